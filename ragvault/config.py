@@ -1,0 +1,123 @@
+"""Settings: built-in defaults, then the YAML file, then RAGVAULT_* variables, then flags.
+
+Everything is one validated, frozen object. An unknown key or a bad value is a ConfigError that
+names the file, the line and the key. config.example.yaml lists every key; a test holds it to
+the defaults here.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Unit = Annotated[float, Field(ge=0.0, le=1.0)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class IndexSettings(_Part):
+    """Which files become notes, and where the index lives."""
+
+    path: str | None = None  # None: the platform's data folder
+    extensions: tuple[str, ...] = (".md", ".markdown")
+    exclude: tuple[str, ...] = ()  # .gitignore patterns, relative to the vault
+    respect_gitignore: bool = True
+    max_file_mb: Annotated[float, Field(gt=0)] = 20.0
+    lock_timeout_s: Annotated[float, Field(ge=0)] = 0.0
+    watch_debounce_s: Annotated[float, Field(gt=0)] = 1.0
+
+
+class ChunkingSettings(_Part):
+    """Sizes in the embedder's tokens. 0 for ``max_tokens`` means the embedder's window."""
+
+    max_tokens: Annotated[int, Field(ge=0, le=8192)] = 0
+    overlap: Annotated[float, Field(ge=0.0, le=0.5)] = 0.12  # share of max_tokens
+
+
+class EmbeddingSettings(_Part):
+    backend: Literal["onnx", "sentence-transformers", "ollama"] = "onnx"
+    model: str = "sentence-transformers/all-MiniLM-L6-v2"
+    path: str | None = None  # an .onnx file, or a folder for sentence-transformers
+    threads: Annotated[int, Field(ge=0, le=256)] = 0  # 0: as many as cores
+    query_prefix: str = ""
+    document_prefix: str = ""
+    download: bool = True  # may the model be fetched from the hub when it is nowhere local
+
+
+class StoreSettings(_Part):
+    mode: Literal["persistent", "http"] = "persistent"
+    host: str = "localhost"
+    port: Annotated[int, Field(ge=1, le=65535)] = 8000
+    ssl: bool = False
+    headers: dict[str, str] = Field(default_factory=dict)
+
+
+class RetrievalSettings(_Part):
+    """notes-engine-rag.md's numbers, unless a measurement moved them (see CHANGELOG.md)."""
+
+    vector_candidates: Annotated[int, Field(ge=1, le=1000)] = 15  # per scope
+    lexical_candidates: Annotated[int, Field(ge=1, le=1000)] = 50
+    max_candidates: Annotated[int, Field(ge=1, le=1000)] = 200
+    min_vector: Annotated[float, Field(ge=-1.0, le=1.0)] = 0.3
+    weight_vector: Unit = 0.7
+    weight_lexical: Unit = 0.3
+    time_weight_vector: Unit = 0.6
+    time_weight_lexical: Unit = 0.25
+    time_weight_recency: Unit = 0.15
+    heading_bonus: Unit = 0.1
+    recency_half_life_days: Annotated[float, Field(gt=0)] = 30.0
+    k_min: Annotated[int, Field(ge=1, le=50)] = 3
+    k_default: Annotated[int, Field(ge=1, le=50)] = 5
+    k_max: Annotated[int, Field(ge=1, le=50)] = 8
+    folder_select: Literal["auto", "llm", "off"] = "auto"
+    max_folders: Annotated[int, Field(ge=1, le=100)] = 8
+    max_question_chars: Annotated[int, Field(ge=10)] = 2000
+
+
+class GateSettings(_Part):
+    """``min_final`` and ``min_confidence``: below either, ragvault abstains."""
+
+    min_final: Unit = 0.4
+    min_confidence: Unit = 0.4
+
+
+class AnswerSettings(_Part):
+    fallback: Literal["extractive", "none"] = "extractive"
+    max_chunks: Annotated[int, Field(ge=1, le=50)] = 12
+    max_chars: Annotated[int, Field(ge=200)] = 12000
+    retry_uncited: bool = True
+    log: bool = True  # keep questions and answers in the local answer log
+
+
+class OllamaSettings(_Part):
+    host: str = "http://127.0.0.1:11434"
+    model: str = "llama3.2"
+    embedding_model: str = "nomic-embed-text"
+    temperature: Annotated[float, Field(ge=0.0, le=2.0)] = 0.3
+    timeout_s: Annotated[float, Field(gt=0)] = 120.0  # to the first token, and between tokens
+    connect_timeout_s: Annotated[float, Field(gt=0)] = 2.0
+    keep_alive: str = "5m"
+    max_context: Annotated[int, Field(ge=512)] = 8192  # num_ctx: the model's own, at most this
+    max_tokens: Annotated[int, Field(ge=16)] = 1000  # of an answer
+
+
+class OutputSettings(_Part):
+    links: Literal["auto", "obsidian", "file", "off"] = "auto"
+    color: Literal["auto", "always", "never"] = "auto"
+
+
+class Settings(_Part):
+    """The whole configuration."""
+
+    index: IndexSettings = Field(default_factory=IndexSettings)
+    chunking: ChunkingSettings = Field(default_factory=ChunkingSettings)
+    embedding: EmbeddingSettings = Field(default_factory=EmbeddingSettings)
+    store: StoreSettings = Field(default_factory=StoreSettings)
+    retrieval: RetrievalSettings = Field(default_factory=RetrievalSettings)
+    gate: GateSettings = Field(default_factory=GateSettings)
+    answer: AnswerSettings = Field(default_factory=AnswerSettings)
+    ollama: OllamaSettings = Field(default_factory=OllamaSettings)
+    output: OutputSettings = Field(default_factory=OutputSettings)

@@ -1,0 +1,556 @@
+"""What the stages hand each other: frozen values, and unions for outcomes.
+
+No I/O, no third-party imports beyond the type of a vector. Times are seconds since the epoch
+(float, UTC) unless a name says ``_ms`` or ``_ns``; scores lie in 0..1 unless a docstring says
+otherwise; lines are 1-based and inclusive, counted in the file as it is on disk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector: TypeAlias = NDArray[np.float32]  # shape (dimensions,), unit length
+    Matrix: TypeAlias = NDArray[np.float32]  # shape (n, dimensions), rows of unit length
+
+HeadingPath: TypeAlias = tuple[str, ...]
+
+# --------------------------------------------------------------------------- ingest
+
+
+@dataclass(frozen=True, slots=True)
+class NoteFile:
+    """A Markdown file found by the walk.
+
+    ``rel_path`` is POSIX, relative to the vault, NFC-normalised: the key everywhere.
+    ``path`` is what the file system calls it: the one to open.
+    """
+
+    rel_path: str
+    path: Path
+    size: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file or folder that was not indexed, and why (a sentence without a full stop)."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The lines under one heading, up to the next heading of any level.
+
+    ``start_line`` is the heading's own line (or the first line of the body for the part before
+    the first heading, whose ``heading_path`` is empty). ``text`` is verbatim, heading included.
+    """
+
+    heading_path: HeadingPath
+    start_line: int
+    end_line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A parsed note.
+
+    ``frontmatter_text`` renders every human-readable frontmatter value as ``key: value`` lines;
+    ``frontmatter_lines`` is its (first, last) line in the file, or None. ``date`` comes from the
+    frontmatter, else the file name, else the modification time. ``lines`` are the file's own
+    lines without line ends. ``warnings`` are sentences for the user (bad UTF-8, broken YAML).
+    """
+
+    rel_path: str
+    title: str
+    aliases: tuple[str, ...]
+    tags: tuple[str, ...]
+    links: tuple[str, ...]
+    date: float
+    frontmatter_text: str
+    frontmatter_lines: tuple[int, int] | None
+    sections: tuple[Section, ...]
+    lines: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A piece of a note that is found and cited as one.
+
+    ``id`` is deterministic from vault, path, heading path, ordinal and text hash. ``ordinal``
+    counts the chunks of one heading path (so that an edit elsewhere in the note moves no id);
+    ``chunk_index`` counts those of the note from 0. ``text`` is the note's own lines
+    ``start_line..end_line``, verbatim, or a part of one when a single line is longer than a
+    chunk. ``embed_text`` is what the model reads: title, heading path, text. ``text_hash`` is
+    the SHA-256 of ``embed_text``: the key of the embedding cache.
+    """
+
+    id: str
+    vault: str
+    rel_path: str
+    heading_path: HeadingPath
+    ordinal: int
+    chunk_index: int
+    start_line: int
+    end_line: int
+    text: str
+    embed_text: str
+    text_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """What the catalog knows of a file: enough to tell whether it changed without opening it."""
+
+    rel_path: str
+    size: int
+    mtime_ns: int
+    content_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoteWrite:
+    """One note with its chunks, ready to become visible in one transaction."""
+
+    file: NoteFile
+    content_hash: str
+    note: Note
+    chunks: tuple[Chunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexReport:
+    """What ``index`` did to one vault.
+
+    ``renamed`` are pairs (old, new), counted in neither ``added`` nor ``removed``.
+    """
+
+    name: str
+    path: str
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
+    unchanged: int = 0
+    skipped: tuple[Skipped, ...] = ()
+    warnings: tuple[Skipped, ...] = ()
+    chunks: int = 0
+    embedded: int = 0
+    seconds: float = 0.0
+    notices: tuple[str, ...] = ()
+    dry_run: bool = False
+
+
+# --------------------------------------------------------------------------- stores
+
+
+@dataclass(frozen=True, slots=True)
+class VaultInfo:
+    """A remembered vault. ``kind`` is "obsidian" (it has an .obsidian folder) or "folder"."""
+
+    name: str
+    path: Path
+    kind: str
+    notes: int = 0
+    chunks: int = 0
+    indexed_at: float | None = None
+    fingerprint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NoteInfo:
+    """The note that a chunk belongs to, as the catalog knows it. ``folder`` is "" at the root."""
+
+    vault: str
+    rel_path: str
+    title: str
+    folder: str
+    aliases: tuple[str, ...]
+    tags: tuple[str, ...]
+    date: float
+    mtime: float
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """A visible chunk joined with its note."""
+
+    chunk: Chunk
+    note: NoteInfo
+
+
+@dataclass(frozen=True, slots=True)
+class FolderInfo:
+    """A folder that holds notes. ``centroid`` is the normalised mean of its chunks' vectors."""
+
+    vault: str
+    folder: str
+    notes: int
+    chunks: int
+    centroid: Vector | None = field(default=None, compare=False)
+
+    @property
+    def qualified(self) -> str:
+        """``vault/folder``, or ``vault`` for the root."""
+        return f"{self.vault}/{self.folder}" if self.folder else self.vault
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Hard limits on what may be found. Empty means no limit.
+
+    ``folders`` are exact (vault, folder) pairs; ``tags`` match a note that has any of them or a
+    tag nested below; ``since``/``until`` bound the note's date, inclusive.
+    """
+
+    vaults: tuple[str, ...] = ()
+    folders: tuple[tuple[str, str], ...] = ()
+    tags: tuple[str, ...] = ()
+    since: float | None = None
+    until: float | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """True when nothing but the vault is limited."""
+        return not (self.folders or self.tags) and self.since is None and self.until is None
+
+
+@dataclass(frozen=True, slots=True)
+class VectorRecord:
+    chunk_id: str
+    vector: Vector
+    folder: str
+    source_type: str
+    modified: float
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredId:
+    """A chunk id with one leg's raw score (cosine in -1..1, or BM25 > 0, larger is better)."""
+
+    chunk_id: str
+    score: float
+
+
+# --------------------------------------------------------------------------- retrieval
+
+
+class Intent(StrEnum):
+    """What the words ask for. GREETING and THANKS are answered without retrieval."""
+
+    QUESTION = "question"
+    GREETING = "greeting"
+    THANKS = "thanks"
+    AMBIGUOUS = "ambiguous"
+
+
+class Breadth(StrEnum):
+    NARROW = "narrow"
+    NORMAL = "normal"
+    BROAD = "broad"
+
+
+class Detail(StrEnum):
+    BRIEF = "brief"
+    NORMAL = "normal"
+    DETAILED = "detailed"
+
+
+@dataclass(frozen=True, slots=True)
+class TimeHint:
+    """A time that the question names. ``phrase`` is the words it came from."""
+
+    since: float
+    until: float
+    days: int
+    phrase: str
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the user asked for, before any analysis. ``k`` None means automatic."""
+
+    question: str
+    vaults: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    since: float | None = None
+    until: float | None = None
+    k: int | None = None
+    detail: Detail = Detail.NORMAL
+    folder_select: str | None = None  # "auto" | "llm" | "off"; None: the config's
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """An analysed question.
+
+    ``keywords`` are its words without stopwords, in order, as typed but lower-cased; ``terms``
+    are the tokens for the lexical leg (keywords, CJK runs as bigrams). ``recent_only`` is true
+    when it asks for recent notes and names nothing else.
+    """
+
+    text: str
+    keywords: tuple[str, ...]
+    terms: tuple[str, ...]
+    intent: Intent = Intent.QUESTION
+    breadth: Breadth = Breadth.NORMAL
+    time_hint: TimeHint | None = None
+    recent_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where the vector leg looks: one vault, all of it (``folders`` None) or some folders."""
+
+    vault: str
+    folders: tuple[str, ...] | None = None
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class FolderSelection:
+    """``selected`` in order, best first, as ``vault/folder``; ``mode`` is how they were chosen."""
+
+    mode: str
+    selected: tuple[str, ...] = ()
+    available: tuple[str, ...] = ()
+    scopes: tuple[Scope, ...] = ()
+    filter_folders: tuple[tuple[str, str], ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """All that a rank is made of. None: that leg did not run.
+
+    ``vector`` is the cosine; ``bm25`` the raw BM25; ``lexical`` BM25 over the best BM25 of this
+    query, with the heading bonus in it, capped at 1; ``recency`` halves with each half-life;
+    ``rerank`` the reranker's score mapped to 0..1. ``final`` is what is sorted by.
+    """
+
+    vector: float | None
+    lexical: float | None
+    recency: float | None
+    folder_weight: float
+    final: float
+    bm25: float | None = None
+    heading_bonus: float = 0.0
+    rerank: float | None = None
+    terms: tuple[tuple[str, float], ...] = ()  # (name, contribution): they add up to final
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A candidate with its rank (1-based, over all candidates) and its fate."""
+
+    rank: int
+    stored: StoredChunk
+    scores: Scores
+    kept: bool
+    dropped_by: str | None = None
+    duplicates: tuple[str, ...] = ()  # "rel_path" of notes that hold the same text
+
+    @property
+    def chunk(self) -> Chunk:
+        return self.stored.chunk
+
+    @property
+    def note(self) -> NoteInfo:
+        return self.stored.note
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """One run of the search stages: every candidate in rank order, and how it was found."""
+
+    query: Query
+    hits: tuple[Hit, ...]
+    k: int
+    strategy: str  # "hybrid" | "hybrid_recency" | "keyword_recency" | "recent" | "none"
+    folder_selection: FolderSelection
+    candidate_count: int
+    timings_ms: dict[str, float]
+    notices: tuple[str, ...] = ()
+    searched: str = ""  # one phrase: what was looked through
+
+    @property
+    def kept(self) -> tuple[Hit, ...]:
+        return tuple(h for h in self.hits if h.kept)
+
+
+class AbstainReason(StrEnum):
+    NO_RELEVANT_CONTEXT = "no_relevant_context"
+    INSUFFICIENT_INFORMATION = "insufficient_information"
+    AMBIGUOUS_QUESTION = "ambiguous_question"
+
+
+class Band(StrEnum):
+    """Bands of the confidence: at least 0.8, 0.6, 0.4, or below."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+    VERY_LOW = "very_low"
+
+    @classmethod
+    def of(cls, confidence: float) -> Band:
+        if confidence >= 0.8:
+            return cls.HIGH
+        if confidence >= 0.6:
+            return cls.MEDIUM
+        return cls.LOW if confidence >= 0.4 else cls.VERY_LOW
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The gate opened: these hits, best first, may be answered from."""
+
+    hits: tuple[Hit, ...]
+    confidence: float
+    caveats: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Abstention:
+    """An honest no. ``nearest`` is what came closest; ``searched`` what was looked through."""
+
+    reason: AbstainReason
+    confidence: float
+    message: str
+    nearest: tuple[Hit, ...] = ()
+    searched: str = ""
+
+
+GateOutcome: TypeAlias = Evidence | Abstention
+
+# --------------------------------------------------------------------------- answering
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    role: str  # "system" | "user" | "assistant"
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatOptions:
+    model: str
+    num_ctx: int
+    temperature: float
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChatUsage:
+    prompt_tokens: int | None
+    completion_tokens: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """A model that the server holds. ``context_length`` in tokens, None when it doesn't say."""
+
+    name: str
+    context_length: int | None
+    capabilities: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """``included``: the hits in the context, in order; ``left_out``: those that didn't fit."""
+
+    messages: tuple[Message, ...]
+    included: tuple[Hit, ...]
+    left_out: tuple[Hit, ...]
+    estimated_tokens: int
+
+
+class CitationStatus(StrEnum):
+    EXACT = "exact"
+    REPAIRED = "repaired"
+    REMOVED = "removed"
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A citation that the answer makes. ``position`` is its offset in the answer's text (for a
+    removed one, where it stood)."""
+
+    raw: str
+    position: int
+    status: CitationStatus
+    chunk_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A cited chunk, numbered in order of first citation."""
+
+    marker: int
+    hit: Hit
+    snippet: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """``text`` carries the citations in canonical ``[File: …, Section: …]`` form.
+
+    ``mode`` is "llm", "extractive" or "none" (small talk). ``unsupported`` are the statements
+    whose numbers, names or words no cited chunk holds.
+    """
+
+    text: str
+    mode: str
+    confidence: float
+    references: tuple[Reference, ...] = ()
+    citations: tuple[Citation, ...] = ()
+    unsupported: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AskResult:
+    """All of one ``ask``. ``id`` names its row in the answer log."""
+
+    question: str
+    outcome: Answer | Abstention
+    retrieval: Retrieval | None
+    id: str
+    model: str | None
+    llm_ms: float | None
+    total_ms: float
+    usage: ChatUsage
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedAnswer:
+    """A row of the answer log. ``citations`` are (marker, chunk_id, vault, rel_path, heading path
+    joined by " > ", start line, end line, snippet, score)."""
+
+    id: str
+    asked_at: float
+    session: str | None
+    question: str
+    answer: str
+    abstain_reason: str | None
+    mode: str
+    model: str | None
+    confidence: float
+    citations: tuple[tuple[int, str, str, str, str, int, int, str, float], ...] = ()
+    retrieval_ms: float | None = None
+    llm_ms: float | None = None
+    total_ms: float | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None

@@ -1,0 +1,293 @@
+"""The seams: what the stages need from outside, as Protocols.
+
+Each has one real adapter or more under ``adapters/`` and, where tests use a fake, one contract
+suite that runs on both. Adapters raise only what ``errors`` names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Protocol
+
+from ragvault.model import (
+    ChatOptions,
+    ChatUsage,
+    FileState,
+    Filter,
+    FolderInfo,
+    LoggedAnswer,
+    Matrix,
+    Message,
+    ModelInfo,
+    NoteWrite,
+    ScoredId,
+    StoredChunk,
+    VaultInfo,
+    Vector,
+    VectorRecord,
+)
+
+
+class TokenCounter(Protocol):
+    """Counts the embedder's tokens, specials not counted."""
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]: ...
+
+
+class Embedder(TokenCounter, Protocol):
+    """Text to unit vectors. Deterministic: a text's vector does not depend on its batch."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Names weights, pooling, prefixes and window. Known without loading the model."""
+
+    @property
+    def dimensions(self) -> int: ...
+
+    @property
+    def max_tokens(self) -> int:
+        """The window, specials not counted; what is longer is cut off at its end."""
+
+    @property
+    def name(self) -> str:
+        """For people: ``all-MiniLM-L6-v2 (int8 ONNX)``."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        """Shape (len(texts), dimensions), float32, unit rows. Empty text gives a valid vector."""
+
+    def embed_query(self, text: str) -> Vector:
+        """Shape (dimensions,). Cached for the life of the process."""
+
+    def close(self) -> None: ...
+
+
+class VectorIndex(Protocol):
+    """id → vector, with the few fields that a search filters by. A cache: rebuildable.
+
+    ``vault`` is the vault's name. An unknown vault is empty, never an error.
+    """
+
+    def upsert(self, vault: str, records: Sequence[VectorRecord]) -> None: ...
+
+    def delete(self, vault: str, chunk_ids: Collection[str]) -> None:
+        """Ids that aren't there are ignored."""
+
+    def query(
+        self,
+        vault: str,
+        vector: Vector,
+        n: int,
+        *,
+        folders: Collection[str] | None = None,
+        since: float | None = None,
+        until: float | None = None,
+    ) -> list[ScoredId]:
+        """At most ``n`` nearest by cosine, best first; ties by id."""
+
+    def ids(self, vault: str) -> set[str]: ...
+
+    def count(self, vault: str) -> int: ...
+
+    def drop(self, vault: str) -> None: ...
+
+    def reset(self) -> None:
+        """Forget everything, also what is damaged."""
+
+    def sync_to(self, generation: int) -> None:
+        """Make writes of other processes up to ``generation`` visible (reopens when it moved)."""
+
+    def close(self) -> None: ...
+
+
+class Catalog(Protocol):
+    """The truth: files, chunks and their text, full text index, embedding cache, answer log.
+
+    Every write method is one transaction and moves ``generation``. Reads never see half of one.
+    """
+
+    # -- vaults
+    @property
+    def generation(self) -> int: ...
+
+    def vaults(self) -> list[VaultInfo]:
+        """By name, with counts of visible notes and chunks."""
+
+    def add_vault(self, vault: VaultInfo) -> None: ...
+
+    def remove_vault(self, name: str) -> None: ...
+
+    def rename_vault(self, old: str, new: str) -> None:
+        """Chunk ids hold the vault's name: the caller re-indexes (embedding nothing again)."""
+
+    def finish_vault(self, name: str, *, fingerprint: str, indexed_at: float) -> None:
+        """Record a completed run and refresh the folders' centroids (linear in touched folders)."""
+
+    # -- indexing
+    def file_states(self, vault: str) -> dict[str, FileState]: ...
+
+    def touch_files(self, vault: str, states: Sequence[FileState]) -> None:
+        """Content is the same, only size or mtime moved: remember them."""
+
+    def chunk_ids(self, vault: str, rel_paths: Collection[str] | None = None) -> set[str]:
+        """Visible chunk ids, of all notes or of some."""
+
+    def commit(
+        self,
+        vault: str,
+        writes: Sequence[NoteWrite],
+        removed: Sequence[str],
+        *,
+        fingerprint: str,
+        vectors: Mapping[str, Vector],
+    ) -> set[str]:
+        """One transaction: the notes' new chunks become visible, the old ones (and those of
+        ``removed``) invisible; ``vectors`` (text hash → vector) go to the embedding cache under
+        the embedder's ``fingerprint``. Returns the chunk ids that are no longer visible."""
+
+    def cached_vectors(self, fingerprint: str, text_hashes: Collection[str]) -> dict[str, Vector]:
+        """From the embedding cache: float16 rounded, back in float32, unit length."""
+
+    def store_vectors(self, fingerprint: str, vectors: Mapping[str, Vector]) -> None: ...
+
+    def prune_vectors(self, fingerprint: str) -> int:
+        """Drop cached embeddings that no visible chunk uses, beyond a grace for renames."""
+
+    def iter_records(self, vault: str, fingerprint: str) -> Iterator[VectorRecord]:
+        """Every visible chunk with its cached vector, to rebuild the vector store from."""
+
+    # -- searching (visible chunks only)
+    def lexical(self, terms: Sequence[str], n: int, where: Filter) -> list[ScoredId]:
+        """BM25 over title, heading path and body; any term matches; best first, ties by id."""
+
+    def lexical_scores(self, terms: Sequence[str], chunk_ids: Collection[str]) -> dict[str, float]:
+        """The same BM25 for given chunks; those without any term are absent."""
+
+    def document_frequencies(self, terms: Sequence[str], where: Filter) -> dict[str, int]:
+        """How many chunks hold each term (stemmed as the index does)."""
+
+    def chunks(self, chunk_ids: Collection[str]) -> dict[str, StoredChunk]: ...
+
+    def vectors(self, fingerprint: str, chunk_ids: Collection[str]) -> dict[str, Vector]:
+        """By chunk id, from the embedding cache."""
+
+    def matching(self, chunk_ids: Collection[str], where: Filter) -> set[str]:
+        """Those of the ids that the filter lets through."""
+
+    def filtered_ids(self, where: Filter, limit: int) -> list[str] | None:
+        """All ids that the filter lets through, or None when they are more than ``limit``."""
+
+    def neighbours(self, chunk_id: str, reach: int) -> list[StoredChunk]:
+        """Chunks of the same note and heading path within ``reach`` before and after, in order."""
+
+    def note_chunks(self, vault: str, rel_path: str) -> list[StoredChunk]:
+        """All chunks of one note, in order."""
+
+    def recent(self, n: int, where: Filter) -> list[StoredChunk]:
+        """First chunks of the most recently dated notes, newest first."""
+
+    def folders(self, vaults: Collection[str] = ()) -> list[FolderInfo]: ...
+
+    def count_chunks(self, where: Filter) -> int: ...
+
+    # -- answer log
+    def log_answer(self, row: LoggedAnswer) -> None: ...
+
+    def answers(self, *, session: str | None = None, limit: int = 20) -> list[LoggedAnswer]: ...
+
+    def answer(self, answer_id: str) -> LoggedAnswer | None: ...
+
+    # -- life
+    def check(self) -> list[str]:
+        """Problems found by a quick integrity check, as sentences; empty when sound."""
+
+    def close(self) -> None: ...
+
+
+class Reranker(Protocol):
+    """Scores (question, text) pairs afresh."""
+
+    @property
+    def name(self) -> str: ...
+
+    def rerank(self, question: str, texts: Sequence[str]) -> list[float]:
+        """One score a text, 0..1, higher is more relevant."""
+
+    def close(self) -> None: ...
+
+
+class ChatStream(Protocol):
+    """Tokens as they come; ``usage`` is complete once the iteration has ended."""
+
+    def __iter__(self) -> Iterator[str]: ...
+
+    @property
+    def usage(self) -> ChatUsage: ...
+
+    def __enter__(self) -> ChatStream: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+
+class ChatModel(Protocol):
+    """A model server that writes text."""
+
+    @property
+    def host(self) -> str: ...
+
+    def version(self) -> str:
+        """The server's version. Raises ModelServerError when it is unreachable."""
+
+    def models(self) -> list[str]: ...
+
+    def info(self, model: str) -> ModelInfo:
+        """Raises ModelMissingError when the server hasn't got it."""
+
+    def chat(self, messages: Sequence[Message], options: ChatOptions) -> ChatStream:
+        """Reasoning (``<think>…</think>`` or the server's thinking field) never comes through."""
+
+    def complete(self, messages: Sequence[Message], options: ChatOptions) -> str:
+        """The same, whole: for short utility calls such as ranking folders."""
+
+
+class Progress(Protocol):
+    """Told of how far an index run has come. Called from one thread."""
+
+    def start(self, vault: str, notes: int) -> None: ...
+
+    def advance(self, *, notes: int = 0, chunks: int = 0) -> None: ...
+
+    def note(self, message: str) -> None: ...
+
+    def finish(self) -> None: ...
+
+
+class WriterLock(Protocol):
+    """One writer at a time, across processes. Entering raises IndexBusyError with the holder."""
+
+    def __enter__(self) -> WriterLock: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+
+__all__ = [
+    "Catalog",
+    "ChatModel",
+    "ChatStream",
+    "Embedder",
+    "Progress",
+    "Reranker",
+    "TokenCounter",
+    "VectorIndex",
+    "WriterLock",
+]

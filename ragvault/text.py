@@ -1,0 +1,318 @@
+"""Text as the lexical leg, the prompt and the terminal need it. Pure functions, no state.
+
+The index side and the query side use the same functions, so that what is indexed is found.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+# Scripts written without spaces between words: Han, kana, bopomofo, Thai, Lao, Khmer, Myanmar;
+# and Hangul, whose words carry endings. A run of them is indexed as overlapping bigrams.
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u3105-\u312f"
+    "\u3131-\u318e\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
+)
+_UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
+_WORD = re.compile(r"[^\W_]+", re.UNICODE)
+_ARABIC_MARKS = re.compile("[\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed]")
+_ARABIC_LETTERS = str.maketrans(
+    {"أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا", "ى": "ي", "ة": "ه", "ؤ": "و", "ئ": "ي"}
+)
+_ARABIC_WORD = re.compile("[\u0620-\u064a\u066e-\u06d3]{4,}")
+_ARABIC_PREFIX = re.compile("^(?:[وفبكل]?ال|لل)(?=..)")
+
+# ECMA-48 sequences (CSI, OSC, DCS/SOS/PM/APC strings, two-byte escapes), in 7- and 8-bit form.
+_ESCAPES = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x9b[0-?]*[ -/]*[@-~]"
+    r"|(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"
+    r"|(?:\x1b[PX^_]|[\x90\x98\x9e\x9f])[^\x1b\x9c]*(?:\x1b\\|\x9c)?"
+    r"|\x1b[ -/]*[0-~]?"
+)
+# C0 and C1 controls but tab and newline, and the bidirectional overrides that reorder a line.
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+STOPWORDS = frozenset(
+    [
+        "a",
+        "about",
+        "above",
+        "after",
+        "again",
+        "against",
+        "all",
+        "also",
+        "am",
+        "an",
+        "and",
+        "any",
+        "are",
+        "aren't",
+        "as",
+        "at",
+        "be",
+        "because",
+        "been",
+        "before",
+        "being",
+        "below",
+        "between",
+        "both",
+        "but",
+        "by",
+        "can",
+        "can't",
+        "cannot",
+        "could",
+        "couldn't",
+        "did",
+        "didn't",
+        "do",
+        "does",
+        "doesn't",
+        "doing",
+        "don't",
+        "down",
+        "during",
+        "each",
+        "few",
+        "for",
+        "from",
+        "further",
+        "had",
+        "hadn't",
+        "has",
+        "hasn't",
+        "have",
+        "haven't",
+        "having",
+        "he",
+        "her",
+        "here",
+        "hers",
+        "herself",
+        "him",
+        "himself",
+        "his",
+        "how",
+        "how's",
+        "i",
+        "i'd",
+        "i'll",
+        "i'm",
+        "i've",
+        "if",
+        "in",
+        "into",
+        "is",
+        "isn't",
+        "it",
+        "it's",
+        "its",
+        "itself",
+        "just",
+        "let's",
+        "me",
+        "more",
+        "most",
+        "my",
+        "myself",
+        "no",
+        "nor",
+        "not",
+        "now",
+        "of",
+        "off",
+        "on",
+        "once",
+        "only",
+        "or",
+        "other",
+        "ought",
+        "our",
+        "ours",
+        "ourselves",
+        "out",
+        "over",
+        "own",
+        "same",
+        "shall",
+        "she",
+        "should",
+        "shouldn't",
+        "so",
+        "some",
+        "such",
+        "than",
+        "that",
+        "that's",
+        "the",
+        "their",
+        "theirs",
+        "them",
+        "themselves",
+        "then",
+        "there",
+        "there's",
+        "these",
+        "they",
+        "this",
+        "those",
+        "through",
+        "to",
+        "too",
+        "under",
+        "until",
+        "up",
+        "very",
+        "was",
+        "wasn't",
+        "we",
+        "we're",
+        "we've",
+        "were",
+        "weren't",
+        "what",
+        "what's",
+        "when",
+        "where",
+        "which",
+        "while",
+        "who",
+        "who's",
+        "whom",
+        "why",
+        "will",
+        "with",
+        "won't",
+        "would",
+        "wouldn't",
+        "you",
+        "you're",
+        "your",
+        "yours",
+        "yourself",
+        "tell",
+        "please",
+        "show",
+        "give",
+        "find",
+        "s",
+        "t",
+        "re",
+        "ve",
+        "ll",
+        "d",
+        "m",
+    ]
+)
+
+
+def strip_controls(text: str) -> str:
+    """Remove terminal escape sequences, control characters and bidi overrides.
+
+    Tabs and newlines stay; CR LF and lone CR become LF. For anything that a note, a model or a
+    file name puts on a terminal.
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _CONTROLS.sub("", _ESCAPES.sub("", text))
+
+
+def normalise(text: str) -> str:
+    """NFKC, lower case, Arabic letters and marks folded: the form in which words are compared."""
+    text = unicodedata.normalize("NFKC", text).lower()
+    return _ARABIC_MARKS.sub("", text).translate(_ARABIC_LETTERS)
+
+
+def _bigrams(run: str) -> list[str]:
+    if len(run) < 2:
+        return [run]
+    return [run[i : i + 2] for i in range(len(run) - 1)]
+
+
+def _strip_arabic_prefix(match: re.Match[str]) -> str:
+    return _ARABIC_PREFIX.sub("", match.group())
+
+
+def index_text(text: str) -> str:
+    """Text as FTS5 should tokenise it: normalised, unspaced scripts as bigrams.
+
+    A run of one character stays as it is. Linear in the text.
+    """
+    text = _ARABIC_WORD.sub(_strip_arabic_prefix, normalise(text))
+    return _UNSPACED_RUN.sub(lambda m: f" {' '.join(_bigrams(m.group()))} ", text)
+
+
+def tokens(text: str) -> list[str]:
+    """The words of ``index_text(text)`` in order, stopwords included, apostrophes dropped."""
+    return _WORD.findall(index_text(text.replace("’", "'").replace("'", "")))
+
+
+def words(text: str) -> list[str]:
+    """Lower-cased words as a person would count them (unspaced runs whole), in order."""
+    return re.findall(r"[^\W_]+(?:['’][^\W_]+)*", normalise(text))
+
+
+def is_unspaced(text: str) -> bool:
+    """True when the text holds characters of a script that is written without spaces."""
+    return _UNSPACED_RUN.search(text) is not None
+
+
+_SENTENCE_END = re.compile(
+    r"(?:[.!?…]+[\"'”’)\]]*(?=\s+|$)|[。！？｡؟۔]+[」』”’)]*)\s*|\n\s*\n\s*|\n(?=\s*(?:[-*+]|\d+[.)]|#|>|\|)\s)",
+    re.UNICODE,
+)
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:mr|mrs|ms|dr|prof|sr|jr|st|vs|etc|eg|ie|cf|no|vol|fig|approx|inc|ltd|co|dept|est"
+    r"|e\.g|i\.e|a\.m|p\.m|u\.s|z\.b|bzw|ca|nr)|\b[A-Z])\.$",
+    re.IGNORECASE,
+)
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """(start, end) of each sentence, trimmed of white space, in order.
+
+    A blank line or the start of a list item, heading, quote or table row ends one too. Common
+    abbreviations, initials and decimal points don't.
+    """
+    spans: list[tuple[int, int]] = []
+    start = 0
+    for match in _SENTENCE_END.finditer(text):
+        if match.end() <= start:
+            continue
+        head = text[start : match.end()].rstrip()
+        is_break = "\n" in match.group()
+        if not is_break and head.endswith(".") and _ABBREVIATION.search(head[-12:]):
+            continue
+        _append_trimmed(spans, text, start, match.end())
+        start = match.end()
+    _append_trimmed(spans, text, start, len(text))
+    return spans
+
+
+def _append_trimmed(spans: list[tuple[int, int]], text: str, start: int, end: int) -> None:
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    if end > start:
+        spans.append((start, end))
+
+
+def snippet(text: str, max_length: int = 200) -> str:
+    """The start of a text, for a list of sources (disclosures-rag.md, ``truncateSnippet``).
+
+    Cut after the last full stop when that is beyond 70 % of ``max_length``, else at the last
+    word with an ellipsis. White space is folded; control characters are removed.
+    """
+    text = " ".join(strip_controls(text).split())
+    if len(text) <= max_length:
+        return text
+    cut = text[:max_length]
+    stop = cut.rfind(".")
+    if stop > max_length * 0.7:
+        return cut[: stop + 1]
+    space = cut.rfind(" ")
+    return (cut[:space] if space > max_length * 0.5 else cut).rstrip() + "…"
