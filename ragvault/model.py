@@ -110,22 +110,35 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """What the catalog knows of a file: enough to tell whether it changed without opening it."""
+    """What the catalog knows of a file: enough to tell whether it changed without opening it.
+
+    ``fingerprint`` is that of the index (model, chunking, schema) the note was last written with;
+    another one than today's means "do it again", note by note, so an interrupted upgrade resumes.
+    ``seen_ns`` is the wall clock when the content was last read: an mtime within 2 s of it is not
+    trusted (a later write may carry the same time stamp; git's "racy" entries).
+    """
 
     rel_path: str
     size: int
     mtime_ns: int
     content_hash: str
+    fingerprint: str = ""
+    seen_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class NoteWrite:
-    """One note with its chunks, ready to become visible in one transaction."""
+    """One note with its chunks, ready to become visible in one transaction.
+
+    ``fingerprint`` and ``seen_ns`` come back in ``FileState``.
+    """
 
     file: NoteFile
     content_hash: str
     note: Note
     chunks: tuple[Chunk, ...]
+    fingerprint: str = ""
+    seen_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,13 @@ class VectorIndex(Protocol):
     ``vault`` is the vault's name. An unknown vault is empty, never an error.
     """
 
+    @property
+    def identity(self) -> str:
+        """Names this very store: where it is, and a random id that was made with it (a small file
+        in the persistent folder; for a server its address). After ``reset`` it is another one.
+        The adapter's module also offers it without opening the store or importing its library
+        (None when there is no store yet): wiring hands that to ``sync_vault`` as ``stored``."""
+
     def upsert(self, vault: str, records: Sequence[VectorRecord]) -> None: ...
 
     def delete(self, vault: str, chunk_ids: Collection[str]) -> None:
@@ -123,11 +130,23 @@ class Catalog(Protocol):
     def finish_vault(self, name: str, *, fingerprint: str, indexed_at: float) -> None:
         """Record a completed run and refresh the folders' centroids (linear in touched folders)."""
 
+    def checked_vault(self, name: str, *, indexed_at: float) -> None:
+        """A run found nothing to do: remember when. Does not move ``generation``."""
+
+    def vector_marker(self, name: str) -> str | None:
+        """What the vector store was last brought in line with (its identity and the embedder's
+        fingerprint). None: never, or a run was cut off: compare the two stores."""
+
+    def set_vector_marker(self, name: str, marker: str | None) -> None:
+        """None before the first upsert of a run, the marker after the last delete. Durable when
+        it returns; does not move ``generation``. ``rename_vault`` resets it to None."""
+
     # -- indexing
     def file_states(self, vault: str) -> dict[str, FileState]: ...
 
     def touch_files(self, vault: str, states: Sequence[FileState]) -> None:
-        """Content is the same, only size or mtime moved: remember them."""
+        """Content is the same, only mtime moved (or was racy): remember mtime and ``seen_ns``.
+        Unknown paths are ignored. Does not move ``generation``: nothing that is found changes."""
 
     def chunk_ids(self, vault: str, rel_paths: Collection[str] | None = None) -> set[str]:
         """Visible chunk ids, of all notes or of some."""
