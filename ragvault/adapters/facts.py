@@ -1,0 +1,79 @@
+"""Small facts that are dear to find out again: file hashes, digests of models, dimensions.
+
+One JSON file beside the index. It is a cache: lost, damaged or unwritable, everything is found
+out afresh. Written beside and renamed, so a reader never sees half of it; when two processes
+write at once the last one wins and the other's facts are found out again next time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+_VERSION = 1
+_MAX_FACTS = 256  # a kind; the oldest go first, so that replaced files don't pile up
+
+
+class FactStore:
+    """(kind, key) → value, all strings. ``path`` None keeps them in memory only."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._facts: dict[str, dict[str, str]] | None = None
+
+    @property
+    def path(self) -> Path | None:
+        return self._path
+
+    def get(self, kind: str, key: str) -> str | None:
+        return self._load().get(kind, {}).get(key)
+
+    def put(self, kind: str, key: str, value: str) -> None:
+        if self.get(kind, key) == value:
+            return
+        self._facts = self._read()  # another process may have written since
+        facts = self._facts.setdefault(kind, {})
+        facts.pop(key, None)
+        facts[key] = value
+        while len(facts) > _MAX_FACTS:
+            del facts[next(iter(facts))]
+        self._write()
+
+    def _load(self) -> dict[str, dict[str, str]]:
+        if self._facts is None:
+            self._facts = self._read()
+        return self._facts
+
+    def _read(self) -> dict[str, dict[str, str]]:
+        if self._path is None:
+            return self._facts or {}
+        try:
+            document = json.loads(self._path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):  # absent or damaged: a cache starts empty
+            return {}
+        if not isinstance(document, dict) or document.get("version") != _VERSION:
+            return {}
+        return {
+            kind: {str(key): str(value) for key, value in facts.items()}
+            for kind, facts in document.items()
+            if isinstance(facts, dict)
+        }
+
+    def _write(self) -> None:
+        if self._path is None:
+            return
+        text = json.dumps({"version": _VERSION, **(self._facts or {})}, indent=1)
+        # A read-only or full disk costs the cache, not the command: the facts stay in memory.
+        with suppress(OSError):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=self._path.name)
+            try:
+                with os.fdopen(handle, "w", encoding="utf-8") as stream:
+                    stream.write(text)
+                Path(name).replace(self._path)
+            except OSError:
+                Path(name).unlink(missing_ok=True)
+                raise
