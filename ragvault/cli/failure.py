@@ -1,0 +1,66 @@
+"""Failures as a person, or a script, sees them. The only place that turns one into output."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from ragvault.cli.terminal import Terminal
+from ragvault.errors import Interrupted, RagvaultError, UsageError
+from ragvault.text import strip_controls
+
+
+class UnexpectedError(RagvaultError):
+    """A bug: what was raised is none of ours."""
+
+    type = "unexpected"
+    default_hint = "Set RAGVAULT_DEBUG=1 to see the traceback, and report it."
+
+
+def as_reported(error: BaseException) -> RagvaultError:
+    """The failure that is reported for an exception.
+
+    typer's usage errors become ours; an interrupt is one too; anything else is a bug and says so
+    in one sentence.
+    """
+    if isinstance(error, RagvaultError):
+        return error
+    if isinstance(error, KeyboardInterrupt | typer.Abort):
+        return Interrupted("Interrupted.")
+    if hasattr(error, "format_message"):  # typer's
+        return _usage_error(error)
+    detail = " ".join(str(error).split())[:300]
+    what = f"{type(error).__name__}: {detail}" if detail else type(error).__name__
+    return UnexpectedError(f"Something unexpected went wrong ({what}).")
+
+
+def _usage_error(error: BaseException) -> UsageError:
+    message = str(error.format_message()).strip()  # type: ignore[attr-defined]
+    path = getattr(getattr(error, "ctx", None), "command_path", "ragvault")
+    return UsageError(message, f"Run `{path} --help`.")
+
+
+def is_bare_call(error: BaseException) -> bool:
+    """typer's way to say that a group was called with no command: its message is the help."""
+    return type(error).__name__ == "NoArgsIsHelpError"
+
+
+def report_failure(error: BaseException, *, as_json: bool) -> None:
+    """Message and next step on stderr; with ``as_json`` one object on stdout instead."""
+    failure = as_reported(error)
+    if as_json:
+        from ragvault.cli.jsonout import error_object, print_json
+
+        print_json(error_object(failure))
+        return
+    err = Terminal.of(sys.stderr)
+    if is_bare_call(error):
+        err.print(failure.message)
+    elif isinstance(failure, Interrupted):
+        err.print(err.style(strip_controls(failure.message), "yellow"))
+    else:
+        err.print(f"{err.style('Error:', 'bold red')} {strip_controls(failure.message)}")
+        if failure.hint:
+            arrow = err.symbol("→", "->")
+            err.print(err.style(f"  {arrow} {strip_controls(failure.hint)}", "dim"))

@@ -1,0 +1,94 @@
+"""The entry point: which commands there are, and where every failure ends.
+
+Nothing heavy is imported here, and a command's module only when that command runs, so that
+``--help``, ``--version`` and shell completion stay quick.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from ragvault.cli.failure import as_reported, report_failure
+from ragvault.cli.group import HELP_SETTINGS, LazyGroup
+from ragvault.cli.streams import close_stdout_quietly, prepare_streams
+
+PROGRAM = "ragvault"
+
+app = typer.Typer(
+    cls=LazyGroup,
+    name=PROGRAM,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings=HELP_SETTINGS,
+    epilog=(
+        "\b\n"
+        "Start:\n"
+        "  ragvault index ~/notes\n"
+        '  ragvault ask "What did I decide about the backend?"\n'
+        "\n"
+        "Exit codes: 0 done; 2 usage or config; 3 abstained or nothing found; 4 no index; "
+        "5 model server or model missing; 6 index busy; 1 anything else; 130 interrupted."
+    ),
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from ragvault import __version__
+
+        typer.echo(f"{PROGRAM} {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version.", callback=_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Answers from a folder of Markdown notes, on your own machine, with citations that open.
+
+    Everything stays here: notes are read and never written, the index lives in your data
+    folder, and the answer is written by a model on this machine (or quoted, when there is none).
+    """
+
+
+def run(argv: list[str] | None = None) -> None:
+    """Run one command and end the process with its exit code.
+
+    A command returns its exit code (None is 0) or raises; every exception becomes a sentence, a
+    next step and a code here and nowhere else.
+    """
+    argv = sys.argv[1:] if argv is None else argv
+    prepare_streams()
+    try:
+        outcome = typer.main.get_command(app)(argv, prog_name=PROGRAM, standalone_mode=False)
+        code = outcome if isinstance(outcome, int) else 0
+        sys.stdout.flush()
+    except BrokenPipeError:
+        close_stdout_quietly()
+        code = 0
+    except (Exception, KeyboardInterrupt) as error:
+        if os.environ.get("RAGVAULT_DEBUG"):
+            import traceback
+
+            traceback.print_exc()
+        report_failure(error, as_json=_wants_json(argv))
+        code = as_reported(error).exit_code
+    sys.exit(code)
+
+
+def _wants_json(argv: list[str]) -> bool:
+    """Whether --json is among the options (needed when they could not be parsed)."""
+    options = argv[: argv.index("--")] if "--" in argv else argv
+    return "--json" in options
+
+
+if __name__ == "__main__":
+    run()
