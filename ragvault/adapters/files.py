@@ -1,0 +1,228 @@
+"""The file system under the index: private folders, whole-or-nothing writes, the writer's lock.
+
+What the operating system reports stops here: ``store_error`` is the one table that turns an
+OSError into a StoreError.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from ragvault.errors import DiskFullError, IndexBusyError, StoreError
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+LOCK_NAME = "index.lock"
+HOLDER_NAME = "index.lock.json"
+
+_FULL = frozenset(
+    {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}  # Windows has no EDQUOT
+)
+_REASONS = {
+    errno.EACCES: "permission denied",
+    errno.EPERM: "permission denied",
+    errno.EROFS: "the file system is read-only",
+    errno.EIO: "the drive reports an input/output error",
+    errno.ENOTDIR: "a part of the path is a file",
+    errno.EEXIST: "something else has that name",
+    errno.ENAMETOOLONG: "the path is too long",
+}
+
+
+def store_error(error: OSError, path: Path | str) -> StoreError:
+    """The reported form of an OSError at a path of the index folder."""
+    if error.errno in _FULL:
+        return DiskFullError(f"There is no space left for the index at {path}.")
+    reason = _REASONS.get(error.errno or 0) or error.strerror or str(error)
+    return StoreError(
+        f"The index at {path} can't be written: {reason}.",
+        "Check the folder's permissions, or set index.path to a folder that you may write to.",
+    )
+
+
+@contextlib.contextmanager
+def reported(path: Path | str) -> Iterator[None]:
+    """Turn an OSError of the block into a StoreError about ``path``."""
+    try:
+        yield
+    except OSError as error:
+        raise store_error(error, path) from error
+
+
+def private_folder(path: Path) -> Path:
+    """Make sure that a folder is there, readable by its owner only (0700) if it is new.
+
+    A folder that exists keeps its mode: it may be the user's own choice. Raises StoreError.
+    """
+    with reported(path):
+        if not path.is_dir():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with contextlib.suppress(FileExistsError):  # another process was faster
+                path.mkdir(mode=0o700)
+            if not path.is_dir():
+                raise NotADirectoryError(errno.ENOTDIR, "is a file", str(path))
+    return path
+
+
+def atomic_write(path: Path, data: bytes | str, *, mode: int = 0o600) -> None:
+    """Replace a file whole or not at all, also if the machine stops in between.
+
+    Written beside, synced, renamed over; then the folder is synced so that the rename lasts.
+    Raises DiskFullError or StoreError; the old file is then still there.
+    """
+    content = data.encode() if isinstance(data, str) else data
+    with reported(path):
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            if os.name == "posix":
+                Path(name).chmod(mode)
+            os.replace(name, path)  # noqa: PTH105
+        except BaseException:
+            with contextlib.suppress(OSError):
+                Path(name).unlink()
+            raise
+        _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename in a folder durable. Some file systems can't sync a folder; nothing is lost
+    there but the guarantee."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in {errno.EINVAL, errno.ENOTSUP, errno.EBADF}:
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def require_space(folder: Path, needed: int) -> None:
+    """Raise DiskFullError if fewer than ``needed`` bytes are free where a folder is (or will be).
+
+    Said before a run begins, it spares the user a run that can't end.
+    """
+    place = folder
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    with reported(folder):
+        free = shutil.disk_usage(place).free
+    if free < needed:
+        raise DiskFullError(
+            f"The index at {folder} needs about {needed / 1e6:,.0f} MB; "
+            f"{free / 1e6:,.0f} MB are free there."
+        )
+
+
+def folder_size(folder: Path) -> int:
+    """Bytes of the files below a folder (0 if there is none). Linear in the files."""
+    total = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):
+                total += os.lstat(os.path.join(place, name)).st_size  # noqa: PTH118
+    return total
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who has the lock: process id, its command, and when it took it (seconds since the epoch)."""
+
+    pid: int
+    command: str
+    since: float
+
+    def __str__(self) -> str:
+        since = datetime.fromtimestamp(self.since).strftime("%Y-%m-%d %H:%M:%S")
+        return f"process {self.pid} (`{self.command}`, since {since})"
+
+
+class IndexLock:
+    """The writer's lock: one ``index`` at a time on an index folder, across processes.
+
+    An OS lock on ``index.lock``: it falls with its holder, however that dies. The file beside it
+    is only for people; a stale one (kill -9) is overwritten by the next holder.
+    """
+
+    def __init__(self, index_dir: Path, *, timeout_s: float = 0.0, command: str = "") -> None:
+        """``timeout_s``: how long entering waits for another holder. Creates nothing yet."""
+        self._dir = index_dir
+        self._timeout_s = timeout_s
+        self._command = command or _this_command()
+        self._lock: BaseFileLock | None = None
+
+    def __enter__(self) -> IndexLock:
+        """Raises IndexBusyError, naming the holder; StoreError if the folder can't be written."""
+        from filelock import FileLock, Timeout
+
+        private_folder(self._dir)
+        path = self._dir / LOCK_NAME
+        lock = FileLock(path, timeout=self._timeout_s, mode=0o600)
+        with reported(path):
+            try:
+                lock.acquire()
+            except Timeout:
+                raise self._busy() from None
+            try:
+                mine = {"pid": os.getpid(), "command": self._command, "since": time.time()}
+                atomic_write(self._dir / HOLDER_NAME, json.dumps(mine))
+            except BaseException:
+                lock.release()
+                raise
+        self._lock = lock
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        lock, self._lock = self._lock, None
+        if lock is None:
+            return
+        # Before the release: after it the file may already be the next holder's.
+        with contextlib.suppress(OSError):
+            (self._dir / HOLDER_NAME).unlink()
+        lock.release()
+
+    def holder(self) -> Holder | None:
+        """Who wrote the file beside the lock last, if it can be read. May be stale."""
+        try:
+            seen = json.loads((self._dir / HOLDER_NAME).read_text())
+            return Holder(int(seen["pid"]), str(seen["command"]), float(seen["since"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def _busy(self) -> IndexBusyError:
+        holder = self.holder()
+        who = str(holder) if holder else "another process"
+        waited = f" after {self._timeout_s:g} s" if self._timeout_s else ""
+        return IndexBusyError(f"The index is still being written{waited} by {who}.")
+
+
+def _this_command() -> str:
+    """What a person would look for in the process list, shortened."""
+    words = [Path(sys.argv[0]).name, *sys.argv[1:]]
+    command = " ".join(words)
+    return command if len(command) <= 120 else command[:119] + "…"

@@ -1,0 +1,114 @@
+"""Which names the walk and the watch pass over: hidden ones, and those that ignore files name.
+
+The rules are git's (gitignore(5)): patterns hold relative to the folder of their file, a deeper
+file outranks a shallower one, the last matching line of a file wins, and nothing below an
+ignored folder can be brought back. ``.ragvaultignore`` outranks ``.gitignore`` in the same
+folder; the setting ``index.exclude`` outranks both and applies from the vault's root. Only files
+inside the vault count: neither a repository above it nor the user's global excludes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+RAGVAULT_IGNORE = ".ragvaultignore"
+GIT_IGNORE = ".gitignore"
+MAX_IGNORE_BYTES = 1_000_000  # beyond any that a person keeps; bounds what a hostile vault costs
+
+
+def is_hidden(name: str) -> bool:
+    """Dot files and folders: .obsidian, .git, .trash, .stversions, ._resource forks, .#locks."""
+    return name.startswith(".")
+
+
+def compile_rules(patterns: Iterable[str], on_bad: Callable[[str], None]) -> GitIgnoreSpec | None:
+    """The patterns as one spec, or None when there is none. A bad one is told and left out.
+
+    Imports pathspec here, so that a vault without ignore rules doesn't pay for it.
+    """
+    from pathspec import GitIgnoreSpec
+
+    good: list[str] = []
+    for pattern in patterns:
+        if not pattern.strip() or pattern.startswith("#"):
+            continue
+        try:
+            GitIgnoreSpec.from_lines([pattern])
+        except ValueError:  # pathspec's GitIgnorePatternError is one
+            on_bad(pattern)
+        else:
+            good.append(pattern)
+    return GitIgnoreSpec.from_lines(good) if good else None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One ignore file (or the setting): its patterns, and where they hold from."""
+
+    source: str  # "notes/.gitignore", or "index.exclude"
+    base: str  # the folder's path in the vault with a slash at its end, or ""
+    spec: GitIgnoreSpec
+
+    def verdict(self, rel: str, is_dir: bool) -> bool | None:
+        """True: ignored; False: kept by a ``!`` pattern; None: nothing here matches.
+
+        ``rel`` is the raw path in the vault; it lies below ``base``.
+        """
+        tail = rel[len(self.base) :]
+        return self.spec.check_file(tail + "/" if is_dir else tail).include
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoreRules:
+    """The rules that hold in one folder, the strongest first."""
+
+    rules: tuple[Rule, ...] = ()
+
+    def ignored_by(self, rel: str, is_dir: bool) -> str | None:
+        """The source of the rule that ignores ``rel``, or None. Linear in the rules."""
+        for rule in self.rules:
+            verdict = rule.verdict(rel, is_dir)
+            if verdict is not None:
+                return rule.source if verdict else None
+        return None
+
+    def entering(
+        self,
+        folder: str,
+        base: str,
+        names: Sequence[str],
+        on_bad: Callable[[str, str], None],
+    ) -> IgnoreRules:
+        """The rules inside a folder. ``folder`` is its real path, ``base`` its path in the vault
+        with a slash at the end, ``names`` the ignore files that it holds, strongest first.
+
+        ``on_bad(path in the vault, reason)`` is told of a file or pattern that can't be used.
+        """
+        found: list[Rule] = []
+        for name in names:
+            source = base + name
+            try:
+                with open(os.path.join(folder, name), "rb") as handle:  # noqa: PTH118
+                    data = handle.read(MAX_IGNORE_BYTES)
+            except OSError as error:
+                on_bad(source, f"ignore file can't be read: {error.strerror or error}")
+                continue
+            lines = data.decode("utf-8-sig", "surrogateescape").splitlines()
+
+            def bad(pattern: str, source: str = source) -> None:
+                on_bad(source, f"pattern {pattern!r} is not valid and was left out")
+
+            spec = compile_rules(lines, bad)
+            if spec is not None:
+                found.append(Rule(source, base, spec))
+        if not found:
+            return self
+        fixed = [r for r in self.rules if r.source == "index.exclude"]
+        rest = [r for r in self.rules if r.source != "index.exclude"]
+        return IgnoreRules((*fixed, *found, *rest))

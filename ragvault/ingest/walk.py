@@ -1,0 +1,370 @@
+"""The vault on disk → the notes in it, and what was passed over and why. Opens no note.
+
+Rules
+- Hidden files and folders (their name starts with a dot) are not part of a vault, silently.
+- Ignore rules: see ``ignore``. What they leave out is named, a folder once.
+- A symlink is never followed. One that leads out of the vault would pull in foreign files; one
+  to a place inside would index the same note twice. Each is named with its reason. The root
+  itself may be a link.
+- One bad folder is a warning, not the end. What lies under it is unknown rather than gone, so
+  its path is in ``unreadable`` and the plan keeps what the catalog has below it.
+- A root that can't be listed raises: an unplugged drive must not look like an empty vault.
+
+``rel_path`` is POSIX and NFC, so that the same note has the same key on macOS and Linux. If two
+names differ in nothing but their form, the NFC one gets the key and the others keep their own
+spelling. Bytes of a name that aren't UTF-8 show as ``\\xff`` in the key.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ragvault.config import IndexSettings
+from ragvault.errors import ConfigError, VaultPathError
+from ragvault.ingest.ignore import (
+    GIT_IGNORE,
+    RAGVAULT_IGNORE,
+    IgnoreRules,
+    Rule,
+    compile_rules,
+    is_hidden,
+)
+from ragvault.model import NoteFile, Skipped, VaultInfo
+
+Scandir = Callable[[str], AbstractContextManager[Iterable[os.DirEntry[str]]]]
+
+_GONE = frozenset({errno.ENOENT, errno.ENOTDIR})
+_SPECIAL = (
+    (stat.S_ISFIFO, "is a named pipe (FIFO), not a note"),
+    (stat.S_ISSOCK, "is a socket, not a note"),
+    (stat.S_ISBLK, "is a block device, not a note"),
+    (stat.S_ISCHR, "is a character device, not a note"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WalkResult:
+    """What the walk found.
+
+    ``files`` and ``skipped`` are sorted by path. ``unreadable`` are the paths (as ``rel_path``)
+    of files and folders that are there but can't be looked at now. ``is_empty`` is true when the
+    root holds no entry at all, not even a hidden one: how an unmounted drive looks.
+    """
+
+    files: tuple[NoteFile, ...]
+    skipped: tuple[Skipped, ...]
+    unreadable: tuple[str, ...] = ()
+    is_empty: bool = False
+
+
+@dataclass(slots=True)
+class _Walk:
+    """The state of one walk."""
+
+    root: str
+    real_root: str
+    extensions: tuple[str, ...]
+    max_bytes: int
+    ignore_files: tuple[str, ...]
+    found: list[tuple[str, str, int, int]] = field(default_factory=list)  # rel, path, size, mtime
+    skipped: list[Skipped] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+
+    def skip(self, rel: str, reason: str) -> None:
+        self.skipped.append(Skipped(shown(rel), reason))
+
+    def cannot(self, rel: str, error: OSError, what: str) -> None:
+        """A path that is there and can't be looked at; a path that just went is nothing."""
+        if error.errno in _GONE:
+            return
+        self.skip(rel, f"{what} can't be read: {error.strerror or error}")
+        self.unreadable.append(key_of(rel))
+
+    def folder(self, base: str, entries: list[os.DirEntry[str]]) -> Iterator[str]:
+        """Sort one folder's entries into notes and reasons; yields the names of subfolders."""
+        for entry in entries:
+            name = entry.name
+            if is_hidden(name):
+                continue
+            rel = base + name
+            try:
+                if entry.is_symlink():
+                    self.link(rel, entry.path)
+                elif entry.is_dir(follow_symlinks=False):
+                    yield name
+                elif name.lower().endswith(self.extensions):
+                    self.note(rel, entry.path, entry.stat(follow_symlinks=False))
+            except OSError as error:
+                self.cannot(rel, error, "file")
+
+    def note(self, rel: str, path: str, status: os.stat_result) -> None:
+        if not stat.S_ISREG(status.st_mode):
+            reason = next((words for test, words in _SPECIAL if test(status.st_mode)), None)
+            self.skip(rel, reason or "is not a regular file")
+        elif status.st_size > self.max_bytes:
+            self.skip(rel, too_large(status.st_size, self.max_bytes))
+        else:
+            self.found.append((rel, path, status.st_size, status.st_mtime_ns))
+
+    def link(self, rel: str, path: str) -> None:
+        """Name a symlink that could have been a note or a folder of notes; never follow it."""
+        is_note = path.lower().endswith(self.extensions)
+        try:
+            target = os.path.realpath(path, strict=True)
+            is_folder = Path(target).is_dir()
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                self.skip(rel, "is a symlink that leads back to itself")
+            elif is_note or not Path(path).suffix:
+                self.skip(rel, f"is a symlink to {_shown_target(path)}, which can't be reached")
+            return
+        if not (is_note or is_folder):
+            return
+        if not _is_within(target, self.real_root):
+            self.skip(rel, f"is a symlink out of the vault (to {_printable(target)})")
+            return
+        inside = os.path.relpath(target, self.real_root)
+        if is_folder and _is_within(os.path.realpath(Path(path).parent), target):
+            self.skip(rel, "is a symlink to a folder that holds it")
+        else:
+            self.skip(rel, f"is a symlink to {shown(inside)} in this vault, read only there")
+
+
+def walk(
+    root: Path,
+    settings: IndexSettings,
+    *,
+    scandir: Scandir | None = None,
+) -> WalkResult:
+    """Every note of a vault. Linear in the entries that are not ignored; one stat a note.
+
+    ``scandir`` replaces ``os.scandir`` (for tests of failing file systems). Raises
+    VaultPathError when the root is missing or can't be listed, ConfigError for a bad pattern in
+    ``index.exclude``.
+    """
+    top = str(root)
+    state = _Walk(
+        root=top,
+        real_root=os.path.realpath(top),
+        extensions=tuple(e.lower() for e in settings.extensions),
+        max_bytes=int(settings.max_file_mb * 1_000_000),
+        ignore_files=(RAGVAULT_IGNORE, GIT_IGNORE)
+        if settings.respect_gitignore
+        else (RAGVAULT_IGNORE,),
+    )
+    is_empty = _run(state, _exclude_rules(settings), scandir or os.scandir)
+    return WalkResult(
+        files=_with_keys(state),
+        skipped=tuple(sorted(state.skipped, key=lambda s: (s.path, s.reason))),
+        unreadable=tuple(sorted(state.unreadable)),
+        is_empty=is_empty,
+    )
+
+
+def _run(state: _Walk, rules: IgnoreRules, scandir: Scandir) -> bool:
+    """Go through all folders, depth first. An explicit stack: depth is bounded by the file
+    system alone. Returns whether the root holds nothing."""
+    is_empty = False
+    stack = [(state.root, "", rules)]
+    while stack:
+        path, base, rules = stack.pop()
+        try:
+            with scandir(path) as listing:
+                entries = sorted(listing, key=lambda e: e.name)
+        except OSError as error:
+            if not base:
+                raise _unusable_root(state.root, error) from error
+            state.cannot(base, error, "folder")
+            continue
+        if not base:
+            is_empty = not entries
+        names = {e.name for e in entries if e.name in state.ignore_files}
+        if names:
+            present = [n for n in state.ignore_files if n in names]
+            rules = rules.entering(path, base, present, state.skip)
+        if rules.rules:
+            entries = [e for e in entries if not _is_ignored(state, rules, base, e)]
+        prefix = path if path.endswith(os.sep) else path + os.sep
+        below = list(state.folder(base, entries))
+        stack.extend((prefix + name, f"{base}{name}/", rules) for name in reversed(below))
+    return is_empty
+
+
+def _is_ignored(state: _Walk, rules: IgnoreRules, base: str, entry: os.DirEntry[str]) -> bool:
+    """Apply the rules to what could have been indexed, and name what they leave out."""
+    if is_hidden(entry.name):
+        return True
+    try:
+        is_dir = entry.is_dir(follow_symlinks=False)
+    except OSError:
+        return False  # ``folder`` meets the same error and reports it
+    if not (is_dir or entry.name.lower().endswith(state.extensions)):
+        return False
+    source = rules.ignored_by(base + entry.name, is_dir)
+    if source is None:
+        return False
+    state.skip(base + entry.name + ("/" if is_dir else ""), f"ignored by {shown(source)}")
+    return True
+
+
+def _exclude_rules(settings: IndexSettings) -> IgnoreRules:
+    if not settings.exclude:
+        return IgnoreRules()
+
+    def bad(pattern: str) -> None:
+        raise ConfigError(f"index.exclude holds a pattern that is not valid: {pattern!r}.")
+
+    spec = compile_rules(settings.exclude, bad)
+    return IgnoreRules((Rule("index.exclude", "", spec),) if spec is not None else ())
+
+
+def _with_keys(state: _Walk) -> tuple[NoteFile, ...]:
+    """Give each note its key; see the module's docstring for names that collide."""
+    taken: dict[str, NoteFile] = {}
+    late: list[tuple[str, NoteFile]] = []
+    for rel, path, size, mtime_ns in state.found:
+        key = key_of(rel)
+        file = NoteFile(key, Path(path), size, mtime_ns)
+        if key == rel:
+            taken[key] = file
+        else:
+            late.append((rel, file))
+    counts: dict[str, int] = {}
+    for _, file in late:
+        counts[file.rel_path] = counts.get(file.rel_path, 0) + 1
+    for rel, file in late:
+        key = file.rel_path
+        if key in taken or counts[key] > 1:
+            key = _printable(rel)
+        if key in taken:
+            state.skip(rel, "has the same displayed name as another note")
+        else:
+            taken[key] = NoteFile(key, file.path, file.size, file.mtime_ns)
+    return tuple(taken[key] for key in sorted(taken))
+
+
+def key_of(rel: str) -> str:
+    """A path in the vault as its key: NFC, and undecodable bytes as ``\\xff``."""
+    return rel if rel.isascii() else unicodedata.normalize("NFC", _printable(rel))
+
+
+def shown(rel: str) -> str:
+    """A path in the vault for people: its key, on one line."""
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode() for c in key_of(rel)
+    )
+
+
+def _printable(name: str) -> str:
+    """Without lone surrogates, which neither UTF-8 nor SQLite can hold."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return os.fsencode(name).decode("utf-8", "backslashreplace")
+    return name
+
+
+def too_large(size: int, limit: int) -> str:
+    """The reason for a note beyond the limit; both in bytes."""
+    return f"is {size / 1e6:.1f} MB, more than index.max_file_mb ({limit / 1e6:g})"
+
+
+def _shown_target(path: str) -> str:
+    try:
+        return shown(str(Path(path).readlink()))
+    except OSError:
+        return "a place"
+
+
+def _is_within(path: str, folder: str) -> bool:
+    """Whether a real path is the folder or lies below it."""
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def check_vault_path(given: str | Path, index_dir: Path, known: Sequence[VaultInfo] = ()) -> Path:
+    """The real, absolute path of a folder that can be indexed (``~`` and links resolved).
+
+    Raises VaultPathError for what is missing, a file, unreadable, or overlaps the index folder.
+    A folder that is the root of a ``known`` vault is fine (it is that vault); so is one inside
+    or around a known vault, see ``overlap_notice``. Whether it holds notes shows in the walk.
+    """
+    text = str(given)
+    if not text.strip() or "\0" in text:
+        raise VaultPathError("The path of the vault is empty or holds a NUL character.")
+    try:
+        path = Path(text).expanduser()
+    except RuntimeError as error:
+        raise VaultPathError(f"{shown(text)} names a home folder that isn't there.") from error
+    real = os.path.realpath(path)
+    try:
+        with os.scandir(real):
+            pass
+    except OSError as error:
+        if error.errno in _GONE and any(_same(real, v.path) for v in known):
+            raise _unusable_root(real, error) from error
+        raise _unusable_path(text, error) from error
+    index = os.path.realpath(index_dir)
+    if _is_within(index, real):
+        raise VaultPathError(
+            f"The index folder {shown(index)} lies in {shown(real)}; a vault is never written to.",
+            "Index a folder that doesn't hold it, or set index.path to a place elsewhere.",
+        )
+    if _is_within(real, index):
+        raise VaultPathError(f"{shown(real)} lies in ragvault's own index folder {shown(index)}.")
+    return Path(real)
+
+
+def overlap_notice(path: Path, known: Sequence[VaultInfo]) -> str | None:
+    """A sentence when the folder lies in or around another known vault: both may be kept (the
+    embeddings are shared), but each note in both is found twice."""
+    real = os.path.realpath(path)
+    for vault in known:
+        other = os.path.realpath(vault.path)
+        if other != real and (_is_within(real, other) or _is_within(other, real)):
+            place = "in" if _is_within(real, other) else "around"
+            return (
+                f"This folder lies {place} the vault '{vault.name}'; notes in both are found "
+                "twice unless you name one with --vault."
+            )
+    return None
+
+
+def _same(real: str, other: Path) -> bool:
+    return real == os.path.realpath(other)
+
+
+def _unusable_path(text: str, error: OSError) -> VaultPathError:
+    path = shown(text)
+    if error.errno == errno.ENOENT:
+        return VaultPathError(f"There is no folder {path}.")
+    if error.errno == errno.ENOTDIR:
+        return VaultPathError(
+            f"{path} is a file; a vault is a folder of notes.",
+            "Give the folder that the file is in.",
+        )
+    return VaultPathError(
+        f"The folder {path} can't be read: {error.strerror or error}.",
+        "Check its permissions (`ls -ld`), or the drive that it is on.",
+    )
+
+
+def _unusable_root(root: str, error: OSError) -> VaultPathError:
+    path = shown(root)
+    if error.errno == errno.ENOENT:
+        return VaultPathError(
+            f"The vault {path} is not there.",
+            "Check the path, or mount the drive that it is on; what was indexed is kept.",
+        )
+    if error.errno == errno.ENOTDIR:
+        return VaultPathError(f"{path} is a file, not a folder of notes.")
+    return VaultPathError(
+        f"The vault {path} can't be read: {error.strerror or error}.",
+        "Check the folder's permissions or its drive; what was indexed is kept.",
+    )
