@@ -1,0 +1,116 @@
+"""When a note is from: a date in words, in a file name, or the file's modification time."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta
+
+_ISO_TIME = re.compile(
+    r"(\d{4}-\d{2}-\d{2})[T ]+(\d{2}:\d{2}(?::\d{2})?)(?:[.,]\d+)?\s*(Z|[+-]\d{2}:?\d{2})",
+    re.IGNORECASE,
+)
+_Y = r"(?P<y>(?:19|20)\d\d)"
+_M = r"(?P<m>0[1-9]|1[0-2])"
+_D = r"(?P<d>0[1-9]|[12]\d|3[01])"
+_FULL = re.compile(rf"(?<!\d){_Y}([-_./年])\s?{_M}[-_./月]\s?{_D}(?!\d)")
+_LOOSE = re.compile(
+    r"(?<!\d)(?P<y>(?:19|20)\d\d)[-_./年]\s?(?P<m>\d\d?)[-_./月]\s?(?P<d>\d\d?)(?!\d)"
+)
+_COMPACT = re.compile(rf"(?<!\d){_Y}{_M}{_D}(?:[T_-]?\d{{4}}(?:\d\d)?)?(?!\d)")
+_WEEK = re.compile(r"(?<!\d)(?P<y>(?:19|20)\d\d)-?[Ww](?P<w>\d\d)(?!\d)")
+_MONTH = re.compile(rf"(?<!\d){_Y}-{_M}(?![\d])")
+_FOLDERS = re.compile(rf"(?:^|/){_Y}/(?:(?:19|20)\d\d-)?{_M}(?:[ _-][^/]*)?/{_D}(?:\D[^/]*)?$")
+_FOLDER_DATE = re.compile(rf"(?:^|/){_Y}-{_M}-{_D}(?=[^\d/][^/]*/|/)")
+_EPOCH = re.compile(r"\d{9,10}(?:\.\d+)?|\d{12,13}")
+_DAY_FIRST = re.compile(r"(?<!\d)(\d\d?)([./-])(\d\d?)\2((?:19|20)\d\d)(?!\d)")
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        ("jan", "feb", "mar mär mrz", "apr", "may mai", "jun", "jul", "aug", "sep", "oct okt",
+         "nov", "dec dez"), 1,
+    )
+    for name in names.split()
+}  # fmt: skip
+_WORDS = "|".join(_MONTHS)
+_MONTH_FIRST = re.compile(
+    rf"\b({_WORDS})[^\W\d]*\.?\s+(\d\d?)(?:st|nd|rd|th)?,?\s+((?:19|20)\d\d)\b", re.IGNORECASE
+)
+_MONTH_SECOND = re.compile(
+    rf"\b(\d\d?)(?:st|nd|rd|th|\.)?\s+(?:of\s+)?({_WORDS})[^\W\d]*[.,]?\s+((?:19|20)\d\d)\b",
+    re.IGNORECASE,
+)
+
+
+def parse_date(text: str) -> float | None:
+    """The first date that a frontmatter value names, or None.
+
+    A time with a zone is exact. Anything else is noon UTC of its day, so that the day is the
+    same one wherever the note is read. ``03/04/2024`` is month first, ``03.04.2024`` day first.
+    """
+    text = text.strip()[:200]
+    if match := _ISO_TIME.search(text):
+        try:
+            return datetime.fromisoformat(f"{match[1]}T{match[2]}{match[3].upper()}").timestamp()
+        except (ValueError, OverflowError):
+            pass  # a time of 25:00 or the like: the day may still be good
+    for pattern in (_FULL, _LOOSE, _COMPACT):
+        if (match := pattern.search(text)) and (found := _noon(match["y"], match["m"], match["d"])):
+            return found
+    if match := _MONTH_FIRST.search(text):
+        return _noon(match[3], _MONTHS[match[1].lower()], match[2])
+    if match := _MONTH_SECOND.search(text):
+        return _noon(match[3], _MONTHS[match[2].lower()], match[1])
+    if match := _DAY_FIRST.search(text):
+        first, mark, second, year = match.groups()
+        day, month = (second, first) if mark == "/" and int(first) <= 12 else (first, second)
+        return _noon(year, month, day)
+    if (found := _week_or_month(text)) is not None:
+        return found
+    return _epoch(text)
+
+
+def date_from_path(rel_path: str) -> float | None:
+    """The date in a note's file name, else in its daily folders (``2024/03/01.md``), or None."""
+    stem = rel_path.rpartition("/")[2].rpartition(".")[0] or rel_path
+    for pattern in (_FULL, _COMPACT):
+        if (match := pattern.search(stem)) and (found := _noon(match["y"], match["m"], match["d"])):
+            return found
+    whole = rel_path.rpartition(".")[0] or rel_path
+    if match := _FOLDERS.search(whole):
+        return _noon(match["y"], match["m"], match["d"])
+    if (found := _week_or_month(stem)) is not None:
+        return found
+    folder_dates = list(_FOLDER_DATE.finditer(whole))
+    if folder_dates:
+        match = folder_dates[-1]
+        return _noon(match["y"], match["m"], match["d"])
+    return None
+
+
+def _noon(year: str, month: str | int, day: str | int) -> float | None:
+    try:
+        return datetime(int(year), int(month), int(day), 12, tzinfo=UTC).timestamp()
+    except ValueError:
+        return None
+
+
+def _week_or_month(text: str) -> float | None:
+    """A week counts as its Monday, a month as its first day."""
+    if match := _WEEK.search(text):
+        try:
+            monday = date.fromisocalendar(int(match["y"]), int(match["w"]), 1)
+        except ValueError:
+            return None
+        return _noon(str(monday.year), monday.month, monday.day)
+    if match := _MONTH.search(text):
+        return _noon(match["y"], match["m"], 1)
+    return None
+
+
+def _epoch(text: str) -> float | None:
+    """Seconds or milliseconds since 1970, when they fall between 1973 and 2100."""
+    if not _EPOCH.fullmatch(text):
+        return None
+    seconds = float(text) / (1000 if len(text.partition(".")[0]) > 10 else 1)
+    latest = datetime(2100, 1, 1, tzinfo=UTC) - timedelta(days=1)
+    return seconds if 1e8 <= seconds <= latest.timestamp() else None

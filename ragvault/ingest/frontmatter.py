@@ -1,0 +1,251 @@
+"""Frontmatter: the YAML between ``---`` lines at the very top of a note.
+
+The YAML is read event by event and never constructed: no tags, no objects, no aliases (a YAML
+bomb is a syntax error here), bounded in size, depth and number of values. What can't be read
+is kept as raw text, so that it is still found, and simple ``key: value`` lines are salvaged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import yaml
+
+MAX_CHARS = 64_000
+MAX_DEPTH = 32
+MAX_VALUES = 10_000
+
+# A value: text; None for null and booleans, which nobody searches; a list; or a map, whose
+# repeated keys are all kept.
+Value: TypeAlias = "str | list[Value] | Map | None"
+
+_LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_NOT_TEXT = frozenset(
+    {"", "~", "null", "true", "false", "yes", "no", "on", "off", "none", ".nan", ".inf", "-.inf"}
+)
+_ID = re.compile(
+    r"(?:urn:uuid:)?\{?[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}\}?"  # UUID
+    r"|(?=[0-9a-f]*[a-f])(?=[0-9a-f]*\d)[0-9a-f]{16,}"  # hash
+    r"|[0-7][0-9A-HJKMNP-TV-Z]{25}",  # ULID
+    re.IGNORECASE,
+)
+_WIKILINK = re.compile(r"!?\[\[([^\[\]\n]{1,500})\]\]")
+_KEY_LINE = re.compile(r"([^\s#:'\"\[\]{}&*!|>%@`-][^:\n]{0,80}?)\s*:(?:[ \t]+(.*))?$")
+_ITEM_LINE = re.compile(r"\s*-[ \t]+(.*)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    items: tuple[tuple[str, Value], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Frontmatter:
+    """``lines`` is (first, last), 1-based, both marks included. ``text``: see ``render``."""
+
+    lines: tuple[int, int]
+    values: Map
+    text: str
+    warning: str | None = None
+
+    def strings(self, *keys: str) -> list[str]:
+        """All text below the first of ``keys`` that has any, wikilinks as their text."""
+        for key in keys:
+            found = [
+                plain_links(text)
+                for name, value in self.values.items
+                if name.casefold() == key
+                for _, text in _leaves(value, "")
+            ]
+            if found:
+                return found
+        return []
+
+    def raw(self, key: str) -> list[str]:
+        """All text below ``key`` as it stands, wikilinks in brackets."""
+        return [
+            text
+            for name, value in self.values.items
+            if name == key
+            for _, text in _leaves(value, "")
+        ]
+
+    def first(self, *keys: str) -> str | None:
+        found = self.strings(*keys)
+        return found[0] if found else None
+
+
+class _UnreadableError(Exception):
+    """The YAML can't be taken; the message is a phrase for the user."""
+
+
+def read_frontmatter(lines: Sequence[str]) -> Frontmatter | None:
+    """The frontmatter at the top of a note's lines, or None.
+
+    Lines between two rules that hold no ``key: value`` are the note's text, not frontmatter.
+    """
+    if not lines or lines[0].rstrip() != "---":
+        return None
+    end = next((i for i in range(1, len(lines)) if lines[i].rstrip() in ("---", "...")), None)
+    if end is None:
+        return None
+    inner = lines[1:end]
+    place = (1, end + 1)
+    raw = "\n".join(inner)
+    if not raw.strip():
+        return Frontmatter(place, Map(()), "")
+    try:
+        value = _load(raw)
+    except _UnreadableError as problem:
+        salvaged = _salvage(inner[:2000])
+        if not salvaged.items:
+            return None
+        warning = f"frontmatter can't be read as YAML ({problem}); its lines are kept as text"
+        return Frontmatter(place, salvaged, raw.strip(), warning)
+    if not isinstance(value, Map):
+        return None
+    value = _restore_hash_tags(value, inner)
+    return Frontmatter(place, value, render(value))
+
+
+def plain_links(text: str) -> str:
+    """``[[note|alias]]`` as ``alias``, ``[[note]]`` as ``note``."""
+    if "[[" not in text:
+        return text
+    return _WIKILINK.sub(lambda m: m.group(1).rpartition("|")[2].strip("\\ "), text)
+
+
+def render(values: Map) -> str:
+    """Every value that a person would search, as ``key: value`` lines.
+
+    Lists are joined with commas, maps flattened (``key sub: value``). Booleans, nulls and bare
+    ids (UUIDs, hashes) are left out; URLs stay.
+    """
+    lines: dict[str, list[str]] = {}
+    for key, text in _leaves(values, ""):
+        text = " ".join(plain_links(text).split())
+        if text and not _ID.fullmatch(text):
+            lines.setdefault(key, []).append(text)
+    return "\n".join(f"{key}: {', '.join(texts)}" for key, texts in lines.items())
+
+
+def _leaves(value: Value, key: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield key, value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _leaves(item, key)
+    elif isinstance(value, Map):
+        for name, item in value.items:
+            yield from _leaves(item, f"{key} {name}".strip())
+
+
+# --------------------------------------------------------------------------- YAML events
+
+
+def _load(raw: str) -> Value:
+    if len(raw) > MAX_CHARS:
+        raise _UnreadableError(f"longer than {MAX_CHARS:,} characters")
+    try:
+        return _Builder(raw).build()
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 2 if error.problem_mark else None
+        problem = error.problem or "a syntax error"
+        raise _UnreadableError(f"{problem}, line {line}" if line else problem) from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise _UnreadableError("a character that YAML doesn't allow") from error
+
+
+class _Builder:
+    """One document's values from the parser's events. Linear in the events."""
+
+    def __init__(self, raw: str) -> None:
+        self._loader = _LOADER(raw)
+        self._count = 0
+
+    def build(self) -> Value:
+        try:
+            event = self._next()
+            while not isinstance(event, yaml.DocumentStartEvent):
+                if isinstance(event, yaml.StreamEndEvent):
+                    return None
+                event = self._next()
+            return self._value(self._next(), 0)
+        finally:
+            self._loader.dispose()
+
+    def _next(self) -> yaml.Event:
+        event: yaml.Event = self._loader.get_event()
+        return event
+
+    def _value(self, event: yaml.Event, depth: int) -> Value:
+        self._count += 1
+        if depth > MAX_DEPTH:
+            raise _UnreadableError("nested too deeply")
+        if self._count > MAX_VALUES:
+            raise _UnreadableError(f"more than {MAX_VALUES:,} values")
+        if isinstance(event, yaml.AliasEvent):
+            raise _UnreadableError("aliases are not followed")
+        if isinstance(event, yaml.ScalarEvent):
+            plain = bool(event.implicit[0])
+            return None if plain and event.value.lower() in _NOT_TEXT else str(event.value)
+        if isinstance(event, yaml.SequenceStartEvent):
+            return self._sequence(bool(event.flow_style), depth)
+        return self._map(depth)
+
+    def _sequence(self, flow: bool, depth: int) -> Value:
+        items: list[Value] = []
+        while not isinstance(event := self._next(), yaml.SequenceEndEvent):
+            items.append(self._value(event, depth + 1))
+        # [[A wikilink]] without quotes is a list in a list
+        if flow and len(items) == 1 and isinstance(inner := items[0], list):
+            texts = [item for item in inner if isinstance(item, str)]
+            if texts and len(texts) == len(inner) and not texts[0].startswith("[["):
+                return f"[[{', '.join(texts)}]]"
+        return items
+
+    def _map(self, depth: int) -> Map:
+        items: list[tuple[str, Value]] = []
+        while not isinstance(event := self._next(), yaml.MappingEndEvent):
+            key = self._value(event, depth + 1)
+            name = " ".join(text for _, text in _leaves(key, ""))
+            items.append((name, self._value(self._next(), depth + 1)))
+        return Map(tuple(items))
+
+
+# --------------------------------------------------------------------------- what YAML loses
+
+
+def _salvage(lines: Sequence[str]) -> Map:
+    """Top-level ``key: value`` lines and the ``- item`` lines under a key."""
+    items: list[tuple[str, list[Value]]] = []
+    for line in lines:
+        if match := _KEY_LINE.match(line):
+            items.append((match[1].strip(), []))
+            value = (match[2] or "").strip()
+        elif items and (match := _ITEM_LINE.match(line)):
+            value = match[1].strip()
+        else:
+            continue
+        if value[:1] == "[" and value[-1:] == "]" and not value.startswith("[["):
+            parts = value[1:-1].split(",")
+        else:
+            parts = [value]
+        texts = (part.strip().strip("'\"") for part in parts)
+        items[-1][1].extend(text for text in texts if text.lower() not in _NOT_TEXT)
+    return Map(tuple((key, list(values)) for key, values in items))
+
+
+def _restore_hash_tags(values: Map, lines: Sequence[str]) -> Map:
+    """``tags: #a #b``: to YAML the tags are a comment, to the author they are tags."""
+    if not any(key.casefold() in ("tag", "tags") and value is None for key, value in values.items):
+        return values
+    found: dict[str, Value] = {}
+    for line in lines:
+        key, colon, rest = line.partition(":")
+        if colon and key.strip().casefold() in ("tag", "tags") and rest.strip().startswith("#"):
+            found[key.strip()] = rest.strip()
+    return Map(tuple((key, found.get(key, value)) for key, value in values.items))

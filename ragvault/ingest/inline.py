@@ -1,0 +1,114 @@
+"""What stands inside lines: ``#tags``, link targets, and a heading's text without its markup."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+from urllib.parse import unquote
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+MAX_HEADING_CHARS = 200
+
+_WIKILINK = re.compile(r"!?\[\[([^\[\]\n]{1,500})\]\]")
+_LINK_TARGET = re.compile(
+    r"\]\(\s*(?:<([^<>\n]{1,2000})>|((?:[^\s()]|\([^\s()]{0,500}\)){1,2000}))"
+)
+_DEFINITION = re.compile(
+    r"^ {0,3}\[(?!\^)[^\[\]\n]{1,200}\]:[ \t]*<?([^\s<>]{1,2000})", re.MULTILINE
+)
+_URL = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s<>]+|\bwww\.[^\s<>]+", re.IGNORECASE)
+_CODE_SPAN = re.compile(r"(?<!`)(`++)(?!`)(?:.+?)(?<!`)\1(?!`)", re.DOTALL)
+_TAG = re.compile(
+    r"(?:(?<=[\s(（,，、。;|>])|^)#"
+    r"([^\s\u2000-\u200c\u200e-\u206f\u2e00-\u2e7f\u3000-\u303f\uff00-\uff0f"
+    r"'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\]{1,200})",
+    re.MULTILINE,
+)
+_BLANK_LINES = re.compile(r"\n[ \t]*\n")
+_BLOCK_ID = re.compile(r"\s\^[A-Za-z0-9-]{1,64}$")
+_MARKUP = re.compile(r"[*_`\[<&\\~=!]")
+_HIGHLIGHT = re.compile(r"(==|~~|%%)(?=\S)([^\n]*?\S)\1")
+
+
+def heading_text(source: str) -> str:
+    """A heading as a reader sees it, in one line of at most ``MAX_HEADING_CHARS``.
+
+    Emphasis, code marks, links (their text stays), HTML tags and a block id (``^abc``) go.
+    """
+    text = _BLOCK_ID.sub("", source[: 4 * MAX_HEADING_CHARS].rstrip())
+    if _MARKUP.search(text):
+        text = _WIKILINK.sub(lambda m: m.group(1).rpartition("|")[2].strip("\\ "), text)
+        tokens = _inline().parseInline(text)
+        text = "".join(_plain(tokens))
+        text = _HIGHLIGHT.sub(r"\2", text)
+    text = " ".join(text.split())
+    if len(text) > MAX_HEADING_CHARS:
+        text = text[: MAX_HEADING_CHARS - 1].rstrip() + "…"
+    return text
+
+
+def _plain(tokens: Iterable[Token]) -> Iterable[str]:
+    for token in tokens:
+        if token.children:
+            yield from _plain(token.children)
+        elif token.type in ("softbreak", "hardbreak"):
+            yield " "
+        elif token.type in ("text", "code_inline", "text_special", "image"):
+            yield token.content
+
+
+@cache
+def _inline() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"maxNesting": 20})
+
+
+def tags_and_links(lines: Sequence[str], code_lines: frozenset[int]) -> tuple[list[str], list[str]]:
+    """Inline tags (without ``#``) and link targets in order of appearance, code left out.
+
+    A target is the note's name or path, with its ``#heading``, or a URL. Linear in the text,
+    but for unclosed backticks, which cost at most the square root of a paragraph's length more.
+    """
+    text = "\n".join("" if i in code_lines else line for i, line in enumerate(lines))
+    tags: list[str] = []
+    links: list[str] = []
+    if "#" not in text and "[" not in text:
+        return tags, links
+    if "`" in text:
+        parts = _BLANK_LINES.split(text)
+        text = "\n\n".join(_CODE_SPAN.sub("` `", part) for part in parts)
+    if "[" in text:
+        found: list[tuple[int, str]] = []
+        for match in _WIKILINK.finditer(text):
+            target = match[1].partition("|")[0].rstrip("\\").strip()
+            found.append((match.start(), target))
+        found.extend(
+            (match.start(), unquote(match[1] or match[2]).strip())
+            for match in _LINK_TARGET.finditer(text)
+        )
+        found.extend((match.start(), match[1]) for match in _DEFINITION.finditer(text))
+        links = [target for _, target in sorted(found) if target]
+        text = _LINK_TARGET.sub("](", _WIKILINK.sub(" ", text))
+    if "#" in text:
+        for match in _TAG.finditer(_URL.sub(" ", text)):
+            tag = clean_tag(match[1])
+            if tag:
+                tags.append(tag)
+    return tags, links
+
+
+def clean_tag(tag: str) -> str:
+    """A tag without ``#`` and stray slashes, or "" when it is none (numbers alone are not)."""
+    tag = tag.strip().lstrip("#").strip("/")
+    has_name = any(not (c.isdigit() or c in "/-_") for c in tag)
+    return tag if has_name else ""
+
+
+def unique(values: Iterable[str]) -> tuple[str, ...]:
+    """Without repeats, whatever their case; the first spelling stays."""
+    seen: dict[str, str] = {}
+    for value in values:
+        seen.setdefault(value.casefold(), value)
+    return tuple(seen.values())
