@@ -1,0 +1,77 @@
+"""The answer log: each question with its answer and the citations that it stood on.
+
+Modelled on ``message_citations`` of sprint17-rag.md. A citation is kept with its own path, place
+and snippet, so that an old answer can still be read after its note has changed or gone.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+from ragvault.model import LoggedAnswer
+
+_COLUMNS = (
+    "id, asked_at, session, question, answer, abstain_reason, mode, model, confidence,"
+    " retrieval_ms, llm_ms, total_ms, prompt_tokens, completion_tokens"
+)
+
+
+def insert(connection: sqlite3.Connection, row: LoggedAnswer) -> None:
+    """The same id again replaces the row."""
+    connection.execute("DELETE FROM answer WHERE id = ?", (row.id,))
+    connection.execute(
+        f"INSERT INTO answer ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            row.id, row.asked_at, row.session, row.question, row.answer, row.abstain_reason,
+            row.mode, row.model, row.confidence, row.retrieval_ms, row.llm_ms, row.total_ms,
+            row.prompt_tokens, row.completion_tokens,
+        ),
+    )  # fmt: skip
+    connection.executemany(
+        "INSERT INTO answer_citation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [(row.id, position, *citation) for position, citation in enumerate(row.citations)],
+    )
+
+
+def select(
+    connection: sqlite3.Connection, *, session: str | None, limit: int
+) -> list[LoggedAnswer]:
+    """The newest first."""
+    where, params = ("WHERE session = ?", [session]) if session is not None else ("", [])
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM answer {where} ORDER BY asked_at DESC, rowid DESC LIMIT ?",
+        [*params, max(0, limit)],
+    ).fetchall()
+    return [_logged(connection, row) for row in rows]
+
+
+def get(connection: sqlite3.Connection, answer_id: str) -> LoggedAnswer | None:
+    row = connection.execute(f"SELECT {_COLUMNS} FROM answer WHERE id = ?", (answer_id,)).fetchone()
+    return None if row is None else _logged(connection, row)
+
+
+def _logged(connection: sqlite3.Connection, row: Sequence[Any]) -> LoggedAnswer:
+    citations = connection.execute(
+        "SELECT marker, chunk_id, vault, rel_path, section, start_line, end_line, snippet, score"
+        " FROM answer_citation WHERE answer_id = ? ORDER BY position",
+        (row[0],),
+    ).fetchall()
+    return LoggedAnswer(
+        id=row[0],
+        asked_at=row[1],
+        session=row[2],
+        question=row[3],
+        answer=row[4],
+        abstain_reason=row[5],
+        mode=row[6],
+        model=row[7],
+        confidence=row[8],
+        citations=tuple(citations),
+        retrieval_ms=row[9],
+        llm_ms=row[10],
+        total_ms=row[11],
+        prompt_tokens=row[12],
+        completion_tokens=row[13],
+    )

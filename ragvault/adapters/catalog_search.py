@@ -1,0 +1,387 @@
+"""The catalog's reads for searching: full text, filters, and chunks joined with their notes.
+
+Each function runs inside a read transaction that its caller opened. Only visible chunks are ever
+in the tables, so nothing here has to ask. Lists of ids travel as one JSON parameter: no limit on
+variables, and one prepared statement whatever their number.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ragvault.adapters.catalog_vectors import centroid_of
+from ragvault.adapters.catalog_write import NS_PER_S, fold_tag
+from ragvault.adapters.migrations import fts_table
+from ragvault.model import (
+    Chunk,
+    FileState,
+    Filter,
+    FolderInfo,
+    NoteInfo,
+    ScoredId,
+    StoredChunk,
+    VaultInfo,
+)
+
+_MARGIN = 32  # extra rows fetched, so that ties at the n-th place can be ordered by id
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """BM25's weights of the columns."""
+
+    title: float = 1.0
+    heading: float = 1.0
+    body: float = 1.0
+
+    @property
+    def sql(self) -> str:
+        return f"{float(self.title)!r}, {float(self.heading)!r}, {float(self.body)!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Condition:
+    """An SQL condition on ``note n`` with its parameters; "1" lets everything through."""
+
+    sql: str
+    params: tuple[Any, ...]
+
+
+def _condition(connection: sqlite3.Connection, where: Filter) -> _Condition:
+    parts: list[str] = []
+    params: list[Any] = []
+    if where.vaults:
+        parts.append(
+            "n.vault_id IN (SELECT id FROM vault WHERE name IN (SELECT value FROM json_each(?)))"
+        )
+        params.append(json.dumps(where.vaults))
+    if where.folders:
+        parts.append("n.folder_id IN (SELECT value FROM json_each(?))")
+        params.append(json.dumps(_folder_ids(connection, where.folders)))
+    if where.tags:
+        # "0" is the character after "/": the range holds exactly the tags nested below.
+        parts.append(
+            "n.id IN (SELECT t.note_id FROM json_each(?) q JOIN tag t"
+            " ON t.tag = q.value OR (t.tag > q.value || '/' AND t.tag < q.value || '0'))"
+        )
+        params.append(json.dumps([fold_tag(tag) for tag in where.tags]))
+    for operator, bound in ((">=", where.since), ("<=", where.until)):
+        if bound is not None:
+            parts.append(f"n.date {operator} ?")
+            params.append(bound)
+    return _Condition(" AND ".join(parts) or "1", tuple(params))
+
+
+def _folder_ids(connection: sqlite3.Connection, folders: Collection[tuple[str, str]]) -> list[int]:
+    rows = connection.execute(
+        "SELECT f.id FROM json_each(?) q JOIN vault v ON v.name = json_extract(q.value, '$[0]')"
+        " JOIN folder f ON f.vault_id = v.id AND f.path = json_extract(q.value, '$[1]')",
+        (json.dumps(list(folders)),),
+    )
+    return [row[0] for row in rows]
+
+
+def _vault_ids(connection: sqlite3.Connection, names: Collection[str]) -> list[int]:
+    rows = connection.execute("SELECT id, name FROM vault ORDER BY id")
+    return [number for number, name in rows if not names or name in names]
+
+
+# --------------------------------------------------------------------------- full text
+
+
+def match_expression(terms: Sequence[str]) -> str | None:
+    """An FTS5 expression that any of the terms fulfils; None without terms.
+
+    Quoted, a term is never read as an operator; its own quotes are doubled.
+    """
+    wanted = dict.fromkeys(term for term in terms if term.strip())
+    if not wanted:
+        return None
+    return " OR ".join('"' + term.replace('"', '""') + '"' for term in wanted)
+
+
+def lexical(
+    connection: sqlite3.Connection, terms: Sequence[str], n: int, where: Filter, weights: Weights
+) -> list[ScoredId]:
+    """Linear in the chunks that hold any of the terms (FTS5 scores each before it sorts).
+
+    The statistics behind the scores are each vault's own (see migrations.fts_table).
+    """
+    expression = match_expression(terms)
+    if expression is None or n <= 0:
+        return []
+    found: list[ScoredId] = []
+    for number in _vault_ids(connection, where.vaults):
+        found += _best(connection, number, expression, n, where, weights)
+    found.sort(key=lambda hit: (-hit.score, hit.chunk_id))
+    return found[:n]
+
+
+def _best(
+    connection: sqlite3.Connection,
+    number: int,
+    expression: str,
+    n: int,
+    where: Filter,
+    weights: Weights,
+) -> list[ScoredId]:
+    """At least the best ``n`` of one vault, with all ties of the n-th."""
+    table = fts_table(number)
+    limit, params = "", []
+    if not where.is_empty:
+        condition = _condition(connection, where)
+        # The unary plus keeps SQLite from running the full text query once per allowed row.
+        limit = (
+            " AND +rowid IN (SELECT c.rowid FROM note n JOIN chunk c ON c.note_id = n.id"
+            f" WHERE n.vault_id = {number} AND {condition.sql})"
+        )
+        params = list(condition.params)
+    size = n + _MARGIN
+    while True:
+        rows = connection.execute(
+            f"SELECT rowid, bm25({table}, {weights.sql}) AS score FROM {table}"
+            f" WHERE {table} MATCH ?{limit} ORDER BY score LIMIT ?",
+            (expression, *params, size),
+        ).fetchall()
+        # FTS5 orders ties by rowid, that is by when a note was indexed. That must not matter:
+        # go on until the n-th score has no tie beyond the rows fetched.
+        if len(rows) < size or rows[n - 1][1] < rows[-1][1]:
+            break
+        size *= 4
+    return _with_ids(connection, rows)
+
+
+def _with_ids(connection: sqlite3.Connection, rows: Sequence[tuple[int, float]]) -> list[ScoredId]:
+    """FTS5's BM25 is negative, better is smaller: turned round here."""
+    scores = dict(rows)
+    ids = connection.execute(
+        "SELECT c.rowid, c.id FROM json_each(?) q CROSS JOIN chunk c ON c.rowid = q.value",
+        (json.dumps(list(scores)),),
+    )
+    return [ScoredId(chunk_id, -scores[rowid]) for rowid, chunk_id in ids]
+
+
+def lexical_scores(
+    connection: sqlite3.Connection,
+    terms: Sequence[str],
+    chunk_ids: Collection[str],
+    weights: Weights,
+) -> dict[str, float]:
+    """Linear in the chunks that hold any of the terms; only the given ones are scored."""
+    expression = match_expression(terms)
+    if expression is None or not chunk_ids:
+        return {}
+    by_vault: dict[int, dict[int, str]] = {}
+    rows = connection.execute(
+        "SELECT n.vault_id, c.rowid, c.id FROM json_each(?) q"
+        " CROSS JOIN chunk c ON c.id = q.value JOIN note n ON n.id = c.note_id",
+        (json.dumps(list(chunk_ids)),),
+    )
+    for number, rowid, chunk_id in rows:
+        by_vault.setdefault(number, {})[rowid] = chunk_id
+    scores: dict[str, float] = {}
+    for number, wanted in by_vault.items():
+        table = fts_table(number)
+        found = connection.execute(
+            f"SELECT rowid, bm25({table}, {weights.sql}) FROM {table}"
+            f" WHERE {table} MATCH ? AND +rowid IN (SELECT value FROM json_each(?))",
+            (expression, json.dumps(list(wanted))),
+        )
+        scores.update((wanted[rowid], -score) for rowid, score in found)
+    return scores
+
+
+def document_frequencies(
+    connection: sqlite3.Connection, terms: Sequence[str], where: Filter
+) -> dict[str, int]:
+    """Linear in the chunks that hold the terms (no score is computed)."""
+    counts: dict[str, int] = {}
+    condition = _condition(connection, where)
+    for term in dict.fromkeys(terms):
+        expression = match_expression([term])
+        counts[term] = 0
+        for number in _vault_ids(connection, where.vaults) if expression else ():
+            table = fts_table(number)
+            sql = f"SELECT count(*) FROM {table} WHERE {table} MATCH ?"
+            params: tuple[Any, ...] = (expression,)
+            if not where.is_empty:
+                sql += (
+                    " AND +rowid IN (SELECT c.rowid FROM note n JOIN chunk c ON c.note_id = n.id"
+                    f" WHERE {condition.sql})"
+                )
+                params += condition.params
+            counts[term] += int(connection.execute(sql, params).fetchone()[0])
+    return counts
+
+
+# --------------------------------------------------------------------------- chunks
+
+_STORED = (
+    "SELECT v.name, n.rel_path, n.title, f.path, n.aliases, n.tags, n.date, n.mtime_ns,"
+    " c.id, c.heading_path, c.ordinal, c.chunk_index, c.start_line, c.end_line, c.text, c.text_hash"
+)
+_JOINED = (
+    " JOIN note n ON n.id = c.note_id JOIN folder f ON f.id = n.folder_id"
+    " JOIN vault v ON v.id = n.vault_id"
+)
+
+
+def _stored(row: Sequence[Any]) -> StoredChunk:
+    note = NoteInfo(
+        vault=row[0],
+        rel_path=row[1],
+        title=row[2],
+        folder=row[3],
+        aliases=tuple(json.loads(row[4])),
+        tags=tuple(json.loads(row[5])),
+        date=row[6],
+        mtime=row[7] / NS_PER_S,
+    )
+    chunk = Chunk(
+        id=row[8],
+        vault=row[0],
+        rel_path=row[1],
+        heading_path=tuple(json.loads(row[9])),
+        ordinal=row[10],
+        chunk_index=row[11],
+        start_line=row[12],
+        end_line=row[13],
+        text=row[14],
+        embed_text="",
+        text_hash=row[15],
+    )
+    return StoredChunk(chunk, note)
+
+
+def chunks(connection: sqlite3.Connection, chunk_ids: Collection[str]) -> dict[str, StoredChunk]:
+    rows = connection.execute(
+        f"{_STORED} FROM json_each(?) q CROSS JOIN chunk c ON c.id = q.value{_JOINED}",
+        (json.dumps(list(chunk_ids)),),
+    )
+    return {row[8]: _stored(row) for row in rows}
+
+
+def chunk_ids(
+    connection: sqlite3.Connection, vault: str, rel_paths: Collection[str] | None
+) -> set[str]:
+    sql = (
+        "SELECT c.id FROM note n JOIN chunk c ON c.note_id = n.id"
+        " WHERE n.vault_id = (SELECT id FROM vault WHERE name = ?)"
+    )
+    if rel_paths is None:
+        return {row[0] for row in connection.execute(sql, (vault,))}
+    sql += " AND n.rel_path IN (SELECT value FROM json_each(?))"
+    return {row[0] for row in connection.execute(sql, (vault, json.dumps(list(rel_paths))))}
+
+
+def matching(connection: sqlite3.Connection, chunk_ids: Collection[str], where: Filter) -> set[str]:
+    condition = _condition(connection, where)
+    rows = connection.execute(
+        "SELECT c.id FROM json_each(?) q CROSS JOIN chunk c ON c.id = q.value"
+        f" JOIN note n ON n.id = c.note_id WHERE {condition.sql}",
+        (json.dumps(list(chunk_ids)), *condition.params),
+    )
+    return {row[0] for row in rows}
+
+
+def filtered_ids(connection: sqlite3.Connection, where: Filter, limit: int) -> list[str] | None:
+    """Sorted. The notes are counted first, so that a wide filter costs no list of ids."""
+    if count_chunks(connection, where) > limit:
+        return None
+    condition = _condition(connection, where)
+    rows = connection.execute(
+        "SELECT c.id FROM note n JOIN chunk c ON c.note_id = n.id"
+        f" WHERE {condition.sql} ORDER BY c.id",
+        condition.params,
+    )
+    return [row[0] for row in rows]
+
+
+def count_chunks(connection: sqlite3.Connection, where: Filter) -> int:
+    """Linear in the notes."""
+    condition = _condition(connection, where)
+    row = connection.execute(
+        f"SELECT coalesce(sum(n.chunk_count), 0) FROM note n WHERE {condition.sql}",
+        condition.params,
+    ).fetchone()
+    return int(row[0])
+
+
+def neighbours(connection: sqlite3.Connection, chunk_id: str, reach: int) -> list[StoredChunk]:
+    """In the order of the note; the chunk itself is not among them."""
+    rows = connection.execute(
+        f"{_STORED} FROM chunk m JOIN chunk c ON c.note_id = m.note_id"
+        " AND c.heading_path = m.heading_path AND c.rowid != m.rowid"
+        f" AND abs(c.ordinal - m.ordinal) <= ?{_JOINED}"
+        " WHERE m.id = ? ORDER BY c.chunk_index, c.ordinal",
+        (reach, chunk_id),
+    )
+    return [_stored(row) for row in rows]
+
+
+def note_chunks(connection: sqlite3.Connection, vault: str, rel_path: str) -> list[StoredChunk]:
+    rows = connection.execute(
+        f"{_STORED} FROM chunk c{_JOINED} WHERE v.name = ? AND n.rel_path = ?"
+        " ORDER BY c.chunk_index",
+        (vault, rel_path),
+    )
+    return [_stored(row) for row in rows]
+
+
+def recent(connection: sqlite3.Connection, n: int, where: Filter) -> list[StoredChunk]:
+    """Ties by vault and path."""
+    condition = _condition(connection, where)
+    rows = connection.execute(
+        f"{_STORED} FROM (SELECT n.id FROM note n JOIN vault v ON v.id = n.vault_id"
+        f" WHERE n.chunk_count > 0 AND {condition.sql}"
+        " ORDER BY n.date DESC, v.name, n.rel_path LIMIT ?) q"
+        " CROSS JOIN chunk c ON c.rowid = (SELECT rowid FROM chunk WHERE note_id = q.id"
+        f" ORDER BY chunk_index LIMIT 1){_JOINED} ORDER BY n.date DESC, v.name, n.rel_path",
+        (*condition.params, max(0, n)),
+    )
+    return [_stored(row) for row in rows]
+
+
+# --------------------------------------------------------------------------- overviews
+
+
+def vaults(connection: sqlite3.Connection) -> list[VaultInfo]:
+    """Linear in the notes."""
+    rows = connection.execute(
+        "SELECT v.name, v.path, v.kind, count(n.id), coalesce(sum(n.chunk_count), 0),"
+        " v.indexed_at, v.fingerprint FROM vault v LEFT JOIN note n ON n.vault_id = v.id"
+        " GROUP BY v.id ORDER BY v.name"
+    )
+    return [
+        VaultInfo(name, Path(path), kind, notes, count, indexed_at, fingerprint)
+        for name, path, kind, notes, count, indexed_at, fingerprint in rows
+    ]
+
+
+def file_states(connection: sqlite3.Connection, vault: str) -> dict[str, FileState]:
+    """Linear in the notes of the vault: the one such cost of a run that finds nothing to do."""
+    rows = connection.execute(
+        "SELECT rel_path, size, mtime_ns, content_hash, fingerprint, seen_ns FROM note"
+        " WHERE vault_id = (SELECT id FROM vault WHERE name = ?)",
+        (vault,),
+    )
+    return {row[0]: FileState(*row) for row in rows}
+
+
+def folders(connection: sqlite3.Connection, names: Collection[str]) -> list[FolderInfo]:
+    """Linear in the notes. By vault and path."""
+    rows = connection.execute(
+        "SELECT v.name, f.path, count(*), sum(n.chunk_count), f.centroid FROM folder f"
+        " JOIN vault v ON v.id = f.vault_id JOIN note n ON n.folder_id = f.id"
+        " GROUP BY f.id ORDER BY v.name, f.path"
+    )
+    return [
+        FolderInfo(vault, path, notes, count, centroid_of(centroid))
+        for vault, path, notes, count, centroid in rows
+        if not names or vault in names
+    ]

@@ -1,0 +1,225 @@
+"""The embedding cache (float16 by embedder and text hash) and what is derived from it.
+
+Each function runs inside a transaction that its caller opened. numpy is imported where vectors
+are handled and nowhere else: an index run that finds nothing to do never loads it.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ragvault.errors import StoreError
+from ragvault.model import VectorRecord
+
+if TYPE_CHECKING:
+    from ragvault.model import Matrix, Vector
+
+GRACE_S = 30 * 86_400.0  # an embedding that no chunk uses is kept this long, so that switching
+GRACE_SHARE = 0.2  # branches or renaming a vault costs no model run; at most this share extra,
+GRACE_FLOOR = 2_000  # or this many
+SOURCE_TYPE = "note"
+
+
+def pack(vectors: Sequence[Vector]) -> list[bytes]:
+    """As float16, little-endian. Raises StoreError for a vector that isn't finite."""
+    import numpy as np
+
+    packed = []
+    for vector in vectors:
+        half = np.asarray(vector, dtype="<f2")
+        if half.ndim != 1 or not half.size or not np.isfinite(half).all():
+            raise StoreError(
+                "The embedding model returned a vector that isn't a row of finite numbers.",
+                "Check embedding.model in the config, then run `ragvault doctor`.",
+            )
+        packed.append(half.tobytes())
+    return packed
+
+
+def unpack(blobs: Sequence[bytes]) -> Matrix:
+    """Shape (len(blobs), dimensions), float32, unit rows.
+
+    The norm is taken in float64, so that a row comes out the same bits in any company.
+    """
+    import numpy as np
+
+    rows = np.frombuffer(b"".join(blobs), dtype="<f2").reshape(len(blobs), -1).astype(np.float64)
+    norms = np.sqrt(np.square(rows).sum(axis=1, keepdims=True))
+    norms[norms == 0.0] = 1.0
+    unit: Matrix = (rows / norms).astype(np.float32)
+    return unit
+
+
+def store(connection: sqlite3.Connection, fingerprint: str, vectors: Mapping[str, Vector]) -> None:
+    """Raises StoreError when the dimensions differ from those stored under the fingerprint."""
+    if not vectors:
+        return
+    blobs = pack(list(vectors.values()))
+    number, dimensions = _fingerprint(connection, fingerprint, len(blobs[0]) // 2)
+    if any(len(blob) != 2 * dimensions for blob in blobs):
+        raise StoreError(
+            f"The embedding model returned vectors that don't have {dimensions} dimensions.",
+            "Run `ragvault index --full` if embedding.model in the config was changed.",
+        )
+    connection.executemany(
+        "INSERT INTO embedding (fingerprint_id, text_hash, vector) VALUES (?, ?, ?)"
+        " ON CONFLICT DO UPDATE SET vector = excluded.vector, unused_since = NULL",
+        [(number, text_hash, blob) for text_hash, blob in zip(vectors, blobs, strict=True)],
+    )
+
+
+def _fingerprint(connection: sqlite3.Connection, name: str, dimensions: int) -> tuple[int, int]:
+    connection.execute(
+        "INSERT OR IGNORE INTO fingerprint (name, dimensions) VALUES (?, ?)", (name, dimensions)
+    )
+    row = connection.execute(
+        "SELECT id, dimensions FROM fingerprint WHERE name = ?", (name,)
+    ).fetchone()
+    return int(row[0]), int(row[1])
+
+
+def cached(
+    connection: sqlite3.Connection, fingerprint: str, text_hashes: Collection[str]
+) -> dict[str, Vector]:
+    rows = connection.execute(
+        "SELECT e.text_hash, e.vector FROM json_each(?) q"
+        " CROSS JOIN embedding e ON e.text_hash = q.value AND e.fingerprint_id ="
+        " (SELECT id FROM fingerprint WHERE name = ?)",
+        (json.dumps(list(text_hashes)), fingerprint),
+    ).fetchall()
+    return _by_key(rows)
+
+
+def of_chunks(
+    connection: sqlite3.Connection, fingerprint: str, chunk_ids: Collection[str]
+) -> dict[str, Vector]:
+    rows = connection.execute(
+        "SELECT c.id, e.vector FROM json_each(?) q CROSS JOIN chunk c ON c.id = q.value"
+        " CROSS JOIN embedding e ON e.text_hash = c.text_hash AND e.fingerprint_id ="
+        " (SELECT id FROM fingerprint WHERE name = ?)",
+        (json.dumps(list(chunk_ids)), fingerprint),
+    ).fetchall()
+    return _by_key(rows)
+
+
+def _by_key(rows: Iterable[tuple[str, bytes]]) -> dict[str, Vector]:
+    blobs = dict(rows)
+    return dict(zip(blobs, unpack(list(blobs.values())), strict=True)) if blobs else {}
+
+
+def record_page(
+    connection: sqlite3.Connection, vault: str, fingerprint: str, after: int, size: int
+) -> tuple[list[VectorRecord], int | None]:
+    """The next ``size`` visible chunks after a rowid, with their vectors, and the last rowid
+    (None at the end)."""
+    rows = connection.execute(
+        "SELECT c.rowid, c.id, f.path, n.date, e.vector FROM chunk c"
+        " CROSS JOIN note n ON n.id = c.note_id"
+        " CROSS JOIN folder f ON f.id = n.folder_id"
+        " LEFT JOIN embedding e ON e.text_hash = c.text_hash"
+        " AND e.fingerprint_id = (SELECT id FROM fingerprint WHERE name = ?)"
+        " WHERE c.rowid > ? AND n.vault_id = (SELECT id FROM vault WHERE name = ?)"
+        " ORDER BY c.rowid LIMIT ?",
+        (fingerprint, after, vault, size),
+    ).fetchall()
+    if not rows:
+        return [], None
+    have = [row for row in rows if row[4] is not None]
+    vectors = unpack([row[4] for row in have]) if have else ()
+    records = [
+        VectorRecord(chunk_id, vector, folder, SOURCE_TYPE, date)
+        for (_, chunk_id, folder, date, _), vector in zip(have, vectors, strict=True)
+    ]
+    return records, int(rows[-1][0])
+
+
+# --------------------------------------------------------------------------- upkeep
+
+
+def prune(connection: sqlite3.Connection, fingerprint: str, now: float) -> int:
+    """Drop embeddings that have been unused for longer than the grace; returns how many.
+
+    Used is what a visible chunk of a vault with that fingerprint (or of any vault, for the
+    fingerprint given) refers to. Linear in the cache.
+    """
+    connection.execute(
+        "CREATE TEMP TABLE used AS SELECT DISTINCT p.id AS fingerprint_id, c.text_hash"
+        " FROM chunk c JOIN note n ON n.id = c.note_id JOIN vault v ON v.id = n.vault_id"
+        " JOIN fingerprint p ON p.name IN (v.fingerprint, ?)",
+        (fingerprint,),
+    )
+    connection.execute("CREATE INDEX temp.used_key ON used (fingerprint_id, text_hash)")
+    in_use = (
+        "EXISTS (SELECT 1 FROM used u WHERE u.fingerprint_id = embedding.fingerprint_id"
+        " AND u.text_hash = embedding.text_hash)"
+    )
+    connection.execute(
+        f"UPDATE embedding SET unused_since = NULL WHERE unused_since IS NOT NULL AND {in_use}"
+    )
+    connection.execute(
+        f"UPDATE embedding SET unused_since = ? WHERE unused_since IS NULL AND NOT {in_use}",
+        (now,),
+    )
+    used = int(connection.execute("SELECT count(*) FROM used").fetchone()[0])
+    connection.execute("DROP TABLE used")
+    spare = max(GRACE_FLOOR, int(used * GRACE_SHARE))
+    dropped = connection.execute(
+        "DELETE FROM embedding WHERE unused_since < ? OR rowid IN (SELECT rowid FROM embedding"
+        " WHERE unused_since IS NOT NULL ORDER BY unused_since DESC, rowid DESC"
+        " LIMIT -1 OFFSET ?)",
+        (now - GRACE_S, spare),
+    ).rowcount
+    connection.execute(
+        "DELETE FROM fingerprint WHERE NOT EXISTS"
+        " (SELECT 1 FROM embedding e WHERE e.fingerprint_id = fingerprint.id)"
+    )
+    return dropped
+
+
+def refresh_centroids(connection: sqlite3.Connection, vault: int, fingerprint: str) -> None:
+    """Recompute the centroids of folders that a commit touched, or that another model's are.
+
+    Linear in the chunks of those folders; a page of them is in memory at a time.
+    """
+    stale = connection.execute(
+        "SELECT id FROM folder WHERE vault_id = ? AND (stale OR centroid_fingerprint IS NOT ?)",
+        (vault, fingerprint),
+    ).fetchall()
+    for (folder_id,) in stale:
+        centroid = _centroid(connection, folder_id, fingerprint)
+        connection.execute(
+            "UPDATE folder SET centroid = ?, centroid_fingerprint = ?, stale = 0 WHERE id = ?",
+            (centroid, fingerprint, folder_id),
+        )
+
+
+def _centroid(connection: sqlite3.Connection, folder_id: int, fingerprint: str) -> bytes | None:
+    """float32 bytes, or None for a folder without vectors. Summed in the order of the ids and in
+    float64, so that the order in which notes were indexed leaves no trace."""
+    import numpy as np
+
+    cursor = connection.execute(
+        "SELECT e.vector FROM note n CROSS JOIN chunk c ON c.note_id = n.id"
+        " CROSS JOIN embedding e ON e.text_hash = c.text_hash AND e.fingerprint_id ="
+        " (SELECT id FROM fingerprint WHERE name = ?) WHERE n.folder_id = ? ORDER BY c.id",
+        (fingerprint, folder_id),
+    )
+    total = None
+    while rows := cursor.fetchmany(1024):
+        part = unpack([row[0] for row in rows]).astype(np.float64).sum(axis=0)
+        total = part if total is None else total + part
+    if total is None:
+        return None
+    norm = float(np.sqrt(np.square(total).sum()))
+    return bytes((total / norm).astype("<f4").tobytes()) if norm > 0.0 else None
+
+
+def centroid_of(blob: bytes | None) -> Vector | None:
+    if blob is None:
+        return None
+    import numpy as np
+
+    return np.frombuffer(blob, dtype="<f4").astype(np.float32)

@@ -1,0 +1,210 @@
+"""A SQLite file, opened the way the catalog needs it, and its exceptions as ragvault's.
+
+What survives what: write-ahead logging with ``synchronous=FULL`` syncs the log at each commit, so
+a committed transaction outlives a power cut, and a crash never leaves half of one. NORMAL would
+be safe against corruption too, but might lose the newest commits; the vector store's deletions
+follow a commit and rely on its being there, or chunks would be visible that have no vector. The
+price is one fsync a commit, and an index run makes one commit a batch of notes.
+"""
+
+from __future__ import annotations
+
+import errno
+import shutil
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragvault.errors import (
+    DiskFullError,
+    IndexBusyError,
+    RagvaultError,
+    StoreDamagedError,
+    StoreError,
+)
+
+BUSY_TIMEOUT_S = 10.0
+_ALMOST_FULL_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Translation:
+    """``message`` is formatted with {path} and {detail}; ``hint`` None is the class's own."""
+
+    kind: type[RagvaultError]
+    message: str
+    hint: str | None = None
+
+
+_WRITABLE = "Check its owner and permissions, or set index.path in the config to another folder."
+_REPORT = "This is a bug in ragvault: please report it with the command that you ran."
+
+_DAMAGED = _Translation(StoreDamagedError, "The index file {path} is damaged ({detail}).")
+_FULL = _Translation(DiskFullError, "The disk is full: {path} can't grow.")
+_BUSY = _Translation(IndexBusyError, "Another process is writing the index {path}.")
+_READ_ONLY = _Translation(StoreError, "The index {path} can't be written ({detail}).", _WRITABLE)
+_CANT_OPEN = _Translation(StoreError, "The index {path} can't be opened ({detail}).", _WRITABLE)
+_IO = _Translation(
+    StoreError,
+    "The disk failed while the index {path} was read or written ({detail}).",
+    "Check the disk; the index can be rebuilt with `ragvault index --full`.",
+)
+_MEMORY = _Translation(StoreError, "There was not enough memory for the index {path}.")
+_TOO_BIG = _Translation(
+    StoreError, "A text is too long for the index {path} ({detail}).", "Split that note."
+)
+_BUG = _Translation(StoreError, "The index {path} refused an operation ({detail}).", _REPORT)
+_STOPPED = _Translation(StoreError, "The work on the index {path} was cut off ({detail}).")
+
+# One row for each primary result code of SQLite; a test fails when one is missing.
+BY_CODE: dict[int, _Translation] = {
+    sqlite3.SQLITE_ERROR: _BUG,
+    sqlite3.SQLITE_INTERNAL: _BUG,
+    sqlite3.SQLITE_PERM: _READ_ONLY,
+    sqlite3.SQLITE_ABORT: _STOPPED,
+    sqlite3.SQLITE_BUSY: _BUSY,
+    sqlite3.SQLITE_LOCKED: _BUSY,
+    sqlite3.SQLITE_NOMEM: _MEMORY,
+    sqlite3.SQLITE_READONLY: _READ_ONLY,
+    sqlite3.SQLITE_INTERRUPT: _STOPPED,
+    sqlite3.SQLITE_IOERR: _IO,
+    sqlite3.SQLITE_CORRUPT: _DAMAGED,
+    sqlite3.SQLITE_NOTFOUND: _BUG,
+    sqlite3.SQLITE_FULL: _FULL,
+    sqlite3.SQLITE_CANTOPEN: _CANT_OPEN,
+    sqlite3.SQLITE_PROTOCOL: _BUSY,
+    sqlite3.SQLITE_EMPTY: _BUG,
+    sqlite3.SQLITE_SCHEMA: _BUG,
+    sqlite3.SQLITE_TOOBIG: _TOO_BIG,
+    sqlite3.SQLITE_CONSTRAINT: _BUG,
+    sqlite3.SQLITE_MISMATCH: _BUG,
+    sqlite3.SQLITE_MISUSE: _BUG,
+    sqlite3.SQLITE_NOLFS: _IO,
+    sqlite3.SQLITE_AUTH: _READ_ONLY,
+    sqlite3.SQLITE_FORMAT: _DAMAGED,
+    sqlite3.SQLITE_RANGE: _BUG,
+    sqlite3.SQLITE_NOTADB: _DAMAGED,
+    sqlite3.SQLITE_NOTICE: _BUG,
+    sqlite3.SQLITE_WARNING: _BUG,
+}
+# Errors that the Python module raises itself carry no code; most specific class first.
+BY_CLASS: tuple[tuple[type[Exception], _Translation], ...] = (
+    (sqlite3.IntegrityError, _BUG),
+    (sqlite3.ProgrammingError, _BUG),
+    (sqlite3.InterfaceError, _BUG),
+    (sqlite3.DataError, _TOO_BIG),
+    (sqlite3.NotSupportedError, _BUG),
+    (sqlite3.InternalError, _BUG),
+    (sqlite3.OperationalError, _BUG),
+    (sqlite3.DatabaseError, _DAMAGED),
+    (sqlite3.Error, _BUG),
+    (sqlite3.Warning, _BUG),
+)
+
+
+def translate(error: Exception, path: Path) -> RagvaultError:
+    """The ragvault error for one that sqlite3 raised on the file ``path``."""
+    code = getattr(error, "sqlite_errorcode", None)
+    row = BY_CODE.get(code & 0xFF) if code is not None else None
+    if row is None:
+        row = next((t for kind, t in BY_CLASS if isinstance(error, kind)), _BUG)
+    if row in (_IO, _CANT_OPEN) and _disk_is_full(path):
+        row = _FULL  # a quota, or a log file that can't be made, comes as an I/O error
+    elif row is _BUG and "malformed" in str(error):
+        row = _DAMAGED  # FTS5 and a broken schema report it with the general code
+    return row.kind(row.message.format(path=path, detail=error), row.hint)
+
+
+def _disk_is_full(path: Path) -> bool:
+    try:
+        return shutil.disk_usage(path.parent).free < _ALMOST_FULL_BYTES
+    except OSError:
+        return False  # the folder is gone: whatever it is, it isn't full
+
+
+class Database:
+    """One connection, shared by the threads of a process: a lock lets one in at a time.
+
+    Every access is a transaction: ``read()`` sees one state of the file throughout, also while
+    another process writes (WAL); ``write()`` takes the write lock at once, commits at the end
+    and rolls back on any exception. Not to be nested.
+    """
+
+    def __init__(self, path: Path, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
+        self.path = path
+        self._lock = threading.RLock()
+        self._busy_ms = int(busy_timeout_s * 1000)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise os_error(error, path.parent) from error
+        with self.translated():
+            self._connection = sqlite3.connect(
+                path, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False
+            )
+        try:
+            with self.translated():
+                self._prepare()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _prepare(self) -> None:
+        run = self._connection.execute
+        run(f"PRAGMA busy_timeout = {self._busy_ms}")
+        run("PRAGMA foreign_keys = ON")
+        run("PRAGMA synchronous = FULL")
+        run("PRAGMA temp_store = MEMORY")
+        run("PRAGMA cache_size = -16384")  # KiB: a bound on memory that covers the hot pages
+
+    @contextmanager
+    def translated(self) -> Iterator[None]:
+        """sqlite3's exceptions inside come out as ragvault's."""
+        try:
+            yield
+        except (sqlite3.Error, sqlite3.Warning) as error:
+            raise translate(error, self.path) from error
+
+    @contextmanager
+    def connection(self) -> Iterator[sqlite3.Connection]:
+        """The bare connection, for what can't run in a transaction (pragmas, migrations)."""
+        with self._lock, self.translated():
+            yield self._connection
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        with self.connection() as connection:
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        with self.connection() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                # A full disk or an I/O error may have rolled it back already.
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def close(self) -> None:
+        with self._lock, self.translated():
+            self._connection.close()
+
+
+def os_error(error: OSError, path: Path) -> StoreError:
+    """A failed call of the operating system on a file of the index."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return DiskFullError(f"The disk is full: {path} can't be written.")
+    reason = error.strerror or str(error)
+    return StoreError(f"The index folder {path} can't be used ({reason}).", _WRITABLE)
