@@ -8,10 +8,14 @@ rag=$1
 demo=$2
 mkdir -p "$demo"
 demo=$(cd "$demo" && pwd)
-export RAGVAULT_INDEX__PATH="$demo/index"
-export RAGVAULT_EMBEDDING__DOWNLOAD=false
+for name in $(env | sed -n 's/^\(RAGVAULT_[A-Z_]*\)=.*/\1/p'); do unset "$name"; done
 export RAGVAULT_CONFIG="$demo/config.yaml"
-[ -e "$RAGVAULT_CONFIG" ] || : > "$RAGVAULT_CONFIG"
+cat > "$RAGVAULT_CONFIG" <<'END'
+index:
+  path: index
+embedding:
+  download: false
+END
 
 show() {
     printf '\n$ ragvault'
