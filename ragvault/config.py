@@ -102,6 +102,7 @@ class OllamaSettings(_Part):
     keep_alive: str = "5m"
     max_context: Annotated[int, Field(ge=512)] = 8192  # num_ctx: the model's own, at most this
     max_tokens: Annotated[int, Field(ge=16)] = 1000  # of an answer
+    think: bool = False  # let a reasoning model reason first: slower, not shown, uses max_tokens
 
 
 class OutputSettings(_Part):
