@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ragvault.model import (
     ChatOptions,
@@ -17,16 +17,17 @@ from ragvault.model import (
     Filter,
     FolderInfo,
     LoggedAnswer,
-    Matrix,
     Message,
     ModelInfo,
     NoteWrite,
     ScoredId,
     StoredChunk,
     VaultInfo,
-    Vector,
     VectorRecord,
 )
+
+if TYPE_CHECKING:
+    from ragvault.model import Matrix, Vector
 
 
 class TokenCounter(Protocol):
