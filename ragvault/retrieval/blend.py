@@ -1,0 +1,151 @@
+"""From two legs to one score. Pure.
+
+    final = 0.7·vector·folder + 0.3·lexical                    notes-engine-rag.md
+    final = 0.6·vector·folder + 0.25·lexical + 0.15·recency    with time, auroranotes-rag.md
+    final = (0.25·lexical + 0.15·recency) / 0.4                without vectors
+
+``vector`` is the cosine, below 0 counted as 0; ``lexical`` BM25 over this query's best BM25,
+plus a small bonus for words of the question in the heading path, at most 1; ``recency`` halves
+with each half-life. A score's ``terms`` are the summands of ``final``, so what ``--debug`` shows
+is what was sorted by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragvault.config import RetrievalSettings
+from ragvault.model import Scores, StoredChunk
+from ragvault.retrieval.overlap import share
+
+_DAY_S = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A chunk with each leg's exact raw score.
+
+    ``vector`` None: it has no embedding, or no query vector could be had. ``bm25`` 0: no term of
+    the question is in it. ``by_keyword``: the lexical leg proposed it.
+    """
+
+    stored: StoredChunk
+    vector: float | None
+    bm25: float
+    folder_weight: float
+    by_keyword: bool
+
+    @property
+    def id(self) -> str:
+        return self.stored.chunk.id
+
+    @property
+    def weighted_vector(self) -> float:
+        """The vector score as the trim to ``max_candidates`` sorts it."""
+        return max(0.0, self.vector or 0.0) * self.folder_weight
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What each leg counts for; ``recency`` 0 leaves the date out of it."""
+
+    vector: float
+    lexical: float
+    recency: float
+
+
+@dataclass(frozen=True, slots=True)
+class TimeWindow:
+    """What recency is measured against.
+
+    A question's own time ("last week") is a window: 1 inside, halving with the distance from
+    it. Otherwise (``since`` None) age counts back from ``until``.
+    """
+
+    since: float | None
+    until: float
+
+    def recency(self, date: float, half_life_days: float) -> float:
+        """0..1, 1 inside the window (or at ``until``)."""
+        ahead = date - self.until if self.since is not None else 0.0
+        behind = (self.until if self.since is None else self.since) - date
+        days = max(0.0, ahead, behind) / _DAY_S
+        return float(0.5 ** (days / half_life_days))
+
+    def holds(self, date: float) -> bool:
+        """Whether a date lies inside; never outside when there is no window."""
+        return self.since is None or self.since <= date <= self.until
+
+
+def choose_weights(settings: RetrievalSettings, *, timed: bool, has_vectors: bool) -> Weights:
+    """The weights of the formula that applies (see the module's docstring)."""
+    if not has_vectors:
+        total = settings.time_weight_lexical + settings.time_weight_recency or 1.0
+        return Weights(
+            0.0, settings.time_weight_lexical / total, settings.time_weight_recency / total
+        )
+    if timed:
+        return Weights(
+            settings.time_weight_vector,
+            settings.time_weight_lexical,
+            settings.time_weight_recency,
+        )
+    return Weights(settings.weight_vector, settings.weight_lexical, 0.0)
+
+
+def score(
+    candidate: Candidate,
+    *,
+    terms: Sequence[str],
+    best_bm25: float,
+    weights: Weights,
+    window: TimeWindow,
+    settings: RetrievalSettings,
+) -> Scores:
+    """One candidate's scores. ``final`` is exactly ``sum`` of its terms' contributions."""
+    relative_bm25 = candidate.bm25 / best_bm25 if best_bm25 > 0 else 0.0
+    in_headings = share(terms, " ".join(candidate.stored.chunk.heading_path))
+    lexical = min(1.0, relative_bm25 + settings.heading_bonus * in_headings)
+    bonus = lexical - relative_bm25
+    recency = None
+    contributions = [
+        ("vector", weights.vector * candidate.weighted_vector),
+        ("lexical", weights.lexical * relative_bm25),
+        ("heading", weights.lexical * bonus),
+    ]
+    if weights.recency > 0:
+        recency = window.recency(candidate.stored.note.date, settings.recency_half_life_days)
+        contributions.append(("recency", weights.recency * recency))
+    return Scores(
+        vector=candidate.vector,
+        lexical=lexical,
+        recency=recency,
+        folder_weight=candidate.folder_weight,
+        final=sum(value for _, value in contributions),
+        bm25=candidate.bm25,
+        heading_bonus=bonus,
+        terms=tuple(contributions),
+    )
+
+
+def score_all(
+    candidates: Sequence[Candidate],
+    *,
+    terms: Sequence[str],
+    weights: Weights,
+    window: TimeWindow,
+    settings: RetrievalSettings,
+) -> list[tuple[Candidate, Scores]]:
+    """Every candidate with its scores, best first; equal scores in order of chunk id."""
+    best = max((c.bm25 for c in candidates), default=0.0)
+    scored = [
+        (
+            c,
+            score(
+                c, terms=terms, best_bm25=best, weights=weights, window=window, settings=settings
+            ),
+        )
+        for c in candidates
+    ]
+    return sorted(scored, key=lambda pair: (-pair[1].final, pair[0].id))
