@@ -37,9 +37,8 @@ def chunks_like(vault: Path, target: Path, count: int, per_note: int = 20) -> No
     bodies = _bodies(sentences(vault), count)
     target.mkdir(parents=True, exist_ok=True)
     for number in range(0, count, per_note):
-        parts = []
-        for section in range(number, min(number + per_note, count)):
-            parts.append(f"## Part {section}\n\n{next(bodies)}\n")
+        wanted = range(number, min(number + per_note, count))
+        parts = [f"## Part {section}\n\n{next(bodies)}\n" for section in wanted]
         (target / f"note {number:06d}.md").write_text("\n".join(parts), encoding="utf-8")
 
 
