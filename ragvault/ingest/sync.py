@@ -1,0 +1,449 @@
+"""One vault, brought up to date: walk → plan → read → parse → chunk → embed → both stores.
+
+    1  walk the vault, compare with what the catalog knows (``walk``, ``plan``)
+    2  nothing to do and both stores in step: remember the time, done. No note was opened, and
+       neither the model nor the vector store was loaded
+    3  note by note: read, parse, chunk; batches of bounded size go to the stores (``write``)
+    4  if the last run was cut off, or the vector store isn't the one of then: compare the stores
+    5  refresh what is derived (centroids, cache), mark the stores as in step
+
+A run may be cut off anywhere. What was committed stays, and the next run does the rest.
+The caller holds the writer's lock.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ragvault.config import ChunkingSettings, Settings
+from ragvault.errors import Interrupted, VaultPathError
+from ragvault.ingest.plan import Plan, make_plan
+from ragvault.ingest.read import Content, Gone, Unreadable, read_note
+from ragvault.ingest.walk import WalkResult, shown, walk
+from ragvault.ingest.write import STORE_SLICE, Writer, batched, marker_of
+from ragvault.model import (
+    Chunk,
+    FileState,
+    IndexReport,
+    Note,
+    NoteFile,
+    NoteWrite,
+    Skipped,
+    VaultInfo,
+)
+from ragvault.ports import Catalog, Embedder, Progress, VectorIndex
+
+SCHEMA = "1"  # of what parsing and chunking make of a note; another one re-indexes every note
+BATCH_CHUNKS = 512  # a batch is one transaction; these bound its memory
+BATCH_BYTES = 8_000_000
+
+Chunker = Callable[[Note], Sequence[Chunk]]
+
+
+@dataclass(frozen=True, slots=True)
+class SyncParts:
+    """What a run works with. Factories are called when first needed, at most once.
+
+    ``embedder`` builds without loading the model. ``stored`` is the vector store's identity,
+    read without opening it; None when there is no store. ``chunker`` is given vault and embedder.
+    """
+
+    catalog: Catalog
+    embedder: Callable[[], Embedder]
+    vectors: Callable[[], VectorIndex]
+    stored: Callable[[], str | None]
+    chunker: Callable[[str, Embedder], Chunker]
+    now: Callable[[], float] = time.time
+
+
+class Silent:
+    """A Progress that shows nothing."""
+
+    def start(self, vault: str, notes: int) -> None: ...
+
+    def advance(self, *, notes: int = 0, chunks: int = 0) -> None: ...
+
+    def note(self, message: str) -> None: ...
+
+    def finish(self) -> None: ...
+
+
+def sync_vault(
+    vault: VaultInfo,
+    settings: Settings,
+    parts: SyncParts,
+    *,
+    full: bool = False,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+) -> IndexReport:
+    """Bring the index of one vault up to date; a vault that is new is remembered.
+
+    ``full`` reads and writes every note again and rebuilds the vault's vectors (embeddings come
+    from the cache where text and model are the same). ``dry_run`` says what would be done and
+    writes nothing. Raises VaultPathError (the root is gone, empty or without notes), DiskFullError
+    and other StoreErrors, EmbedderUnavailableError, Interrupted; what was committed is kept.
+    """
+    return _Run(vault, settings, parts, progress or Silent(), full=full).run(dry_run=dry_run)
+
+
+def index_fingerprint(embedder: Embedder, chunking: ChunkingSettings) -> str:
+    """Names all that shapes a note's chunks and their vectors. 32 hex characters."""
+    parts = (SCHEMA, embedder.fingerprint, str(chunking.max_tokens), f"{chunking.overlap:.6f}")
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What has been done so far."""
+
+    added: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    renamed: list[tuple[str, str]] = field(default_factory=list)
+    unchanged: int = 0
+    done: int = 0
+    skipped: list[Skipped] = field(default_factory=list)
+    warnings: list[Skipped] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Batch:
+    writes: list[NoteWrite] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    chunks: int = 0
+    size: int = 0
+
+    @property
+    def is_full(self) -> bool:
+        return self.chunks >= BATCH_CHUNKS or self.size >= BATCH_BYTES
+
+
+class _Run:
+    """One call of ``sync_vault``."""
+
+    def __init__(
+        self,
+        vault: VaultInfo,
+        settings: Settings,
+        parts: SyncParts,
+        progress: Progress,
+        *,
+        full: bool,
+    ) -> None:
+        self.vault = vault
+        self.settings = settings
+        self.parts = parts
+        self.catalog = parts.catalog
+        self.progress = progress
+        self.full = full
+        self.max_bytes = int(settings.index.max_file_mb * 1_000_000)
+        self.started = time.monotonic()
+        self.tally = _Tally()
+        self.seen: dict[str, int] = {}  # rel_path → when its content was hashed
+        self.embedder = parts.embedder()
+        self.fingerprint = index_fingerprint(self.embedder, settings.chunking)
+        self.writer = Writer(
+            vault.name, self.catalog, self.embedder, parts.vectors, progress, rebuild=full
+        )
+
+    # -- the steps
+
+    def run(self, *, dry_run: bool) -> IndexReport:
+        is_known = any(v.name == self.vault.name for v in self.catalog.vaults())
+        states = self.catalog.file_states(self.vault.name) if is_known else {}
+        found = walk(self.vault.path, self.settings.index)
+        self.tally.skipped.extend(found.skipped)
+        self._refuse_empty(found, states)
+        plan = make_plan(
+            states,
+            found.files,
+            hash_of=self._hash,
+            fingerprint=self.fingerprint,
+            full=self.full,
+            unreadable=found.unreadable,
+        )
+        self._notice(plan)
+        if dry_run:
+            return self._report_of(plan)
+        if not is_known:
+            self.catalog.add_vault(self.vault)
+        self.tally.unchanged = plan.unchanged + len(plan.kept)
+        in_step = self._is_in_step()
+        if plan.is_empty and in_step and not self.full:
+            self.catalog.checked_vault(self.vault.name, indexed_at=self.parts.now())
+            return self._report()
+        total = len(plan.writes)
+        self.progress.start(self.vault.name, total)
+        try:
+            self._apply(plan, states, in_step=in_step)
+            self._settle(found, states, in_step=in_step)
+        except KeyboardInterrupt:
+            raise Interrupted(
+                f"Stopped after {self.tally.done:,} of {total:,} notes of '{self.vault.name}'; "
+                "they are kept."
+            ) from None
+        finally:
+            self.progress.finish()
+        return self._report()
+
+    def _apply(self, plan: Plan, states: Mapping[str, FileState], *, in_step: bool) -> None:
+        """Step 3. Removals first: they free space and cost nothing."""
+        if self.full:
+            self.writer.open()
+        for part in batched(plan.removed, STORE_SLICE):
+            self.writer.write((), part)
+            self.tally.removed.extend(part)
+        moved = dict((new.rel_path, old) for old, new in plan.renamed)  # noqa: C402
+        self._write_all(plan.writes, states, moved)
+        self._touch(plan.touched, states, in_step=in_step)
+
+    def _settle(self, found: WalkResult, states: Mapping[str, FileState], *, in_step: bool) -> None:
+        """Steps 4 and 5."""
+        if not in_step or self.full:
+            lacking = self.writer.sweep()
+            if lacking:
+                self._write_lacking(lacking, found, states)
+            self._notice_sweep()
+        now = self.parts.now()
+        if self.writer.has_written or not in_step:
+            self.catalog.finish_vault(
+                self.vault.name, fingerprint=self.embedder.fingerprint, indexed_at=now
+            )
+            self.catalog.prune_vectors(self.embedder.fingerprint)
+            self.writer.close_marker()
+        else:
+            self.catalog.checked_vault(self.vault.name, indexed_at=now)
+
+    def _is_in_step(self) -> bool:
+        """Whether the vector store is the one, and in the state, that the last run left."""
+        stored = self.parts.stored()
+        if stored is None:
+            return False
+        expected = marker_of(stored, self.embedder.fingerprint)
+        return self.catalog.vector_marker(self.vault.name) == expected
+
+    # -- notes
+
+    def _write_all(
+        self,
+        files: Iterable[NoteFile],
+        states: Mapping[str, FileState],
+        moved: Mapping[str, str],
+    ) -> None:
+        """Write files in batches. ``moved``: new path → old path, replaced in one transaction."""
+        batch = _Batch()
+        for file in files:
+            self._add(batch, file, states, moved.get(file.rel_path))
+            if batch.is_full:
+                self._flush(batch, states, moved)
+                batch = _Batch()
+        self._flush(batch, states, moved)
+
+    def _add(
+        self, batch: _Batch, file: NoteFile, states: Mapping[str, FileState], old: str | None
+    ) -> None:
+        """Read a note into the batch, or out of the index."""
+        if old is not None:
+            batch.removed.append(old)
+        write = self._prepare(file)
+        if isinstance(write, NoteWrite):
+            batch.writes.append(write)
+            batch.chunks += len(write.chunks)
+            batch.size += write.file.size
+            return
+        self.progress.advance(notes=1)
+        if isinstance(write, Unreadable):
+            self.tally.skipped.append(Skipped(shown(file.rel_path), write.reason))
+            if write.is_note:  # out of reach, not out of date: what is known of it stays
+                self.tally.unchanged += file.rel_path in states
+                return
+        if file.rel_path in states:
+            batch.removed.append(file.rel_path)
+
+    def _prepare(self, file: NoteFile) -> NoteWrite | Gone | Unreadable:
+        # Imported here: a run that finds nothing to do parses nothing.
+        from ragvault.ingest.parse import NotTextError, parse_note
+
+        content = read_note(file, self.max_bytes)
+        if not isinstance(content, Content):
+            return content
+        try:
+            note = parse_note(file.rel_path, content.data, content.file.mtime_ns / 1e9)
+        except NotTextError as error:
+            return Unreadable(error.reason, is_note=False)
+        self.tally.warnings.extend(Skipped(shown(file.rel_path), w) for w in note.warnings)
+        chunks = tuple(self._chunker()(note))
+        return NoteWrite(
+            content.file, content.content_hash, note, chunks, self.fingerprint, content.seen_ns
+        )
+
+    def _chunker(self) -> Chunker:
+        if self._cached_chunker is None:
+            self._cached_chunker = self.parts.chunker(self.vault.name, self.embedder)
+        return self._cached_chunker
+
+    _cached_chunker: Chunker | None = None
+
+    def _flush(
+        self, batch: _Batch, states: Mapping[str, FileState], moved: Mapping[str, str]
+    ) -> None:
+        self.writer.write(batch.writes, batch.removed)
+        old_paths = set(moved.values())
+        self.tally.removed.extend(p for p in batch.removed if p not in old_paths)
+        for write in batch.writes:
+            path = write.file.rel_path
+            if path in moved:
+                self.tally.renamed.append((moved[path], path))
+            elif path in states:
+                self.tally.changed.append(path)
+            else:
+                self.tally.added.append(path)
+        written = {w.file.rel_path for w in batch.writes}
+        lost = [old for new, old in moved.items() if old in batch.removed and new not in written]
+        self.tally.removed.extend(lost)
+        self.tally.done += len(batch.writes)
+        self.progress.advance(notes=len(batch.writes))
+
+    def _touch(
+        self, files: Sequence[NoteFile], states: Mapping[str, FileState], *, in_step: bool
+    ) -> None:
+        """Same content at another time. A note without a date of its own is dated by its mtime:
+        it is written again, as a new date moves in both stores (embedding nothing)."""
+        again: list[NoteFile] = []
+        seen: list[FileState] = []
+        for file in files:
+            state = states[file.rel_path]
+            if state.mtime_ns != file.mtime_ns and (not in_step or self._is_dated_by_mtime(file)):
+                again.append(file)
+            else:
+                seen_ns = self.seen.get(file.rel_path, 0)
+                seen.append(
+                    FileState(
+                        file.rel_path, file.size, file.mtime_ns, state.content_hash,
+                        state.fingerprint, seen_ns,
+                    )
+                )  # fmt: skip
+        if seen:
+            self.catalog.touch_files(self.vault.name, seen)
+        self.tally.unchanged += len(files)
+        before = len(self.tally.changed)
+        self._write_all(again, states, {})
+        del self.tally.changed[before:]  # not news to anyone
+
+    def _is_dated_by_mtime(self, file: NoteFile) -> bool:
+        from ragvault.ingest.parse import NotTextError, parse_note
+
+        content = read_note(file, self.max_bytes)
+        if not isinstance(content, Content):
+            return True  # read again, and reported, where notes are written
+        mtime = content.file.mtime_ns / 1e9
+        try:
+            return parse_note(file.rel_path, content.data, mtime).date == mtime
+        except NotTextError:
+            return True
+
+    def _write_lacking(
+        self, chunk_ids: set[str], found: WalkResult, states: Mapping[str, FileState]
+    ) -> None:
+        """Notes whose embeddings the cache has lost are embedded again from their files."""
+        paths: set[str] = set()
+        for part in batched(sorted(chunk_ids), STORE_SLICE):
+            paths |= {s.chunk.rel_path for s in self.catalog.chunks(part).values()}
+        files = [f for f in found.files if f.rel_path in paths]
+        before = len(self.tally.changed)
+        self._write_all(files, states, {})
+        del self.tally.changed[before:]
+        out_of_reach = len(paths) - len(files)
+        if out_of_reach:
+            self.tally.notices.append(
+                f"{out_of_reach:,} notes that can't be read now have no embedding; they are found "
+                "by their words only."
+            )
+
+    def _hash(self, file: NoteFile) -> str | None:
+        content = read_note(file, self.max_bytes)
+        if not isinstance(content, Content):
+            return None
+        self.seen[file.rel_path] = content.seen_ns
+        return content.content_hash
+
+    # -- what is said
+
+    def _refuse_empty(self, found: WalkResult, states: Mapping[str, FileState]) -> None:
+        """An empty folder is far more often an unmounted drive, or a wrong path, than a wish."""
+        if found.files or found.unreadable:
+            return
+        path = shown(str(self.vault.path))
+        if not states:
+            kinds = ", ".join(self.settings.index.extensions)
+            raise VaultPathError(f"There are no notes ({kinds}) in {path}.")
+        if found.is_empty:
+            raise VaultPathError(
+                f"{path} is empty, but {len(states):,} notes are indexed from it; they are kept.",
+                "Mount the drive that it is on. If the notes are gone for good: "
+                f"`ragvault vault remove {self.vault.name}`.",
+            )
+
+    def _notice(self, plan: Plan) -> None:
+        if plan.outdated:
+            self.tally.notices.append(
+                "The embedding model, the chunk settings or ragvault's own format changed: "
+                f"{plan.outdated:,} notes are indexed again."
+            )
+        if plan.kept:
+            self.tally.notices.append(
+                f"{len(plan.kept):,} notes in places that can't be read now stay in the index."
+            )
+
+    def _notice_sweep(self) -> None:
+        counts = self.writer.counts
+        if counts.restored:
+            self.tally.notices.append(
+                f"{counts.restored:,} vectors were restored from the catalog; "
+                "nothing was embedded again for them."
+            )
+        if counts.swept:
+            self.tally.notices.append(f"{counts.swept:,} vectors of a cut-off run were removed.")
+
+    def _report(self) -> IndexReport:
+        tally = self.tally
+        info = next(v for v in self.catalog.vaults() if v.name == self.vault.name)
+        return IndexReport(
+            name=self.vault.name,
+            path=str(self.vault.path),
+            added=tuple(tally.added),
+            changed=tuple(tally.changed),
+            removed=tuple(sorted(tally.removed)),
+            renamed=tuple(tally.renamed),
+            unchanged=tally.unchanged,
+            skipped=tuple(sorted(tally.skipped, key=lambda s: s.path)),
+            warnings=tuple(tally.warnings),
+            chunks=info.chunks,
+            embedded=self.writer.counts.embedded,
+            seconds=time.monotonic() - self.started,
+            notices=(*tally.notices, *self.writer.notices),
+        )
+
+    def _report_of(self, plan: Plan) -> IndexReport:
+        return IndexReport(
+            name=self.vault.name,
+            path=str(self.vault.path),
+            added=_paths(plan.added),
+            changed=_paths(plan.changed),
+            removed=plan.removed,
+            renamed=tuple((old, new.rel_path) for old, new in plan.renamed),
+            unchanged=plan.unchanged + len(plan.touched) + len(plan.kept),
+            skipped=tuple(self.tally.skipped),
+            notices=tuple(self.tally.notices),
+            seconds=time.monotonic() - self.started,
+            dry_run=True,
+        )
+
+
+def _paths(files: Iterable[NoteFile]) -> tuple[str, ...]:
+    return tuple(f.rel_path for f in files)
