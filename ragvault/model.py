@@ -396,6 +396,7 @@ class Retrieval:
     timings_ms: dict[str, float]
     notices: tuple[str, ...] = ()
     searched: str = ""  # one phrase: what was looked through
+    term_weights: tuple[tuple[str, float], ...] = ()  # the question's terms with their IDF
 
     @property
     def kept(self) -> tuple[Hit, ...]:
