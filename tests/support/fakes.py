@@ -1,0 +1,554 @@
+"""Deterministic fakes of the stores and the embedder, as the docstrings in ``ports`` say.
+
+The contract suites run on these and on the real adapters, so that a stage tested on a fake can
+rely on it. They keep everything in plain dictionaries; nothing here is fast.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+import sqlite3
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from ragvault.errors import NoIndexError, StoreDamagedError, UsageError
+from ragvault.model import (
+    Chunk,
+    FileState,
+    Filter,
+    FolderInfo,
+    LoggedAnswer,
+    Matrix,
+    NoteInfo,
+    NoteWrite,
+    ScoredId,
+    StoredChunk,
+    VaultInfo,
+    Vector,
+    VectorRecord,
+)
+from ragvault.text import tokens
+
+K1, B = 1.2, 0.75  # BM25's, as in FTS5
+
+
+class FakeEmbedder:
+    """Words hashed to directions: texts that share words are near each other."""
+
+    def __init__(
+        self, fingerprint: str = "fake-1", dimensions: int = 32, max_tokens: int = 64
+    ) -> None:
+        self._fingerprint = fingerprint
+        self._dimensions = dimensions
+        self._max_tokens = max_tokens
+        self.embedded: list[str] = []  # every text that was embedded, in order
+        self.is_closed = False
+
+    @property
+    def fingerprint(self) -> str:
+        return self._fingerprint
+
+    @property
+    def dimensions(self) -> int:
+        return self._dimensions
+
+    @property
+    def max_tokens(self) -> int:
+        return self._max_tokens
+
+    @property
+    def name(self) -> str:
+        return f"fake ({self._fingerprint})"
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        return [len(text.split()) for text in texts]
+
+    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        self.embedded.extend(texts)
+        rows = np.zeros((len(texts), self._dimensions), dtype=np.float32)
+        for i, text in enumerate(texts):
+            rows[i] = self._vector(text)
+        return rows
+
+    def embed_query(self, text: str) -> Vector:
+        return self._vector(text)
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    def _vector(self, text: str) -> Vector:
+        total = self._direction("")
+        for word in text.lower().split()[: self._max_tokens]:
+            total = total + self._direction(word)
+        return (total / np.linalg.norm(total)).astype(np.float32)
+
+    def _direction(self, word: str) -> Vector:
+        seed = hashlib.sha256(f"{self._fingerprint}\0{word}".encode()).digest()
+        direction: Vector = np.random.default_rng(list(seed)).standard_normal(self._dimensions)
+        return direction.astype(np.float32)
+
+
+class FakeVectorIndex:
+    """Brute-force cosine. ``place`` outlives an instance, as a folder on disk does."""
+
+    def __init__(self, place: dict[str, dict[str, VectorRecord]] | None = None) -> None:
+        self.place = {} if place is None else place
+        self.epoch = 1
+        self.damaged = False
+        self.generation = 0
+        self.upserted: list[str] = []
+        self.deleted: list[str] = []
+
+    @property
+    def identity(self) -> str:
+        return f"fake:{id(self.place)}:{self.epoch}"
+
+    def upsert(self, vault: str, records: Sequence[VectorRecord]) -> None:
+        self._check()
+        self.place.setdefault(vault, {}).update({r.chunk_id: r for r in records})
+        self.upserted.extend(r.chunk_id for r in records)
+
+    def delete(self, vault: str, chunk_ids: Collection[str]) -> None:
+        self._check()
+        for chunk_id in chunk_ids:
+            self.place.get(vault, {}).pop(chunk_id, None)
+            self.deleted.append(chunk_id)
+
+    def query(
+        self,
+        vault: str,
+        vector: Vector,
+        n: int,
+        *,
+        folders: Collection[str] | None = None,
+        since: float | None = None,
+        until: float | None = None,
+    ) -> list[ScoredId]:
+        self._check()
+        found = [
+            ScoredId(r.chunk_id, float(np.dot(r.vector, vector)))
+            for r in self.place.get(vault, {}).values()
+            if (folders is None or r.folder in folders)
+            and (since is None or r.modified >= since)
+            and (until is None or r.modified <= until)
+        ]
+        return sorted(found, key=lambda s: (-s.score, s.chunk_id))[:n]
+
+    def ids(self, vault: str) -> set[str]:
+        self._check()
+        return set(self.place.get(vault, {}))
+
+    def count(self, vault: str) -> int:
+        self._check()
+        return len(self.place.get(vault, {}))
+
+    def drop(self, vault: str) -> None:
+        self._check()
+        self.place.pop(vault, None)
+
+    def reset(self) -> None:
+        self.place.clear()
+        self.damaged = False
+        self.epoch += 1
+
+    def sync_to(self, generation: int) -> None:
+        self._check()
+        self.generation = generation
+
+    def close(self) -> None: ...
+
+    def _check(self) -> None:
+        if self.damaged:
+            raise StoreDamagedError("The vector store is damaged.")
+
+
+class _Note:
+    def __init__(self, write: NoteWrite, info: NoteInfo) -> None:
+        self.write = write
+        self.info = info
+        self.state = FileState(
+            write.file.rel_path,
+            write.file.size,
+            write.file.mtime_ns,
+            write.content_hash,
+            write.fingerprint,
+            write.seen_ns,
+        )
+
+
+class FakeCatalog:
+    """The catalog in memory. A write is applied whole, or (on an error) not at all."""
+
+    def __init__(self) -> None:
+        self._generation = 0
+        self._vaults: dict[str, VaultInfo] = {}
+        self._markers: dict[str, str | None] = {}
+        self._notes: dict[str, dict[str, _Note]] = {}
+        self._cache: dict[str, dict[str, Vector]] = {}
+        self._log: dict[str, LoggedAnswer] = {}
+        self._centroids: dict[tuple[str, str], Vector | None] = {}
+        self.is_closed = False
+
+    # -- vaults
+    @property
+    def generation(self) -> int:
+        return self._generation
+
+    def vaults(self) -> list[VaultInfo]:
+        return [
+            replace(
+                self._vaults[name],
+                notes=len(self._notes[name]),
+                chunks=sum(len(n.write.chunks) for n in self._notes[name].values()),
+            )
+            for name in sorted(self._vaults)
+        ]
+
+    def add_vault(self, vault: VaultInfo) -> None:
+        known = self._vaults.get(vault.name)
+        if known is None:
+            self._vaults[vault.name] = replace(vault, indexed_at=None, fingerprint=None)
+            self._markers[vault.name] = None
+            self._notes[vault.name] = {}
+        else:
+            self._vaults[vault.name] = replace(known, path=vault.path, kind=vault.kind)
+        self._generation += 1
+
+    def remove_vault(self, name: str) -> None:
+        self._known(name)
+        del self._vaults[name], self._markers[name], self._notes[name]
+        self._generation += 1
+
+    def rename_vault(self, old: str, new: str) -> None:
+        info = self._known(old)
+        if old != new and new in self._vaults:
+            raise UsageError(f"There is a vault named {new!r} already.")
+        del self._vaults[old], self._markers[old]
+        notes = self._notes.pop(old)
+        self._vaults[new] = replace(info, name=new)
+        self._markers[new] = None
+        for note in notes.values():
+            note.info = replace(note.info, vault=new)
+            note.state = replace(
+                note.state, mtime_ns=-1, seen_ns=0, fingerprint="", content_hash=""
+            )
+        self._notes[new] = notes
+        self._generation += 1
+
+    def finish_vault(self, name: str, *, fingerprint: str, indexed_at: float) -> None:
+        info = self._known(name)
+        self._vaults[name] = replace(info, fingerprint=fingerprint, indexed_at=indexed_at)
+        self._centroids = {k: v for k, v in self._centroids.items() if k[0] != name}
+        for folder in {n.info.folder for n in self._notes[name].values()}:
+            self._centroids[name, folder] = self._centroid(name, folder, fingerprint)
+        self._generation += 1
+
+    def checked_vault(self, name: str, *, indexed_at: float) -> None:
+        self._vaults[name] = replace(self._known(name), indexed_at=indexed_at)
+
+    def vector_marker(self, name: str) -> str | None:
+        return self._markers.get(name)
+
+    def set_vector_marker(self, name: str, marker: str | None) -> None:
+        self._known(name)
+        self._markers[name] = marker
+
+    # -- indexing
+    def file_states(self, vault: str) -> dict[str, FileState]:
+        return {path: note.state for path, note in self._notes.get(vault, {}).items()}
+
+    def touch_files(self, vault: str, states: Sequence[FileState]) -> None:
+        self._known(vault)
+        for state in states:
+            note = self._notes[vault].get(state.rel_path)
+            if note is None:
+                continue
+            if math.isclose(note.info.date, note.state.mtime_ns / 1e9, abs_tol=1e-5):
+                note.info = replace(note.info, date=state.mtime_ns / 1e9)
+            note.info = replace(note.info, mtime=state.mtime_ns / 1e9)
+            note.state = replace(
+                note.state, size=state.size, mtime_ns=state.mtime_ns, seen_ns=state.seen_ns
+            )
+
+    def chunk_ids(self, vault: str, rel_paths: Collection[str] | None = None) -> set[str]:
+        return {
+            chunk.id
+            for path, note in self._notes.get(vault, {}).items()
+            if rel_paths is None or path in rel_paths
+            for chunk in note.write.chunks
+        }
+
+    def commit(
+        self,
+        vault: str,
+        writes: Sequence[NoteWrite],
+        removed: Sequence[str],
+        *,
+        fingerprint: str,
+        vectors: Mapping[str, Vector],
+    ) -> set[str]:
+        self._known(vault)
+        fresh = {w.file.rel_path: _Note(w, _info_of(vault, w)) for w in writes}
+        before = self.chunk_ids(vault, {*removed, *fresh})
+        self.store_vectors(fingerprint, vectors)
+        for path in removed:
+            self._notes[vault].pop(path, None)
+        self._notes[vault].update(fresh)
+        self._generation += 1
+        return before - self.chunk_ids(vault, set(fresh))
+
+    def cached_vectors(self, fingerprint: str, text_hashes: Collection[str]) -> dict[str, Vector]:
+        cache = self._cache.get(fingerprint, {})
+        return {h: cache[h] for h in text_hashes if h in cache}
+
+    def store_vectors(self, fingerprint: str, vectors: Mapping[str, Vector]) -> None:
+        rounded: dict[str, Vector] = {}
+        for text_hash, vector in vectors.items():
+            half = np.asarray(vector, dtype=np.float16).astype(np.float64)
+            norm = float(np.sqrt((half * half).sum())) or 1.0
+            rounded[text_hash] = (half / norm).astype(np.float32)
+        self._cache.setdefault(fingerprint, {}).update(rounded)
+        self._generation += 1
+
+    def prune_vectors(self, fingerprint: str) -> int:
+        """No grace: the shortest one that the port allows."""
+        in_use = {c.text_hash for _, c in self._each()}
+        cache = self._cache.get(fingerprint, {})
+        unused = [h for h in cache if h not in in_use]
+        for text_hash in unused:
+            del cache[text_hash]
+        self._generation += 1
+        return len(unused)
+
+    def iter_records(self, vault: str, fingerprint: str) -> Iterator[VectorRecord]:
+        cache = self._cache.get(fingerprint, {})
+        for note, chunk in self._each((vault,)):
+            if chunk.text_hash in cache:
+                yield VectorRecord(
+                    chunk.id, cache[chunk.text_hash], note.info.folder, "note", note.info.date
+                )
+
+    # -- searching
+    def lexical(self, terms: Sequence[str], n: int, where: Filter) -> list[ScoredId]:
+        allowed = [c.id for note, c in self._each() if _passes(note.info, where)]
+        scores = self.lexical_scores(terms, allowed)
+        ranked = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
+        return [ScoredId(i, s) for i, s in ranked[:n]]
+
+    def lexical_scores(self, terms: Sequence[str], chunk_ids: Collection[str]) -> dict[str, float]:
+        wanted = {stem(t) for term in terms for t in tokens(term)}
+        scores: dict[str, float] = {}
+        for vault in self._vaults:
+            bags = {c.id: self._bag(note, c) for note, c in self._each((vault,))}
+            average = sum(len(b) for b in bags.values()) / max(1, len(bags)) or 1.0
+            for term in sorted(wanted):
+                holders = sum(term in bag for bag in bags.values())
+                idf = max(1e-6, math.log((len(bags) - holders + 0.5) / (holders + 0.5)))
+                for chunk_id, bag in bags.items():
+                    count = bag.count(term)
+                    if count and chunk_id in chunk_ids:
+                        length = K1 * (1 - B + B * len(bag) / average)
+                        gain = idf * count * (K1 + 1) / (count + length)
+                        scores[chunk_id] = scores.get(chunk_id, 0.0) + gain
+        return scores
+
+    def document_frequencies(self, terms: Sequence[str], where: Filter) -> dict[str, int]:
+        bags = [self._bag(note, c) for note, c in self._each() if _passes(note.info, where)]
+        return {
+            term: sum(any(stem(t) in bag for t in tokens(term)) for bag in bags) for term in terms
+        }
+
+    def chunks(self, chunk_ids: Collection[str]) -> dict[str, StoredChunk]:
+        return {c.id: StoredChunk(c, note.info) for note, c in self._each() if c.id in chunk_ids}
+
+    def vectors(self, fingerprint: str, chunk_ids: Collection[str]) -> dict[str, Vector]:
+        cache = self._cache.get(fingerprint, {})
+        return {
+            c.id: cache[c.text_hash]
+            for _, c in self._each()
+            if c.id in chunk_ids and c.text_hash in cache
+        }
+
+    def matching(self, chunk_ids: Collection[str], where: Filter) -> set[str]:
+        return {c.id for note, c in self._each() if c.id in chunk_ids and _passes(note.info, where)}
+
+    def filtered_ids(self, where: Filter, limit: int) -> list[str] | None:
+        found = sorted(c.id for note, c in self._each() if _passes(note.info, where))
+        return found if len(found) <= limit else None
+
+    def neighbours(self, chunk_id: str, reach: int) -> list[StoredChunk]:
+        for note, chunk in self._each():
+            if chunk.id == chunk_id:
+                return [
+                    StoredChunk(c, note.info)
+                    for c in sorted(note.write.chunks, key=lambda c: c.chunk_index)
+                    if c.heading_path == chunk.heading_path
+                    and abs(c.ordinal - chunk.ordinal) <= reach
+                ]
+        return []
+
+    def note_chunks(self, vault: str, rel_path: str) -> list[StoredChunk]:
+        note = self._notes.get(vault, {}).get(rel_path)
+        if note is None:
+            return []
+        ordered = sorted(note.write.chunks, key=lambda c: c.chunk_index)
+        return [StoredChunk(c, note.info) for c in ordered]
+
+    def recent(self, n: int, where: Filter) -> list[StoredChunk]:
+        first = [
+            StoredChunk(min(note.write.chunks, key=lambda c: c.chunk_index), note.info)
+            for notes in self._notes.values()
+            for note in notes.values()
+            if note.write.chunks and _passes(note.info, where)
+        ]
+        key = lambda s: (-s.note.date, s.note.vault, s.note.rel_path)  # noqa: E731
+        return sorted(first, key=key)[:n]
+
+    def folders(self, vaults: Collection[str] = ()) -> list[FolderInfo]:
+        counts: dict[tuple[str, str], tuple[int, int]] = {}
+        for vault, notes in self._notes.items():
+            for note in notes.values():
+                if vaults and vault not in vaults:
+                    continue
+                seen = counts.get((vault, note.info.folder), (0, 0))
+                counts[vault, note.info.folder] = (seen[0] + 1, seen[1] + len(note.write.chunks))
+        return [
+            FolderInfo(vault, folder, *counts[vault, folder], self._centroids.get((vault, folder)))
+            for vault, folder in sorted(counts)
+        ]
+
+    def count_chunks(self, where: Filter) -> int:
+        return sum(_passes(note.info, where) for note, _ in self._each())
+
+    # -- answer log
+    def log_answer(self, row: LoggedAnswer) -> None:
+        self._log[row.id] = row
+        self._generation += 1
+
+    def answers(self, *, session: str | None = None, limit: int = 20) -> list[LoggedAnswer]:
+        rows = [r for r in self._log.values() if session is None or r.session == session]
+        return sorted(rows, key=lambda r: -r.asked_at)[:limit]
+
+    def answer(self, answer_id: str) -> LoggedAnswer | None:
+        return self._log.get(answer_id)
+
+    # -- life
+    def check(self) -> list[str]:
+        return []
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    # -- inside
+    def _known(self, name: str) -> VaultInfo:
+        if name not in self._vaults:
+            raise NoIndexError(f"No vault is named {name!r}.")
+        return self._vaults[name]
+
+    def _each(self, vaults: Collection[str] | None = None) -> Iterator[tuple[_Note, Chunk]]:
+        for vault in self._notes if vaults is None else vaults:
+            for note in self._notes.get(vault, {}).values():
+                for chunk in note.write.chunks:
+                    yield note, chunk
+
+    def _bag(self, note: _Note, chunk: Chunk) -> list[str]:
+        """Every stemmed word of the chunk's row: names, headings, body."""
+        names = (note.info.title, *note.info.aliases, *note.info.tags)
+        text = "\n".join((*names, *chunk.heading_path, chunk.text))
+        return [stem(t) for t in tokens(text)]
+
+    def _centroid(self, vault: str, folder: str, fingerprint: str) -> Vector | None:
+        cache = self._cache.get(fingerprint, {})
+        rows = [
+            cache[c.text_hash].astype(np.float64)
+            for note, c in sorted(self._each((vault,)), key=lambda pair: pair[1].id)
+            if note.info.folder == folder and c.text_hash in cache
+        ]
+        if not rows:
+            return None
+        total = np.sum(rows, axis=0)
+        return (total / np.linalg.norm(total)).astype(np.float32)
+
+
+def _info_of(vault: str, write: NoteWrite) -> NoteInfo:
+    path = write.file.rel_path
+    return NoteInfo(
+        vault=vault,
+        rel_path=path,
+        title=write.note.title,
+        folder=path.rpartition("/")[0],
+        aliases=write.note.aliases,
+        tags=write.note.tags,
+        date=write.note.date,
+        mtime=write.file.mtime_ns / 1e9,
+    )
+
+
+def _passes(note: NoteInfo, where: Filter) -> bool:
+    if where.vaults and note.vault not in where.vaults:
+        return False
+    if where.folders and (note.vault, note.folder) not in where.folders:
+        return False
+    if where.since is not None and note.date < where.since:
+        return False
+    if where.until is not None and note.date > where.until:
+        return False
+    return not where.tags or any(_has_tag(note, tag) for tag in where.tags)
+
+
+def _has_tag(note: NoteInfo, wanted: str) -> bool:
+    wanted = wanted.lstrip("#").strip("/").casefold()
+    mine = [tag.lstrip("#").strip("/").casefold() for tag in note.tags]
+    return any(tag == wanted or tag.startswith(wanted + "/") for tag in mine)
+
+
+@lru_cache(maxsize=10_000)
+def stem(word: str) -> str:
+    """A word as FTS5's ``porter unicode61`` stems it; asked of SQLite itself."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as con:
+        con.execute(
+            "CREATE VIRTUAL TABLE t USING fts5(x, tokenize='porter unicode61 remove_diacritics 2')"
+        )
+        con.execute("CREATE VIRTUAL TABLE v USING fts5vocab(t, 'row')")
+        con.execute("INSERT INTO t VALUES (?)", (word,))
+        row = con.execute("SELECT term FROM v").fetchone()
+        return str(row[0]) if row else word
+
+
+def chunk_by_paragraph(vault: str, note_path: str, title: str, text: str) -> tuple[Chunk, ...]:
+    """A chunker for tests: one chunk a paragraph, ids as in the design."""
+    chunks: list[Chunk] = []
+    line = 1
+    for ordinal, part in enumerate(p for p in text.split("\n\n") if p.strip()):
+        embed_text = f"{title}\n{part}"
+        text_hash = hashlib.sha256(embed_text.encode()).hexdigest()
+        key = "\0".join((vault, note_path, json.dumps([]), str(ordinal), text_hash))
+        last = line + part.count("\n")
+        chunks.append(
+            Chunk(
+                id=hashlib.sha256(key.encode()).hexdigest()[:32],
+                vault=vault,
+                rel_path=note_path,
+                heading_path=(),
+                ordinal=ordinal,
+                chunk_index=ordinal,
+                start_line=line,
+                end_line=last,
+                text=part,
+                embed_text=embed_text,
+                text_hash=text_hash,
+            )
+        )
+        line = last + 2
+    return tuple(chunks)
+
+
+def vault_info(name: str, path: Path) -> VaultInfo:
+    return VaultInfo(name=name, path=path, kind="folder")
