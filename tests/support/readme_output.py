@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -66,9 +67,15 @@ def transcript() -> str:
                 raise RuntimeError(
                     f"{as_typed(command)} ended with {done.returncode}:\n{done.stdout}"
                 )
-            printed = "\n".join(line.rstrip() for line in done.stdout.strip().splitlines())
+            printed = "\n".join(map(folded, done.stdout.strip().splitlines()))
             parts.append(f"{as_typed(command)}\n{printed}".replace(str(ROOT), "~/ragvault"))
     return "\n\n".join(parts)
+
+
+def folded(line: str, width: int = 92) -> str:
+    """A line as a terminal of that width shows it: where output is no terminal, none is cut."""
+    indent = line[: len(line) - len(line.lstrip())]
+    return textwrap.fill(line.strip(), width, initial_indent=indent, subsequent_indent=indent)
 
 
 def masked(text: str) -> str:

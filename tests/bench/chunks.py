@@ -1,0 +1,32 @@
+"""What ``index`` has to embed of a vault, found without the stores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ragvault.adapters.onnx import OnnxEmbedder
+from ragvault.config import Settings
+from ragvault.ingest.chunk import chunk_note
+from ragvault.ingest.parse import NotTextError, parse_note
+from ragvault.ingest.walk import walk
+
+
+def model_file() -> Path:
+    """The ONNX file that the default settings use."""
+    return OnnxEmbedder().files.model
+
+
+def embedded_texts(vault: Path) -> list[str]:
+    """Each distinct text that a first index of the vault embeds, in the order of the notes."""
+    settings, embedder = Settings(), OnnxEmbedder()
+    texts: dict[str, str] = {}
+    for file in walk(vault, settings.index).files:
+        try:
+            note = parse_note(file.rel_path, file.path.read_bytes(), file.mtime_ns / 1e9)
+        except NotTextError:
+            continue
+        window = embedder.max_tokens
+        for chunk in chunk_note(note, "bench", embedder, settings.chunking, window):
+            texts[chunk.text_hash] = chunk.embed_text
+    embedder.close()
+    return list(texts.values())
