@@ -1,0 +1,106 @@
+"""How sure: a few features of a retrieval, and a logistic that turns them into a confidence.
+
+    confidence = 1 / (1 + exp(−(intercept + Σ coefficient·feature)))
+
+One set of coefficients for each embedding model, since cosines of two models are not on one
+scale. disclosures-rag.md and notes-engine-rag.md take the (rank-weighted) mean of the scores as
+the confidence; it is one feature here, and by itself the weakest.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ragvault.model import Hit, Retrieval
+from ragvault.retrieval.overlap import stem, stems
+
+# The question's rare words are looked for in this many of the best hits.
+COVERAGE_HITS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A logistic over named features (see ``features_of``)."""
+
+    name: str
+    features: tuple[str, ...]
+    coefficients: tuple[float, ...]
+    intercept: float
+
+    def __post_init__(self) -> None:
+        if len(self.features) != len(self.coefficients):
+            raise ValueError("one coefficient a feature")
+
+    def confidence(self, features: dict[str, float]) -> float:
+        """0..1. Raises KeyError for a feature that is missing."""
+        z = self.intercept + sum(
+            weight * features[name]
+            for name, weight in zip(self.features, self.coefficients, strict=True)
+        )
+        if z >= 0:
+            return 1.0 / (1.0 + math.exp(-z))
+        return math.exp(z) / (1.0 + math.exp(z))
+
+
+# Centred on a cosine of 0.45, where MiniLM's good and off-topic questions overlap.
+MINILM = Calibration("all-MiniLM-L6-v2", ("top_cosine",), (14.0,), -6.3)
+# Models that nobody fitted: the same curve, said to be unfitted by its name.
+GENERIC = Calibration("generic", ("top_cosine",), (14.0,), -6.3)
+# Without vectors: by how much of the question the best hits hold, sure at no point.
+KEYWORDS = Calibration("keywords", ("coverage",), (6.0,), -4.0)
+
+_BY_MODEL = {"minilm-l6-v2": MINILM}
+
+
+def for_model(name: str) -> Calibration:
+    """The calibration of an embedding model, by its name or hub id."""
+    lowered = name.lower()
+    return next((found for key, found in _BY_MODEL.items() if key in lowered), GENERIC)
+
+
+def features_of(retrieval: Retrieval) -> dict[str, float]:
+    """What the confidence is made from. Each in 0..1 (cosines below 0 count as 0).
+
+    ``top_cosine``, ``top_final``: the best of the hits that nothing but their rank dropped;
+    ``gap_2``, ``gap_5``: how far the best final score lies above the 2nd and the 5th;
+    ``rank_weighted``: mean of the kept final scores with weights 1, 1/2, 1/3 …;
+    ``coverage``: the share of the question's IDF that the top hits' words hold;
+    ``agreement``: the best of min(vector, lexical), high when both legs like the same chunk.
+    """
+    hits = [h for h in retrieval.hits if h.dropped_by in (None, "rank", "min_final")]
+    finals = sorted((h.scores.final for h in hits), reverse=True)
+    best = finals[0] if finals else 0.0
+    return {
+        "top_cosine": max((_cosine(h) for h in hits), default=0.0),
+        "top_final": best,
+        "gap_2": best - finals[1] if len(finals) > 1 else 0.0,
+        "gap_5": best - finals[4] if len(finals) > 4 else 0.0,
+        "rank_weighted": rank_weighted_mean([h.scores.final for h in retrieval.kept]),
+        "coverage": coverage(retrieval, hits[:COVERAGE_HITS]),
+        "agreement": max((min(_cosine(h), h.scores.lexical or 0.0) for h in hits), default=0.0),
+    }
+
+
+def rank_weighted_mean(scores: list[float]) -> float:
+    """Mean with weights 1, 1/2, 1/3 … (disclosures-rag.md); 0 for none."""
+    if not scores:
+        return 0.0
+    weights = [1.0 / rank for rank in range(1, len(scores) + 1)]
+    return sum(w * s for w, s in zip(weights, scores, strict=True)) / sum(weights)
+
+
+def coverage(retrieval: Retrieval, hits: list[Hit]) -> float:
+    """The IDF of the question's terms that occur in the hits, over the IDF of all of them."""
+    total = sum(weight for _, weight in retrieval.term_weights)
+    if not total or not hits:
+        return 0.0
+    held: set[str] = set()
+    for hit in hits:
+        places = " ".join((hit.note.title, *hit.chunk.heading_path, *hit.note.tags))
+        held |= stems(places) | stems(hit.chunk.text)
+    return sum(weight for term, weight in retrieval.term_weights if stem(term) in held) / total
+
+
+def _cosine(hit: Hit) -> float:
+    return max(0.0, hit.scores.vector or 0.0)

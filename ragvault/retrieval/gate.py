@@ -1,0 +1,76 @@
+"""Is there evidence to answer from? Pure: retrieval in, Evidence or Abstention out.
+
+First the floors of notes-engine-rag.md ("Abstention"): nothing found, nothing above
+``min_vector``, nothing above ``min_final``. Then the calibrated confidence against
+``gate.min_confidence``.
+"""
+
+from __future__ import annotations
+
+from ragvault.config import Settings
+from ragvault.model import (
+    AbstainReason,
+    Abstention,
+    Band,
+    Evidence,
+    GateOutcome,
+    Hit,
+    Intent,
+    Retrieval,
+)
+from ragvault.retrieval.calibration import KEYWORDS, Calibration, features_of
+
+NEAREST = 3
+# That these are the newest notes is read from their dates, not guessed.
+RECENT_CONFIDENCE = 0.9
+
+_AMBIGUOUS = (
+    "The question names nothing to look for. Say what it is about: a topic, a name or a date."
+)
+_NOTHING = "Your notes don't seem to hold anything about this."
+_WEAK = "Your notes don't seem to answer this; the nearest ones only touch on it."
+_LOOSE = "The notes match this question only loosely; check the sources."
+
+
+def decide(retrieval: Retrieval, settings: Settings, calibration: Calibration) -> GateOutcome:
+    """Evidence when the notes seem to hold the answer, else an Abstention with the nearest notes.
+
+    ``calibration`` is that of the embedding model; without vectors the one for keywords counts.
+    """
+    if retrieval.query.intent is Intent.AMBIGUOUS:
+        return _abstain(retrieval, AbstainReason.AMBIGUOUS_QUESTION, 0.0, _AMBIGUOUS)
+    if retrieval.strategy == "recent" and retrieval.kept:
+        return Evidence(retrieval.kept, RECENT_CONFIDENCE)
+    kept = tuple(h for h in retrieval.kept if _above_floors(h, settings))
+    if not kept:
+        return _abstain(retrieval, AbstainReason.NO_RELEVANT_CONTEXT, 0.0, _NOTHING)
+    if retrieval.strategy == "keyword_recency":
+        calibration = KEYWORDS
+    confidence = calibration.confidence(features_of(retrieval))
+    if confidence < settings.gate.min_confidence:
+        return _abstain(retrieval, AbstainReason.NO_RELEVANT_CONTEXT, confidence, _WEAK)
+    caveats = (_LOOSE,) if Band.of(confidence) in (Band.LOW, Band.VERY_LOW) else ()
+    return Evidence(kept, confidence, caveats)
+
+
+def _above_floors(hit: Hit, settings: Settings) -> bool:
+    """``min_vector`` spares what a keyword found, here as in the search."""
+    by_keyword = bool(hit.scores.bm25)
+    vector = hit.scores.vector
+    near = vector is None or by_keyword or vector >= settings.retrieval.min_vector
+    return near and hit.scores.final >= settings.gate.min_final
+
+
+def _abstain(
+    retrieval: Retrieval, reason: AbstainReason, confidence: float, message: str
+) -> Abstention:
+    return Abstention(reason, confidence, message, nearest(retrieval), retrieval.searched)
+
+
+def nearest(retrieval: Retrieval) -> tuple[Hit, ...]:
+    """The best three hits, of different notes, whatever floor dropped them."""
+    found: dict[tuple[str, str], Hit] = {}
+    for hit in retrieval.hits:
+        if hit.dropped_by != "duplicate":
+            found.setdefault((hit.note.vault, hit.note.rel_path), hit)
+    return tuple(list(found.values())[:NEAREST])

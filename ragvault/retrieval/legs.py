@@ -1,0 +1,133 @@
+"""The two legs of a search: vectors per scope, and BM25 over all that the filter lets through.
+
+The legs only propose: ids for the pool. Every score that ranks is computed afterwards, exactly,
+from the catalog (see ``pool``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ragvault.errors import StoreError
+from ragvault.model import Filter, Scope, ScoredId
+from ragvault.ports import Catalog, ChatModel, Embedder, Reranker, VectorIndex
+
+if TYPE_CHECKING:
+    from ragvault.model import Vector
+
+# Up to this many chunks a filtered scope is scored in full: exact, and no slower than a filtered
+# vector query (reading 2,000 cached vectors of 384 takes about as long).
+EXACT_LIMIT = 2000
+# How far an unfiltered answer is read on, in steps of four, while the filter refuses most of it.
+_GROWTH = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Deps:
+    """What retrieval needs from outside.
+
+    Embedder and vector index come as factories: they are opened side by side on first use, and a
+    question that needs neither opens neither. A factory may raise what the port may raise;
+    calling it again gives the same object.
+    """
+
+    catalog: Catalog
+    embedder: Callable[[], Embedder]
+    vector_index: Callable[[], VectorIndex]
+    chat: ChatModel | None = None
+    reranker: Reranker | None = None
+
+
+def narrowed(where: Filter, scope: Scope) -> Filter:
+    """The filter within one scope. A scope's folders lie inside the filter's, if it has any."""
+    vaults = (scope.vault,)
+    if scope.folders is None:
+        folders = tuple(pair for pair in where.folders if pair[0] == scope.vault)
+        return replace(where, vaults=vaults, folders=folders)
+    return replace(where, vaults=vaults, folders=tuple((scope.vault, f) for f in scope.folders))
+
+
+def search_scope(
+    catalog: Catalog,
+    index: VectorIndex,
+    fingerprint: str,
+    vector: Vector,
+    scope: Scope,
+    where: Filter,
+    n: int,
+) -> list[ScoredId]:
+    """The ``n`` nearest chunks of a scope that the filter lets through, best first.
+
+    Few enough are scored one by one from the embedding cache. Otherwise the index is asked for
+    more and more until ``n`` pass or it has no more: a filter never lets through what it
+    excludes, and few matches are never lost behind many others. Linear in ``EXACT_LIMIT``, or in
+    the share that the filter refuses.
+    """
+    inside = narrowed(where, scope)
+    if inside.is_empty:
+        return index.query(scope.vault, vector, n)
+    ids = catalog.filtered_ids(inside, EXACT_LIMIT)
+    if ids is not None:
+        return _exact(catalog, fingerprint, vector, ids)[:n]
+    asked = n
+    while True:
+        found = index.query(scope.vault, vector, asked, folders=scope.folders)
+        allowed = catalog.matching([hit.chunk_id for hit in found], inside)
+        passed = [hit for hit in found if hit.chunk_id in allowed]
+        if len(passed) >= n or len(found) < asked:
+            return passed[:n]
+        asked *= _GROWTH
+
+
+def _exact(
+    catalog: Catalog, fingerprint: str, vector: Vector, ids: Sequence[str]
+) -> list[ScoredId]:
+    vectors = catalog.vectors(fingerprint, ids)
+    scored = [ScoredId(key, float(value @ vector)) for key, value in vectors.items()]
+    return sorted(scored, key=lambda hit: (-hit.score, hit.chunk_id))
+
+
+@dataclass(frozen=True, slots=True)
+class VectorLeg:
+    """What the vector leg proposes; ``failed`` names the vaults whose store gave an error."""
+
+    ids: tuple[str, ...]
+    failed: tuple[tuple[str, str], ...] = ()  # (vault, the error's sentence)
+
+
+def vector_leg(
+    deps: Deps,
+    index: VectorIndex,
+    fingerprint: str,
+    vector: Vector,
+    scopes: Sequence[Scope],
+    filters: Sequence[Filter],
+    n: int,
+) -> VectorLeg:
+    """``n`` chunks of each scope under each filter. A vault that fails doesn't stop the others."""
+    ids: dict[str, None] = {}
+    failed: dict[str, str] = {}
+    for scope in scopes:
+        for where in filters:
+            if scope.vault in failed:
+                continue
+            try:
+                found = search_scope(deps.catalog, index, fingerprint, vector, scope, where, n)
+            except StoreError as error:
+                failed[scope.vault] = error.message
+                continue
+            ids.update((hit.chunk_id, None) for hit in found)
+    return VectorLeg(tuple(ids), tuple(failed.items()))
+
+
+def lexical_leg(
+    catalog: Catalog, terms: Sequence[str], filters: Sequence[Filter], n: int
+) -> tuple[str, ...]:
+    """``n`` chunks with the best BM25 under each filter, best first."""
+    ids: dict[str, None] = {}
+    if terms:
+        for where in filters:
+            ids.update((hit.chunk_id, None) for hit in catalog.lexical(terms, n, where))
+    return tuple(ids)

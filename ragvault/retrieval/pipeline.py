@@ -1,0 +1,429 @@
+"""One search, from an analysed question to ranked hits.
+
+1. Which vaults, which filter. No index or an unknown vault: NoIndexError.
+2. A question for recent notes and nothing else: the recent notes, newest first.
+3. Side by side: the question's vector, the vector store's opening, and BM25 over everything that
+   the filter lets through (with a time in the question, over that time once more).
+4. Folder selection (it may compare the question's vector to the folders' centroids), then the
+   nearest chunks of each scope.
+5. The pool: union of both legs, one entry a chunk, each with its exact cosine and exact BM25.
+6. Blend; rerank if there is a reranker; order by (−final, chunk id).
+7. Floors, duplicates, the first k. What is dropped stays listed with the reason.
+
+Without vectors (the model or the store fails) steps 4 to 7 run on BM25 and dates, and a notice
+says so (auroranotes-rag.md, "Fallback Modes"). One vault whose store fails doesn't stop the
+others. The catalog is used from the calling thread only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import datetime
+from time import perf_counter
+from typing import TYPE_CHECKING, TypeVar
+
+from ragvault.config import Settings
+from ragvault.errors import ModelError, NoIndexError, StoreError
+from ragvault.model import (
+    Filter,
+    FolderInfo,
+    FolderSelection,
+    Hit,
+    Intent,
+    Query,
+    Request,
+    Retrieval,
+    Scope,
+    Scores,
+    VaultInfo,
+)
+from ragvault.ports import VectorIndex
+from ragvault.retrieval.autok import choose_k
+from ragvault.retrieval.blend import Candidate, TimeWindow, Weights, choose_weights, score_all
+from ragvault.retrieval.legs import Deps, lexical_leg, vector_leg
+from ragvault.retrieval.pick import pick
+from ragvault.retrieval.pool import gather, over_limit
+from ragvault.retrieval.rerank import rerank
+from ragvault.retrieval.scope import folder_mode, named_folders, select_folders
+
+if TYPE_CHECKING:
+    from ragvault.model import Vector
+
+__all__ = ["Deps", "ranked_hits", "retrieve"]
+
+_T = TypeVar("_T")
+
+RERANK_TOP = 20
+RERANK_WEIGHT = 0.5
+
+
+def retrieve(
+    request: Request,
+    *,
+    query: Query,
+    deps: Deps,
+    settings: Settings,
+    now: datetime,
+    for_answer: bool = True,
+) -> Retrieval:
+    """Run the steps of the module's docstring.
+
+    ``for_answer`` applies ``gate.min_final``; a search that only lists doesn't. Greetings and
+    thanks find nothing (strategy "none"). Raises NoIndexError (nothing indexed, or a vault by
+    that name), UsageError (an unknown folder) and StoreError (the catalog failed).
+    """
+    vaults = _vaults(request, deps.catalog.vaults())
+    if query.intent in (Intent.GREETING, Intent.THANKS):
+        return Retrieval(query, (), 0, "none", FolderSelection("off"), 0, {})
+    search = _Search(request, query, deps, settings, now, vaults)
+    if query.recent_only:
+        found = search.recent()
+        if found is not None:
+            return found
+    return search.run(for_answer=for_answer)
+
+
+def ranked_hits(retrieval: Retrieval, n: int) -> tuple[Hit, ...]:
+    """The first ``n`` hits that no floor and no duplicate dropped, whatever k is: for ``search``,
+    which may list more than an answer is made from. At most the candidates' number."""
+    return tuple(h for h in retrieval.hits if h.dropped_by in (None, "rank"))[:n]
+
+
+def _vaults(request: Request, known: Sequence[VaultInfo]) -> list[VaultInfo]:
+    if not known:
+        raise NoIndexError("Nothing is indexed yet.")
+    by_name = {vault.name: vault for vault in known}
+    unknown = [name for name in request.vaults if name not in by_name]
+    if unknown:
+        raise NoIndexError(
+            f"No vault “{unknown[0]}” is indexed.",
+            f"Indexed: {', '.join(by_name)}. Add one with `ragvault index PATH --name NAME`.",
+        )
+    wanted = [by_name[name] for name in dict.fromkeys(request.vaults)] or list(known)
+    if not any(vault.chunks for vault in wanted):
+        names = ", ".join(vault.name for vault in wanted)
+        raise NoIndexError(
+            f"There are no notes to search in {names}.",
+            "Put notes into the folder, then run `ragvault index`.",
+        )
+    return wanted
+
+
+@dataclass(frozen=True, slots=True)
+class _Vectors:
+    """What the vector side could be brought to. ``vector`` None: it can't be used."""
+
+    vector: Vector | None
+    index: VectorIndex | None
+    fingerprint: str
+    embed_ms: float
+    open_ms: float
+    notices: tuple[str, ...]
+
+
+class _Search:
+    """One run: its inputs, and the steps on them."""
+
+    def __init__(
+        self,
+        request: Request,
+        query: Query,
+        deps: Deps,
+        settings: Settings,
+        now: datetime,
+        vaults: Sequence[VaultInfo],
+    ) -> None:
+        self.request = request
+        self.query = query
+        self.deps = deps
+        self.settings = settings
+        self.now = now.timestamp()
+        self.vaults = vaults
+        self.names = tuple(vault.name for vault in vaults)
+        self.folders: list[FolderInfo] = deps.catalog.folders(self.names)
+        self.where = self._filter()
+        self.k = choose_k(request, query, settings.retrieval)
+
+    def _filter(self) -> Filter:
+        """The user's hard limits. ``--folder`` limits only where nothing else is to follow it."""
+        named = named_folders(self.request, self.folders)
+        limits = folder_mode(self.request, self.settings) == "off"
+        pairs = [(f.vault, f.folder) for found in named for f in found] if limits else []
+        return Filter(
+            vaults=self.names,
+            folders=tuple(dict.fromkeys(pairs)),
+            tags=tuple(tag.lstrip("#") for tag in self.request.tags),
+            since=self.request.since,
+            until=self.request.until,
+        )
+
+    # ------------------------------------------------------------------- 2. recent notes
+
+    def recent(self) -> Retrieval | None:
+        """The newest notes, of the question's time if it names one; None when there are none."""
+        started = perf_counter()
+        where, notices = self._hinted() or self.where, []
+        found = self.deps.catalog.recent(self.k, where)
+        if not found and self.query.time_hint is not None:
+            found = self.deps.catalog.recent(self.k, self.where)
+            notices.append(
+                f"No note is dated “{self.query.time_hint.phrase}”; these are the newest."
+            )
+        if not found:
+            return None
+        window = TimeWindow(None, self.now)
+        half_life = self.settings.retrieval.recency_half_life_days
+        hits = []
+        for rank, stored in enumerate(found, 1):
+            recency = window.recency(stored.note.date, half_life)
+            scores = Scores(None, None, recency, 1.0, recency, terms=(("recency", recency),))
+            hits.append(Hit(rank, stored, scores, kept=True))
+        selection = select_folders(
+            replace(self.request, folder_select="off"),
+            self.query,
+            self.folders,
+            None,
+            None,
+            self.settings,
+            self.names,
+        )
+        return Retrieval(
+            query=self.query,
+            hits=tuple(hits),
+            k=self.k,
+            strategy="recent",
+            folder_selection=selection,
+            candidate_count=len(hits),
+            timings_ms={"recent": _ms(started)},
+            notices=tuple(notices),
+            searched=self._searched(),
+        )
+
+    def _hinted(self) -> Filter | None:
+        """The filter narrowed to the question's own time; None when it names none."""
+        hint = self.query.time_hint
+        if hint is None:
+            return None
+        since = max(hint.since, self.where.since if self.where.since is not None else hint.since)
+        until = min(hint.until, self.where.until if self.where.until is not None else hint.until)
+        return replace(self.where, since=since, until=until)
+
+    # -------------------------------------------------------------------- 3 to 7. search
+
+    def run(self, *, for_answer: bool) -> Retrieval:
+        retrieval = self.settings.retrieval
+        hinted = self._hinted()
+        filters = [self.where] if hinted is None else [self.where, hinted]
+        vectors, by_keyword, lexical_ms = self._prepare(filters)
+        selection = select_folders(
+            self.request,
+            self.query,
+            self.folders,
+            vectors.vector,
+            self.deps.chat,
+            self.settings,
+            self.names,
+        )
+        started = perf_counter()
+        by_vector, vectors = self._nearest(vectors, selection.scopes, filters)
+        vector_ms = _ms(started) + vectors.open_ms
+        started = perf_counter()
+        candidates = gather(
+            self.deps.catalog,
+            by_vector=by_vector,
+            by_keyword=by_keyword,
+            where=self.where,
+            terms=self.query.terms,
+            scopes=selection.scopes,
+            fingerprint=vectors.fingerprint,
+            query_vector=vectors.vector,
+        )
+        weights, window, strategy, more = self._weights(candidates, vectors)
+        ranked = score_all(
+            candidates,
+            terms=self.query.terms,
+            weights=weights,
+            window=window,
+            settings=retrieval,
+        )
+        ranked = rerank(
+            self.query.text, ranked, self.deps.reranker, top=RERANK_TOP, weight=RERANK_WEIGHT
+        )
+        hits = pick(
+            ranked,
+            k=self.k,
+            min_vector=retrieval.min_vector,
+            min_final=self.settings.gate.min_final if for_answer else None,
+            trimmed=over_limit(candidates, retrieval.max_candidates),
+        )
+        return Retrieval(
+            query=self.query,
+            hits=hits,
+            k=self.k,
+            strategy=strategy,
+            folder_selection=selection,
+            candidate_count=len(candidates),
+            timings_ms={
+                "embed": vectors.embed_ms,
+                "vector": vector_ms,
+                "lexical": lexical_ms,
+                "blend": _ms(started),
+            },
+            notices=(*vectors.notices, *selection.notices, *more),
+            searched=self._searched(),
+            term_weights=self._term_weights(),
+        )
+
+    def _prepare(self, filters: Sequence[Filter]) -> tuple[_Vectors, tuple[str, ...], float]:
+        """Step 3. Loading a model and opening the store take most of a cold search: they run in
+        two threads while the catalog is read here."""
+        generation = self.deps.catalog.generation
+        with ThreadPoolExecutor(max_workers=2, thread_name_prefix="ragvault") as pool:
+            embedding = pool.submit(_timed, self._embed)
+            opening = pool.submit(_timed, lambda: self._open(generation))
+            started = perf_counter()
+            by_keyword = lexical_leg(
+                self.deps.catalog,
+                self.query.terms,
+                filters,
+                self.settings.retrieval.lexical_candidates,
+            )
+            lexical_ms = _ms(started)
+            vectors = _collect(embedding, opening)
+        return vectors, by_keyword, lexical_ms
+
+    def _embed(self) -> tuple[Vector, str]:
+        embedder = self.deps.embedder()
+        return embedder.embed_query(self.query.text), embedder.fingerprint
+
+    def _open(self, generation: int) -> VectorIndex:
+        index = self.deps.vector_index()
+        index.sync_to(generation)
+        return index
+
+    def _nearest(
+        self, vectors: _Vectors, scopes: Sequence[Scope], filters: Sequence[Filter]
+    ) -> tuple[tuple[str, ...], _Vectors]:
+        """Step 4. Without any usable vault the vector side is given up, with a notice."""
+        if vectors.vector is None or vectors.index is None:
+            return (), vectors
+        leg = vector_leg(
+            self.deps,
+            vectors.index,
+            vectors.fingerprint,
+            vectors.vector,
+            scopes,
+            filters,
+            self.settings.retrieval.vector_candidates,
+        )
+        notices = tuple(
+            f"The vector store failed for vault {vault} ({message}); only keywords searched it."
+            for vault, message in leg.failed
+        )
+        given_up = {vault for vault, _ in leg.failed} >= {scope.vault for scope in scopes}
+        vector = None if given_up else vectors.vector
+        return leg.ids, replace(vectors, vector=vector, notices=vectors.notices + notices)
+
+    def _weights(
+        self, candidates: Sequence[Candidate], vectors: _Vectors
+    ) -> tuple[Weights, TimeWindow, str, tuple[str, ...]]:
+        """Which formula applies, what recency is measured from, the strategy's name, notices.
+
+        A time in the question that no candidate is dated in is about the subject, not about when
+        a note was written ("who won in 2014?"): it changes no weight.
+        """
+        retrieval, hint = self.settings.retrieval, self.query.time_hint
+        limit = min(self.now, self.where.until if self.where.until is not None else self.now)
+        window = TimeWindow(None, limit)
+        in_window = False
+        if hint is not None:
+            of_question = TimeWindow(hint.since, hint.until)
+            in_window = any(of_question.holds(c.stored.note.date) for c in candidates)
+            window = of_question if in_window else window
+        timed = in_window or self.where.since is not None or self.where.until is not None
+        notices: tuple[str, ...] = ()
+        has_vectors = vectors.vector is not None
+        if has_vectors and candidates and all(c.vector is None for c in candidates):
+            has_vectors = False
+            notices = (
+                "The notes were indexed with another embedding model: keywords and dates only. "
+                "Run `ragvault index`.",
+            )
+        weights = choose_weights(retrieval, timed=timed, has_vectors=has_vectors)
+        if not has_vectors:
+            return weights, window, "keyword_recency", notices
+        return weights, window, "hybrid_recency" if timed else "hybrid", notices
+
+    # -------------------------------------------------------------------- what it is told by
+
+    def _term_weights(self) -> tuple[tuple[str, float], ...]:
+        """IDF of each term over what was searched (BM25's, never negative)."""
+        total = self.deps.catalog.count_chunks(self.where)
+        counts = self.deps.catalog.document_frequencies(self.query.terms, self.where)
+        return tuple(
+            (term, math.log1p((max(total, n) - n + 0.5) / (n + 0.5)))
+            for term, n in ((term, counts.get(term, 0)) for term in self.query.terms)
+        )
+
+    def _searched(self) -> str:
+        notes = sum(vault.notes for vault in self.vaults)
+        place = self.names[0] if len(self.names) == 1 else f"{len(self.names)} vaults"
+        phrase = f"{notes:,} {'note' if notes == 1 else 'notes'} in {place}"
+        limits = []
+        if self.where.folders:
+            limits.append(f"folder {', '.join(self.request.folders)}")
+        if self.where.tags:
+            limits.append(f"tag {', '.join(self.where.tags)}")
+        if self.where.since is not None:
+            limits.append(f"since {_day(self.where.since)}")
+        if self.where.until is not None:
+            limits.append(f"until {_day(self.where.until)}")
+        return f"{phrase}, only {', '.join(limits)}" if limits else phrase
+
+
+# --------------------------------------------------------------------------- helpers
+
+
+def _day(moment: float) -> str:
+    return datetime.fromtimestamp(moment).date().isoformat()
+
+
+def _ms(started: float) -> float:
+    return (perf_counter() - started) * 1000.0
+
+
+def _timed(work: Callable[[], _T]) -> tuple[_T, float]:
+    started = perf_counter()
+    return work(), _ms(started)
+
+
+def _collect(
+    embedding: Future[tuple[tuple[Vector, str], float]], opening: Future[tuple[VectorIndex, float]]
+) -> _Vectors:
+    """Both threads' results; a model or store that can't be used becomes a notice."""
+    vector, fingerprint, embed_ms = None, "", 0.0
+    index, open_ms = None, 0.0
+    notices: list[str] = []
+    try:
+        (vector, fingerprint), embed_ms = embedding.result()
+    except ModelError as error:
+        notices.append(
+            f"The embedding model can't be used ({_clause(error.message)}): "
+            f"keywords and dates only. {error.hint}"
+        )
+    try:
+        index, open_ms = opening.result()
+    except StoreError as error:
+        vector = None
+        notices.append(
+            f"The vector store failed ({_clause(error.message)}): keywords and dates only. "
+            f"{error.hint}"
+        )
+    return _Vectors(vector, index, fingerprint, embed_ms, open_ms, tuple(notices))
+
+
+def _clause(sentence: str) -> str:
+    return sentence.rstrip(". ")
