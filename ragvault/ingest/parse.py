@@ -162,7 +162,7 @@ def _sections(
     """The body cut at its headings; the part before the first only when it isn't blank."""
     sections: list[Section] = []
     starts = [heading.line for heading, _ in named]
-    ends = [*starts[1:], len(body)]
+    ends = [*starts[1:], len(body)] if starts else []
     before = body[: starts[0]] if starts else body
     if any(line.strip() for line in before):
         sections.append(Section((), offset + 1, offset + len(before), "\n".join(before)))

@@ -1,0 +1,327 @@
+"""A Note to its Chunks. Pure and deterministic: the same note gives the same chunks anywhere.
+
+A section that fits the embedder's window is one chunk; a longer one is cut by ``split``. Then:
+
+- A heading with nothing under it is no chunk of its own: its line goes with the next section
+  (or, at the end of the note, with the one before, if both fit). A note of nothing but headings
+  is one chunk. A few words before the first heading go with the first section, too.
+- Frontmatter goes with the first section when both fit, or when it is short (a quarter of the
+  window); else it is a chunk of its own with an empty heading path. What is embedded for it is
+  ``Note.frontmatter_text``, not the YAML.
+- A note without any text is one chunk: its title, so that it is found by name.
+
+``Chunk.text`` is one contiguous stretch of the file: whole lines, except where a single line is
+longer than a chunk and had to be cut.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ragvault.config import ChunkingSettings
+from ragvault.ingest.split import Piece, cost_of, piece_text, split_lines
+from ragvault.model import Chunk, HeadingPath, Note, Section
+from ragvault.ports import TokenCounter
+
+CHUNK_FORMAT = "c1"  # changes whenever the same note would give other chunks or embed texts
+
+_HEADER_SHARE = 3  # title and heading path take at most a third of the window
+_SHORT_PREAMBLE = 12  # words
+_WORD = re.compile(r"\w")
+_ATTEMPTS = 6
+
+
+def index_fingerprint(embedder_fingerprint: str, settings: ChunkingSettings) -> str:
+    """Names all that decides chunks and vectors; when it moves, the notes are indexed afresh."""
+    return (
+        f"{embedder_fingerprint}|chunks={CHUNK_FORMAT}"
+        f"|max_tokens={settings.max_tokens}|overlap={settings.overlap:g}"
+    )
+
+
+def embed_format(title: str, heading_path: HeadingPath, shown: int, text: str) -> str:
+    """What the model reads: the title, the headings above, a blank line, the text.
+
+    The last ``shown`` headings stand in the text itself and aren't repeated; nor is a title
+    that is also the first heading.
+    """
+    path = list(heading_path[: len(heading_path) - shown])
+    names = [title]
+    if heading_path and heading_path[0].casefold() == title.casefold():
+        names = path[:1]
+        path = path[1:]
+    if path:
+        names.append(" > ".join(path))
+    return "\n".join(filter(None, names)) + "\n\n" + text if names else text
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """Lines ``first..last`` (1-based) under one heading path; ``shown`` of its headings stand in
+    them. ``front`` when they begin with the frontmatter."""
+
+    heading_path: HeadingPath
+    first: int
+    last: int
+    shown: int
+    front: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A chunk before it has its numbers."""
+
+    heading_path: HeadingPath
+    first: int
+    last: int
+    text: str
+    embed_text: str
+
+
+def chunk_note(
+    note: Note, vault: str, counter: TokenCounter, settings: ChunkingSettings, window: int
+) -> tuple[Chunk, ...]:
+    """The chunks of one note, in order; at least one.
+
+    ``window`` is the embedder's, in tokens, specials not counted; ``settings.max_tokens`` can
+    only lower it. Every non-blank line of the body is in at least one chunk. No ``embed_text``
+    is longer than the window, unless a single grapheme is. Linear in the note; tokens are
+    counted in one batch for all sections, and in a few more for a section that is too long.
+    """
+    limit = max(1, min(window, settings.max_tokens or window))
+    maker = _Maker(note, counter, limit, settings.overlap)
+    ordinals: dict[HeadingPath, int] = {}
+    chunks: list[Chunk] = []
+    for draft in maker.drafts():
+        ordinal = ordinals.get(draft.heading_path, 0)
+        ordinals[draft.heading_path] = ordinal + 1
+        chunks.append(_numbered(draft, note, vault, ordinal, len(chunks)))
+    return tuple(chunks)
+
+
+def _numbered(draft: _Draft, note: Note, vault: str, ordinal: int, index: int) -> Chunk:
+    text_hash = hashlib.sha256(draft.embed_text.encode("utf-8", "replace")).hexdigest()
+    key = "\0".join((vault, note.rel_path, *draft.heading_path, str(ordinal), text_hash))
+    return Chunk(
+        id=hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32],
+        vault=vault,
+        rel_path=note.rel_path,
+        heading_path=draft.heading_path,
+        ordinal=ordinal,
+        chunk_index=index,
+        start_line=draft.first,
+        end_line=draft.last,
+        text=draft.text,
+        embed_text=draft.embed_text,
+        text_hash=text_hash,
+    )
+
+
+# --------------------------------------------------------------------------- units
+
+
+def _units(note: Note) -> list[_Unit]:
+    """The sections that say something, each with the bare headings before it."""
+    units: list[_Unit] = []
+    carried: list[Section] = []
+    for section in note.sections:
+        first, last = _trim(note, section.start_line, section.end_line)
+        carried.append(section)
+        if _is_bare(section) or (not section.heading_path and _is_short(section, note)):
+            continue
+        path = section.heading_path
+        above = _common(carried[0].heading_path[:-1], path)
+        first, _ = _trim(note, carried[0].start_line, last)
+        units.append(_Unit(path, first, last, len(path) - len(above)))
+        carried = []
+    if carried:
+        path = carried[0].heading_path
+        for section in carried[1:]:
+            path = _common(path, section.heading_path)
+        first, last = _trim(note, carried[0].start_line, carried[-1].end_line)
+        shown = max(0, len(path) - len(carried[0].heading_path[:-1]))
+        units.append(_Unit(path, first, last, shown))
+    return units
+
+
+def _trim(note: Note, first: int, last: int) -> tuple[int, int]:
+    """Without blank lines at either end."""
+    while first < last and not note.lines[first - 1].strip():
+        first += 1
+    while last > first and not note.lines[last - 1].strip():
+        last -= 1
+    return first, last
+
+
+def _is_bare(section: Section) -> bool:
+    """Nothing but the heading, rules and marks."""
+    text = section.text
+    if section.heading_path:
+        text = text.partition("\n")[2]
+    return _WORD.search(text) is None
+
+
+def _is_short(section: Section, note: Note) -> bool:
+    """A few words before the first heading: tags, a link up."""
+    return section is not note.sections[-1] and len(section.text.split()) <= _SHORT_PREAMBLE
+
+
+def _common(a: HeadingPath, b: HeadingPath) -> HeadingPath:
+    same = 0
+    while same < min(len(a), len(b)) and a[same] == b[same]:
+        same += 1
+    return a[:same]
+
+
+# --------------------------------------------------------------------------- drafts
+
+
+class _Maker:
+    """Drafts of one note's chunks, for one window."""
+
+    def __init__(self, note: Note, counter: TokenCounter, limit: int, overlap: float) -> None:
+        self._note = note
+        self._counter = counter
+        self._limit = limit
+        self._overlap = overlap
+        self._front_last = note.frontmatter_lines[1] if note.frontmatter_lines else 0
+        title_line = f"title: {note.title}"
+        self._front_text = "\n".join(
+            line for line in note.frontmatter_text.split("\n") if line != title_line
+        )
+
+    def drafts(self) -> Iterator[_Draft]:
+        units = _units(self._note)
+        if not units:
+            yield from self._without_body()
+            return
+        units, fits = self._arranged(units)
+        for unit in units:
+            if fits[unit]:
+                yield self._whole(unit)
+            else:
+                yield from self._cut(unit)
+
+    def _without_body(self) -> Iterator[_Draft]:
+        """Frontmatter alone; without it the title, over the note's (blank or no) lines."""
+        unit = _Unit((), 1, max(1, self._front_last), 0, front=self._front_last > 0)
+        if not self._front_last:
+            yield _Draft((), 1, max(1, len(self._note.lines)), "", self._note.title)
+        elif self._costs([unit])[0] <= self._limit:
+            yield self._whole(unit)
+        else:
+            yield from self._cut(replace(unit, front=False))
+
+    def _arranged(self, units: list[_Unit]) -> tuple[list[_Unit], dict[_Unit, bool]]:
+        """Units with the frontmatter placed and a bare end joined on; which of them fit.
+
+        One count for the note, with the joined variants in it.
+        """
+        note, limit = self._note, self._limit
+        head = units[0]
+        with_front = replace(head, first=1, shown=head.shown, front=True)
+        front = _Unit((), 1, max(1, self._front_last), 0, front=True)
+        variants = [*units, with_front, front]
+        joined: _Unit | None = None
+        if len(units) > 1 and _only_headings(note, units[-1]):
+            joined = replace(units[-2], last=units[-1].last)
+            variants.append(joined)
+        if not self._front_last:
+            variants = [unit for unit in variants if not unit.front]
+        costs = dict(zip(variants, self._costs(variants), strict=True))
+        if joined is not None and costs[joined] <= limit:
+            units = [*units[:-2], joined]
+        if self._front_last:
+            if len(units) == 1 and units[0] is joined:
+                with_front = replace(joined, first=1, front=True)
+                costs[with_front] = self._costs([with_front])[0]
+            short = costs[front] <= limit // 4 and costs[units[0]] > limit
+            if costs[with_front] <= limit or short:
+                units = [with_front, *units[1:]]
+            elif self._front_text:
+                front = front if costs[front] <= limit else replace(front, front=False)
+                units = [front, *units]
+                costs.setdefault(front, limit + 1)
+        return units, {unit: costs[unit] <= limit for unit in units}
+
+    def _costs(self, units: Sequence[_Unit]) -> list[int]:
+        texts = [self._whole(unit).embed_text for unit in units]
+        counts = self._counter.count_tokens(texts)
+        return [cost_of(count, text) for count, text in zip(counts, texts, strict=True)]
+
+    def _whole(self, unit: _Unit) -> _Draft:
+        lines = self._note.lines[unit.first - 1 : unit.last]
+        text = body = "\n".join(lines)
+        if unit.front:
+            rest = "\n".join(lines[self._front_last - unit.first + 1 :]).lstrip("\n")
+            body = "\n\n".join(filter(None, (self._front_text, rest)))
+        embed = embed_format(self._note.title, unit.heading_path, unit.shown, body)
+        return _Draft(unit.heading_path, unit.first, unit.last, text, embed)
+
+    def _cut(self, unit: _Unit) -> list[_Draft]:
+        """Pieces of a unit that is too long. Token counts hardly add up to less than the
+        whole's; where they do, the pieces are made again, smaller."""
+        title, path = self._header(unit)
+        lines = self._note.lines[unit.first - 1 : unit.last]
+        header = embed_format(title, path, 0, "")
+        header_cost, front_cost = self._counter.count_tokens([header, self._front_text])
+        budget = max(1, self._limit - header_cost - 2)
+        lead = (self._front_last, cost_of(front_cost, self._front_text)) if unit.front else None
+        drafts: list[_Draft] = []
+        for _ in range(_ATTEMPTS):
+            overlap = int(self._overlap * budget)
+            pieces = split_lines(lines, self._counter, budget=budget, overlap=overlap, lead=lead)
+            drafts = [self._piece(unit, piece, lines, title, path) for piece in pieces]
+            counts = self._counter.count_tokens([draft.embed_text for draft in drafts])
+            worst = max(counts)
+            if worst <= self._limit or budget == 1:
+                break
+            budget = max(1, min(budget - (worst - self._limit), int(0.9 * budget)))
+        return drafts
+
+    def _piece(
+        self, unit: _Unit, piece: Piece, lines: Sequence[str], title: str, path: HeadingPath
+    ) -> _Draft:
+        text = body = piece_text(piece, lines)
+        is_start = piece.first == 0 and piece.start == 0
+        if is_start and unit.front:
+            rest = (
+                replace(piece, first=self._front_last) if piece.last >= self._front_last else None
+            )
+            after = piece_text(rest, lines).lstrip("\n") if rest is not None else ""
+            body = "\n\n".join(filter(None, (self._front_text, after)))
+        elif piece.repeat:
+            body = f"{piece.repeat}\n{text}"
+        shown = min(unit.shown, len(path)) if is_start else 0
+        return _Draft(
+            unit.heading_path,
+            unit.first + piece.first,
+            unit.first + piece.last,
+            text,
+            embed_format(title, path, shown, body),
+        )
+
+    def _header(self, unit: _Unit) -> tuple[str, HeadingPath]:
+        """Title and heading path, cut down to their share of the window when they exceed it.
+
+        The outer headings go first, then the end of the title and of the last heading.
+        """
+        title, path = self._note.title, unit.heading_path
+        cap = max(1, self._limit // _HEADER_SHARE)
+        while self._counter.count_tokens([embed_format(title, path, 0, "")])[0] > cap:
+            if len(path) > 1:
+                path = path[1:]
+            elif len(title) > 1 or (path and len(path[0]) > 1):
+                title = title[: (len(title) + 1) // 2]
+                path = tuple(name[: (len(name) + 1) // 2] for name in path)
+            else:
+                return "", ()
+        return title, path
+
+
+def _only_headings(note: Note, unit: _Unit) -> bool:
+    """The unit is the bare end of the note: no section in it says anything."""
+    return all(_is_bare(section) for section in note.sections if section.start_line >= unit.first)

@@ -1,0 +1,361 @@
+"""Cutting a section that is longer than the window: where, and with how much overlap. Pure.
+
+The section is taken apart only as far as needed: blocks; of a block that alone is too long its
+items, rows or lines; of such a line its sentences, then words, then runs of graphemes. These
+atoms are then packed into pieces of similar size that end, where possible, between blocks.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from math import ceil
+
+from ragvault.ingest.blocks import Block, blocks
+from ragvault.ports import TokenCounter
+from ragvault.text import sentence_spans
+
+# A word that the tokenizer doesn't know may be one token however long it is (base64, hex): so
+# many characters count as one token at least, and no chunk grows without bound.
+CHARS_PER_TOKEN = 16
+
+# How good a place is to cut: between blocks, at a sentence's end, … The numbers only rank.
+_BLOCK, _SENTENCE, _LINE, _WORD, _RUN, _GLUED = 6.0, 3.0, 2.0, 1.0, 0.0, -6.0
+_STRENGTH_WEIGHT = 0.06  # of one such step, against a piece's distance from the ideal size
+
+_WORDS = re.compile(r"\s*[^\s，、；：・]+[，、；：・]*\s*|\s*[，、；：・]+\s*")
+_ENDS_SENTENCE = re.compile(r"[.!?…。！？｡؟۔:][\"'”’」』)\]*_]*\s*$")
+_CALLOUT = re.compile(r"\s*>\s*\[!")
+_SEGMENT = 20_000  # characters of a line that are looked at together
+_RUN_LENGTH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """From column ``start`` of line ``first`` to column ``end`` (exclusive) of line ``last``.
+
+    Lines count from 0. ``repeat`` is the opening of the fence or table that the piece starts
+    inside of, to be put before it in what is embedded.
+    """
+
+    first: int
+    start: int
+    last: int
+    end: int
+    repeat: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Atom:
+    """Text that stays together. ``strength`` says how good a cut before it is."""
+
+    piece: Piece
+    strength: float
+    block: Block | None = None
+    grain: float = _BLOCK  # what it is: a block, a line, a sentence, a word or a run
+    cost: int = 0
+
+
+def cost_of(tokens: int, text: str) -> int:
+    return max(tokens, ceil(len(text) / CHARS_PER_TOKEN))
+
+
+def split_lines(
+    lines: Sequence[str],
+    counter: TokenCounter,
+    *,
+    budget: int,
+    overlap: int,
+    lead: tuple[int, int] | None = None,
+) -> list[Piece]:
+    """Pieces of at most ``budget`` tokens that cover every non-blank line, in order.
+
+    ``lead`` is (number of lines, cost) of frontmatter at the start that stays whole. A line is
+    cut only when it alone exceeds the budget, a word only when it alone does. Neighbours share
+    up to ``overlap`` tokens of whole atoms. Linear in the lines, and in a piece's atoms.
+    """
+    budget = max(1, budget)
+    atoms: list[_Atom] = []
+    skip = 0
+    if lead is not None:
+        skip = lead[0]
+        atoms.append(_Atom(Piece(0, 0, skip - 1, len(lines[skip - 1])), _BLOCK, cost=lead[1]))
+    body = _top(lines, skip)
+    atoms.extend(_fitting(body, lines, counter, budget))
+    repeats = sorted({atom.piece.repeat for atom in atoms})
+    repeat_costs = dict(zip(repeats, counter.count_tokens(repeats), strict=True))
+    for text, cost in repeat_costs.items():
+        if cost_of(cost, text) > budget // 4:  # an opening that leaves no room for the rest
+            atoms = [_without_repeat(atom) if atom.piece.repeat == text else atom for atom in atoms]
+    ranges = _pack(
+        [atom.cost for atom in atoms],
+        [atom.strength for atom in atoms],
+        [repeat_costs[atom.piece.repeat] for atom in atoms],
+        budget,
+        overlap,
+    )
+    pieces: list[Piece] = []
+    for i, j in ranges:
+        head, tail = atoms[i].piece, atoms[j - 1].piece
+        pieces.append(Piece(head.first, head.start, tail.last, tail.end, head.repeat))
+    return pieces
+
+
+def _without_repeat(atom: _Atom) -> _Atom:
+    return replace(atom, piece=replace(atom.piece, repeat=""))
+
+
+# --------------------------------------------------------------------------- atoms
+
+
+def _fitting(
+    atoms: list[_Atom], lines: Sequence[str], counter: TokenCounter, budget: int
+) -> list[_Atom]:
+    """Take apart what is too long until all fits: one count a round, few rounds."""
+    done: dict[int, list[_Atom]] = {}
+    open_atoms = list(enumerate(atoms))
+    order = [[atom] for atom in atoms]
+    while open_atoms:
+        texts = [piece_text(atom.piece, lines) for _, atom in open_atoms]
+        counts = counter.count_tokens(texts)
+        done = {}
+        again: list[tuple[int, _Atom]] = []
+        for (slot, atom), text, tokens in zip(open_atoms, texts, counts, strict=True):
+            cost = cost_of(tokens, text)
+            parts = _parts(atom, lines) if cost > budget else []
+            if parts:
+                done.setdefault(slot, []).extend(parts)
+            else:
+                done.setdefault(slot, []).append(replace(atom, cost=max(1, cost)))
+        order, again = _regroup(order, done)
+        open_atoms = again
+    return [atom for group in order for atom in group]
+
+
+def _regroup(
+    order: list[list[_Atom]], done: dict[int, list[_Atom]]
+) -> tuple[list[list[_Atom]], list[tuple[int, _Atom]]]:
+    """Put the parts where their whole was; those not yet counted (cost 0) come again."""
+    flat: list[list[_Atom]] = []
+    again: list[tuple[int, _Atom]] = []
+    for slot, group in enumerate(order):
+        for atom in done.get(slot, group):
+            if not atom.cost:
+                again.append((len(flat), atom))
+            flat.append([atom])
+    return flat, again
+
+
+def piece_text(piece: Piece, lines: Sequence[str]) -> str:
+    """The piece's own text, verbatim."""
+    if piece.first == piece.last:
+        return lines[piece.first][piece.start : piece.end]
+    parts = list(lines[piece.first : piece.last + 1])
+    parts[0] = parts[0][piece.start :]
+    parts[-1] = parts[-1][: piece.end]
+    return "\n".join(parts)
+
+
+def _top(lines: Sequence[str], skip: int) -> list[_Atom]:
+    atoms: list[_Atom] = []
+    previous: Block | None = None
+    for block in blocks(lines[skip:]):
+        block = _moved(block, skip)
+        atoms.append(_block_atom(block, previous, lines, ""))
+        previous = block
+    return atoms
+
+
+def _moved(block: Block, by: int) -> Block:
+    if not by:
+        return block
+    children = tuple(_moved(child, by) for child in block.children)
+    return Block(block.kind, block.first + by, block.last + by, block.depth, children)
+
+
+def _block_atom(block: Block, previous: Block | None, lines: Sequence[str], repeat: str) -> _Atom:
+    strength = max(_SENTENCE + 0.5, _BLOCK - block.depth)
+    if previous is not None:
+        if previous.kind == "heading":
+            strength = _GLUED
+        elif lines[previous.last].rstrip().endswith((":", "：")):
+            strength = _SENTENCE  # what the line announces
+    piece = Piece(block.first, 0, block.last, len(lines[block.last]), repeat)
+    return _Atom(piece, strength, block)
+
+
+def _parts(atom: _Atom, lines: Sequence[str]) -> list[_Atom]:
+    """The next smaller atoms of one that is too long; none when it can't be cut."""
+    piece = atom.piece
+    if atom.block is not None and atom.block.children:
+        parts = _child_atoms(atom.block, lines, piece.repeat)
+    elif atom.block is not None and piece.first < piece.last:
+        parts = list(_line_atoms(atom.block, lines, piece.repeat))
+    else:
+        text = lines[piece.first][piece.start : piece.end]
+        parts = []
+        grain = _LINE if atom.block is not None else atom.grain
+        for finer, spans in ((_SENTENCE, _sentences), (_WORD, _words), (_RUN, _runs)):
+            if grain in _COARSER[finer] and len(found := list(spans(text))) > 1:
+                parts = [_span_atom(piece, a, b, finer) for a, b in found]
+                break
+    if parts:
+        parts[0] = replace(parts[0], strength=atom.strength)
+        first = parts[0].piece
+        parts[0] = replace(parts[0], piece=replace(first, repeat=piece.repeat))
+    return parts
+
+
+_COARSER = {
+    _SENTENCE: (_BLOCK, _LINE),
+    _WORD: (_BLOCK, _LINE, _SENTENCE),
+    _RUN: (_BLOCK, _LINE, _SENTENCE, _WORD, _RUN),
+}
+
+
+def _child_atoms(block: Block, lines: Sequence[str], repeat: str) -> list[_Atom]:
+    opening = lines[block.first]
+    if block.kind == "blockquote" and _CALLOUT.match(opening):
+        repeat = opening
+    atoms: list[_Atom] = []
+    previous: Block | None = None
+    for child in block.children:
+        atoms.append(_block_atom(child, previous, lines, repeat))
+        previous = child
+    return atoms
+
+
+def _line_atoms(block: Block, lines: Sequence[str], repeat: str) -> Iterator[_Atom]:
+    """A block's lines; the opening of a fence or table stays with the next, its end with the
+    last. A cut inside a paragraph is better after a line that ends a sentence."""
+    opening = {"fence": 1, "table": 2}.get(block.kind, 0)
+    if opening:
+        repeat = "\n".join(lines[block.first : block.first + opening])
+    blank = False
+    for at in range(block.first, block.last + 1):
+        if not lines[at].strip():
+            blank = True
+            continue
+        if block.first < at <= block.first + opening or (
+            opening == 1 and at == block.last and lines[at].strip()[:3] in ("```", "~~~")
+        ):
+            strength = _GLUED
+        elif blank or block.kind == "table" or _ENDS_SENTENCE.search(lines[at - 1][-200:]):
+            strength = _SENTENCE
+        else:
+            strength = _LINE
+        inside = at >= block.first + max(1, opening)
+        piece = Piece(at, 0, at, len(lines[at]), repeat if inside else "")
+        yield _Atom(piece, strength, None, _LINE)
+        blank = False
+
+
+def _span_atom(piece: Piece, a: int, b: int, grain: float) -> _Atom:
+    start = piece.start + a
+    part = Piece(piece.first, start, piece.last, piece.start + b, piece.repeat)
+    return _Atom(part, grain, None, grain)
+
+
+def _sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Spans that cover all of a line but white space at their ends."""
+    at = 0
+    while at < len(text):
+        end = min(len(text), at + _SEGMENT)
+        if end < len(text) and (space := text.rfind(" ", at, end)) > at:
+            end = space
+        for a, b in sentence_spans(text[at:end]):
+            yield at + a, at + b
+        at = end
+
+
+def _words(text: str) -> Iterator[tuple[int, int]]:
+    for match in _WORDS.finditer(text):
+        word = match.group()
+        start = match.start() + len(word) - len(word.lstrip())
+        if word.strip():
+            yield start, match.start() + len(word.rstrip())
+
+
+def _runs(text: str) -> Iterator[tuple[int, int]]:
+    """Runs of graphemes: 64 characters long, of a shorter text an eighth, at least one."""
+    length = _RUN_LENGTH if len(text) > 2 * _RUN_LENGTH else max(1, len(text) // 8)
+    start = 0
+    while start < len(text):
+        end = min(len(text), start + length)
+        while end < len(text) and _joins(text, end):
+            end += 1
+        yield start, end
+        start = end
+
+
+def _joins(text: str, at: int) -> bool:
+    """True when a cut before ``text[at]`` would tear a grapheme (UAX #29, in short)."""
+    char, before = text[at], text[at - 1]
+    if "\U0001f1e6" <= char <= "\U0001f1ff" and "\U0001f1e6" <= before <= "\U0001f1ff":
+        run = 1
+        while at - run - 1 >= 0 and "\U0001f1e6" <= text[at - run - 1] <= "\U0001f1ff" and run < 99:
+            run += 1
+        return run % 2 == 1  # the second letter of a flag
+    return (
+        before == "\u200d"
+        or char in "\u200d\ufe0e\ufe0f\u20e3"
+        or "\U0001f3fb" <= char <= "\U0001f3ff"
+        or "\u1160" <= char <= "\u11ff"
+        or "\U000e0020" <= char <= "\U000e007f"
+        or unicodedata.category(char) in ("Mn", "Mc", "Me")
+    )
+
+
+# --------------------------------------------------------------------------- packing
+
+
+def _pack(
+    costs: Sequence[int],
+    strengths: Sequence[float],
+    repeat_costs: Sequence[int],
+    budget: int,
+    overlap: int,
+) -> list[tuple[int, int]]:
+    """Ranges of atoms (start, end exclusive) that each cost at most ``budget`` where possible.
+
+    Each end is the best trade between a good place to cut and the size that would make all
+    remaining pieces alike. The next piece goes back over whole atoms of at most ``overlap``.
+    """
+    total = [0, *accumulate(costs)]
+    count = len(costs)
+    ranges: list[tuple[int, int]] = []
+    start = fresh = 0
+    while fresh < count:
+        room = budget - repeat_costs[start]
+        rest = total[count] - total[start]
+        if rest <= room:
+            ranges.append((start, count))
+            break
+        target = rest / ceil(rest / max(1, budget - overlap))
+        end, best = 0, float("-inf")
+        for j in range(fresh + 1, count):
+            size = total[j] - total[start]
+            if size > room:
+                break
+            score = _STRENGTH_WEIGHT * strengths[j] - abs(size - target) / budget
+            if score >= best:
+                end, best = j, score
+        if not end:
+            if start < fresh:
+                start = fresh  # the overlap left no room
+                continue
+            end = fresh + 1
+        ranges.append((start, end))
+        fresh = end
+        start = _step_back(end, ranges[-1][0], total, overlap)
+    return ranges
+
+
+def _step_back(end: int, start: int, total: Sequence[int], overlap: int) -> int:
+    at = end
+    while at - 1 > start and total[end] - total[at - 1] <= overlap:
+        at -= 1
+    return at
