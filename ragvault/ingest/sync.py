@@ -13,22 +13,21 @@ The caller holds the writer's lock.
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ragvault.config import ChunkingSettings, Settings
+from ragvault.config import Settings
 from ragvault.errors import Interrupted, VaultPathError
+from ragvault.ingest.chunk import chunk_note, index_fingerprint
+from ragvault.ingest.parse import NotTextError, parse_note
 from ragvault.ingest.plan import Plan, make_plan
 from ragvault.ingest.read import Content, Gone, Unreadable, read_note
 from ragvault.ingest.walk import WalkResult, shown, walk
 from ragvault.ingest.write import STORE_SLICE, Writer, batched, marker_of
 from ragvault.model import (
-    Chunk,
     FileState,
     IndexReport,
-    Note,
     NoteFile,
     NoteWrite,
     Skipped,
@@ -36,11 +35,8 @@ from ragvault.model import (
 )
 from ragvault.ports import Catalog, Embedder, Progress, VectorIndex
 
-SCHEMA = "1"  # of what parsing and chunking make of a note; another one re-indexes every note
 BATCH_CHUNKS = 512  # a batch is one transaction; these bound its memory
 BATCH_BYTES = 8_000_000
-
-Chunker = Callable[[Note], Sequence[Chunk]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +44,13 @@ class SyncParts:
     """What a run works with. Factories are called when first needed, at most once.
 
     ``embedder`` builds without loading the model. ``stored`` is the vector store's identity,
-    read without opening it; None when there is no store. ``chunker`` is given vault and embedder.
+    read without opening it; None when there is no store.
     """
 
     catalog: Catalog
     embedder: Callable[[], Embedder]
     vectors: Callable[[], VectorIndex]
     stored: Callable[[], str | None]
-    chunker: Callable[[str, Embedder], Chunker]
     now: Callable[[], float] = time.time
 
 
@@ -88,12 +83,6 @@ def sync_vault(
     and other StoreErrors, EmbedderUnavailableError, Interrupted; what was committed is kept.
     """
     return _Run(vault, settings, parts, progress or Silent(), full=full).run(dry_run=dry_run)
-
-
-def index_fingerprint(embedder: Embedder, chunking: ChunkingSettings) -> str:
-    """Names all that shapes a note's chunks and their vectors. 32 hex characters."""
-    parts = (SCHEMA, embedder.fingerprint, str(chunking.max_tokens), f"{chunking.overlap:.6f}")
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
 @dataclass(slots=True)
@@ -146,7 +135,7 @@ class _Run:
         self.tally = _Tally()
         self.seen: dict[str, int] = {}  # rel_path → when its content was hashed
         self.embedder = parts.embedder()
-        self.fingerprint = index_fingerprint(self.embedder, settings.chunking)
+        self.fingerprint = index_fingerprint(self.embedder.fingerprint, settings.chunking)
         self.writer = Writer(
             vault.name, self.catalog, self.embedder, parts.vectors, progress, rebuild=full
         )
@@ -266,9 +255,6 @@ class _Run:
             batch.removed.append(file.rel_path)
 
     def _prepare(self, file: NoteFile) -> NoteWrite | Gone | Unreadable:
-        # Imported here: a run that finds nothing to do parses nothing.
-        from ragvault.ingest.parse import NotTextError, parse_note
-
         content = read_note(file, self.max_bytes)
         if not isinstance(content, Content):
             return content
@@ -277,17 +263,16 @@ class _Run:
         except NotTextError as error:
             return Unreadable(error.reason, is_note=False)
         self.tally.warnings.extend(Skipped(shown(file.rel_path), w) for w in note.warnings)
-        chunks = tuple(self._chunker()(note))
+        chunks = chunk_note(
+            note,
+            self.vault.name,
+            self.embedder,
+            self.settings.chunking,
+            self.embedder.max_tokens,
+        )
         return NoteWrite(
             content.file, content.content_hash, note, chunks, self.fingerprint, content.seen_ns
         )
-
-    def _chunker(self) -> Chunker:
-        if self._cached_chunker is None:
-            self._cached_chunker = self.parts.chunker(self.vault.name, self.embedder)
-        return self._cached_chunker
-
-    _cached_chunker: Chunker | None = None
 
     def _flush(
         self, batch: _Batch, states: Mapping[str, FileState], moved: Mapping[str, str]
@@ -336,8 +321,6 @@ class _Run:
         del self.tally.changed[before:]  # not news to anyone
 
     def _is_dated_by_mtime(self, file: NoteFile) -> bool:
-        from ragvault.ingest.parse import NotTextError, parse_note
-
         content = read_note(file, self.max_bytes)
         if not isinstance(content, Content):
             return True  # read again, and reported, where notes are written
