@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,16 +26,17 @@ from ragvault.model import (
     Filter,
     FolderInfo,
     LoggedAnswer,
-    Matrix,
     NoteInfo,
     NoteWrite,
     ScoredId,
     StoredChunk,
     VaultInfo,
-    Vector,
     VectorRecord,
 )
 from ragvault.text import tokens
+
+if TYPE_CHECKING:
+    from ragvault.model import Matrix, Vector
 
 K1, B = 1.2, 0.75  # BM25's, as in FTS5
 
