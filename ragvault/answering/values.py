@@ -1,0 +1,263 @@
+"""Numbers and dates in running text, in the spellings that notes and models use.
+
+A number is a set of values, since "1.000" is a thousand in one country and one in another; two
+numbers agree when their sets meet. English, German, Spanish and French month names and small
+number words are known.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """``values``: all it can mean. ``unit``: a canonical unit or None. ``is_plain``: digits and
+    separators alone, not part of a name such as ``v2`` or ``MD5``."""
+
+    token: str
+    values: frozenset[float]
+    unit: str | None
+    is_plain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Date:
+    """A day, a month or a day without its year; what isn't said is None."""
+
+    year: int | None
+    month: int
+    day: int | None
+
+    def without_year(self) -> Date:
+        return replace(self, year=None)
+
+
+_MONTH_NAMES = (
+    "january jan januar jänner enero ene janvier janv",
+    "february feb februar febrero février fevrier fév",
+    "march mar märz maerz marzo mars",
+    "april apr abril abr avril avr",
+    "may mai mayo",
+    "june jun juni junio juin",
+    "july jul juli julio juillet juil",
+    "august aug agosto ago août aout",
+    "september sep sept septiembre septembre",
+    "october oct oktober okt octubre octobre",
+    "november nov noviembre novembre",
+    "december dec dezember dez diciembre dic décembre decembre",
+)
+_MONTHS = {name: i for i, names in enumerate(_MONTH_NAMES, 1) for name in names.split()}
+_MONTH = "(?:" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")\.?"
+_DAY = r"\d{1,2}(?:st|nd|rd|th|er|\.)?"
+_DATE_FORMS = tuple(
+    re.compile(form, re.IGNORECASE)
+    for form in (
+        r"(?<!\d)(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})(?!\d)",
+        r"(?<!\d)(?P<y>(?:19|20)\d\d)(?P<m>0[1-9]|1[0-2])(?P<d>[0-3]\d)(?!\d)",
+        r"(?<!\d)(?P<d>\d{1,2})[./-](?P<m>\d{1,2})[./-](?P<y>\d{4})(?!\d)",
+        rf"\b(?P<name>{_MONTH})\s+(?P<d>{_DAY})(?!\d)(?:,?\s+(?P<y>\d{{4}}))?",
+        rf"(?<!\d)(?P<d>{_DAY})\s+(?:of\s+|de\s+)?(?P<name>{_MONTH})(?!\w)"
+        r"(?:,?\s+(?:de\s+)?(?P<y>\d{4}))?",
+        rf"\b(?P<name>{_MONTH})(?:,?\s+|\s+de\s+)(?P<y>\d{{4}})\b",
+        r"(?<![\d-])(?P<y>(?:19|20)\d\d)-(?P<m>0[1-9]|1[0-2])(?![\d-])",
+    )
+)
+
+_UNITS = {
+    "%": "% percent pct prozent pourcent",
+    "ms": "ms millisecond milliseconds millisekunden",
+    "s": "sec secs second seconds sekunde sekunden segundos secondes",
+    "min": "min mins minute minutes minuten minutos",
+    "h": "hr hrs hour hours stunde stunden horas heures",
+    "day": "day days tag tage tagen días jours",
+    "week": "week weeks woche wochen semanas semaines",
+    "month": "month months monat monate monaten meses mois",
+    "year": "year years jahr jahre jahren años ans",
+    "kb": "kb kib",
+    "mb": "mb mib",
+    "gb": "gb gib",
+    "tb": "tb tib",
+    "kg": "kg kilogram kilograms",
+    "km": "km kilometer kilometers kilometre kilometres",
+    "mi": "mile miles",
+    "$": "$ usd dollar dollars",
+    "€": "€ eur euro euros",
+    "£": "£ gbp pounds",
+    "thousand": "thousand",
+    "million": "million millions millionen mio",
+    "billion": "billion billions milliarden",
+}
+_UNIT_OF = {name: unit for unit, names in _UNITS.items() for name in names.split()}
+_SCALE = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
+_DIGITS = re.compile(
+    r"(?:[$€£]\s?)?(?<!\d)\d+(?:[.,:'’]\d+|[\u00a0\u202f ]\d{3}(?!\d))*", re.UNICODE
+)
+_AFTER = re.compile(r"[\s\u00a0-]?(%|[^\W\d_]+)")
+_PERIOD = re.compile(r"\s?([ap])\.?m\b", re.IGNORECASE)
+_ORDINAL = re.compile(r"(?:st|nd|rd|th)\b", re.IGNORECASE)
+
+_NUMBER_WORDS = {
+    word: float(value)
+    for value, words in enumerate(
+        (
+            "zero null",
+            "first",
+            "two second zwei dos deux",
+            "three third drei tres trois",
+            "four fourth vier cuatro quatre",
+            "five fifth fünf cinco cinq",
+            "six sixth sechs seis",
+            "seven seventh sieben siete sept",
+            "eight eighth acht ocho huit",
+            "nine ninth neun nueve neuf",
+            "ten tenth zehn diez dix",
+            "eleven eleventh elf once onze",
+            "twelve twelfth zwölf doce douze",
+            "thirteen",
+            "fourteen",
+            "fifteen",
+            "sixteen",
+            "seventeen",
+            "eighteen",
+            "nineteen",
+            "twenty zwanzig veinte vingt",
+        )
+    )
+    for word in words.split()
+} | {
+    "one": 1.0, "thirty": 30.0, "forty": 40.0, "fifty": 50.0, "sixty": 60.0, "seventy": 70.0,
+    "eighty": 80.0, "ninety": 90.0, "hundred": 100.0, "thousand": 1000.0, "dozen": 12.0,
+    "once": 1.0, "twice": 2.0, "half": 0.5,
+}  # fmt: skip
+_COUNT = re.compile(
+    r"\b(" + "|".join(_NUMBER_WORDS) + r"|\d+)[\s-]+([^\W\d_]{3,})", re.IGNORECASE | re.UNICODE
+)
+
+
+def find_dates(text: str) -> list[tuple[Span, tuple[Date, ...]]]:
+    """Each date's place and what it can mean (03/04/2024 is two days). In no special order."""
+    found: list[tuple[Span, tuple[Date, ...]]] = []
+    taken: list[Span] = []
+    for form in _DATE_FORMS:
+        for match in form.finditer(text):
+            if any(match.start() < end and start < match.end() for start, end in taken):
+                continue
+            dates = _meanings(match.groupdict())
+            if dates:
+                taken.append(match.span())
+                found.append((match.span(), dates))
+    return found
+
+
+def _meanings(parts: dict[str, str | None]) -> tuple[Date, ...]:
+    year_text = parts.get("y")
+    year = int(year_text) if year_text else None
+    day_text = parts.get("d")
+    day = int(re.sub(r"\D", "", day_text)) if day_text else None
+    name = parts.get("name")
+    if name:
+        options = [(_MONTHS[name.lower().rstrip(".")], day)]
+    else:
+        month = int(parts["m"] or 0)
+        options = [(month, day)]
+        if day is not None and year is not None and parts["m"] and len(parts["m"]) <= 2:
+            options.append((day, month))  # the other order of day and month
+    return tuple(
+        Date(year, month, day)
+        for month, day in dict.fromkeys(options)
+        if 1 <= month <= 12 and (day is None or 1 <= day <= 31)
+    )
+
+
+def compatible(said: Date, known: Date) -> bool:
+    """Nothing that was said differs from what is known; what is known may be more exact."""
+    return (
+        said.month == known.month
+        and (said.year is None or said.year == known.year)
+        and (said.day is None or said.day == known.day)
+    )
+
+
+def find_numbers(text: str, *, spelled: bool = False) -> list[Number]:
+    """Numbers in digits, in order; with ``spelled`` also the number words (unit None, last)."""
+    found = [_number(text, match) for match in _DIGITS.finditer(text)]
+    if not spelled:
+        return found
+    words = {w for w in re.findall(r"[^\W\d_]+", text.lower()) if w in _NUMBER_WORDS}
+    found += [Number(word, frozenset({_NUMBER_WORDS[word]}), None, False) for word in sorted(words)]
+    return found
+
+
+def _number(text: str, match: re.Match[str]) -> Number:
+    token = match.group()
+    digits = token.lstrip("$€£ ")
+    unit = _UNIT_OF.get(token[0]) if token[0] in "$€£" else None
+    after = _AFTER.match(text, match.end())
+    period = _PERIOD.match(text, match.end())
+    if unit is None and after and not period:
+        unit = _UNIT_OF.get(after.group(1).lower())
+    values = set(_values(digits))
+    if unit in _SCALE:
+        values |= {value * _SCALE[unit] for value in values}
+    if period:
+        values = {(v % 12 + (12 if period.group(1).lower() == "p" else 0)) for v in values} | values
+        values |= _clock(digits, period.group(1).lower())
+    before = text[match.start() - 1] if match.start() else " "
+    glued = bool(after and after.start(1) == match.end()) and unit is None
+    is_ordinal = bool(_ORDINAL.match(text, match.end()))
+    is_plain = not (before.isalpha() or before == "_") and (not glued or is_ordinal)
+    return Number(token.strip(), frozenset(values), unit, is_plain)
+
+
+def _clock(digits: str, period: str) -> set[float]:
+    hour, _, minute = digits.partition(":")
+    if not minute.isdigit() or not hour.isdigit():
+        return set()
+    return {_minutes(int(hour) % 12 + (12 if period == "p" else 0), int(minute))}
+
+
+def _minutes(hour: int, minute: int) -> float:
+    return 1e7 + hour * 60 + minute  # times of day in a range of their own
+
+
+def _values(digits: str) -> set[float]:
+    plain = re.sub(r"[\u00a0\u202f '’]", "", digits)
+    if ":" in plain:
+        parts = plain.split(":")
+        return {_minutes(int(parts[0]), int(parts[1]))}
+    separators = re.findall(r"[.,]", plain)
+    if not separators:
+        return {float(plain)}
+    bare = float(re.sub(r"[.,]", "", plain))
+    if len(separators) == 1:
+        decimal = float(plain.replace(",", "."))
+        return {decimal, bare} if re.search(r"[.,]\d{3}$", plain) else {decimal}
+    if len(set(separators)) == 2:
+        whole, last = re.split(rf"\{separators[-1]}(?=\d+$)", plain)
+        return {float(re.sub(r"[.,]", "", whole) + "." + last)}
+    return {bare}
+
+
+def spelled_counts(statement: str, text: str) -> list[str]:
+    """Counts in words ("six retries") where the text counts the same thing otherwise.
+
+    A count that the text doesn't give in words may still be true of a list in it, so it is
+    reported only against another count of the same thing.
+    """
+    known: dict[str, set[float]] = {}
+    for word, thing in _COUNT.findall(text):
+        known.setdefault(thing.lower().rstrip("s"), set()).add(_count_value(word))
+    reasons = []
+    for word, thing in _COUNT.findall(statement):
+        counts = known.get(thing.lower().rstrip("s"))
+        if not word.isdigit() and counts and _count_value(word) not in counts:
+            reasons.append(f"there are not {word} {thing} there")
+    return reasons
+
+
+def _count_value(word: str) -> float:
+    return float(word) if word.isdigit() else _NUMBER_WORDS[word.lower()]

@@ -1,0 +1,114 @@
+"""Hits and a scripted chat model for the tests of answering."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+
+from ragvault.errors import RagvaultError
+from ragvault.model import (
+    ChatOptions,
+    ChatUsage,
+    Chunk,
+    Evidence,
+    Hit,
+    Message,
+    ModelInfo,
+    NoteInfo,
+    Scores,
+    StoredChunk,
+)
+
+
+def hit(
+    rel_path: str,
+    section: str = "",
+    text: str = "",
+    *,
+    rank: int = 1,
+    vault: str = "personal",
+    title: str | None = None,
+    date: float = 1_709_251_200.0,  # 2024-03-01
+    ordinal: int = 0,
+) -> Hit:
+    """A kept hit; ``section`` is the heading path joined by " > "."""
+    path = tuple(section.split(" > ")) if section else ()
+    digest = hashlib.sha256(f"{vault}/{rel_path}/{section}/{ordinal}/{text}".encode()).hexdigest()
+    chunk = Chunk(
+        digest[:32], vault, rel_path, path, ordinal, 0, 1, text.count("\n") + 1, text, text, digest
+    )
+    name = rel_path.rsplit("/", 1)[-1].removesuffix(".md") if title is None else title
+    folder = rel_path.rsplit("/", 1)[0] if "/" in rel_path else ""
+    note = NoteInfo(vault, rel_path, name, folder, (), (), date, date)
+    scores = Scores(0.8, 0.8, None, 1.0, max(0.0, 0.9 - 0.05 * rank))
+    return Hit(rank, StoredChunk(chunk, note), scores, True)
+
+
+def evidence(*hits: Hit, confidence: float = 0.8) -> Evidence:
+    return Evidence(tuple(hits), confidence)
+
+
+class ScriptedStream:
+    def __init__(self, tokens: Sequence[str], error: RagvaultError | None) -> None:
+        self._tokens, self._error = tokens, error
+        self.usage = ChatUsage(None, None)
+
+    def __iter__(self) -> Iterator[str]:
+        for count, token in enumerate(self._tokens, 1):
+            self.usage = ChatUsage(100, count)
+            yield token
+        if self._error is not None:
+            raise self._error
+
+    def __enter__(self) -> ScriptedStream:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        return None
+
+
+class ScriptedChat:
+    """Answers with the given drafts in turn; a RagvaultError among them is raised instead.
+
+    A draft is a string, or a pair (string, error raised after its last token).
+    """
+
+    host = "http://127.0.0.1:11434"
+
+    def __init__(
+        self,
+        *drafts: str | RagvaultError | tuple[str, RagvaultError],
+        context_length: int | None = 4096,
+        token_length: int = 3,
+    ) -> None:
+        self._drafts = list(drafts)
+        self._context_length = context_length
+        self._token_length = token_length
+        self.asked: list[tuple[tuple[Message, ...], ChatOptions]] = []
+
+    def version(self) -> str:
+        return "0.6.0"
+
+    def models(self) -> list[str]:
+        return ["llama3.2"]
+
+    def info(self, model: str) -> ModelInfo:
+        return ModelInfo(model, self._context_length)
+
+    def chat(self, messages: Sequence[Message], options: ChatOptions) -> ScriptedStream:
+        self.asked.append((tuple(messages), options))
+        draft = self._drafts.pop(0)
+        if isinstance(draft, RagvaultError):
+            raise draft
+        text, error = draft if isinstance(draft, tuple) else (draft, None)
+        n = self._token_length
+        return ScriptedStream([text[i : i + n] for i in range(0, len(text), n)], error)
+
+    def complete(self, messages: Sequence[Message], options: ChatOptions) -> str:
+        return "".join(self.chat(messages, options))
