@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Unit = Annotated[float, Field(ge=0.0, le=1.0)]
 
@@ -75,6 +75,12 @@ class RetrievalSettings(_Part):
     folder_select: Literal["auto", "llm", "off"] = "auto"
     max_folders: Annotated[int, Field(ge=1, le=100)] = 8
     max_question_chars: Annotated[int, Field(ge=10)] = 2000
+
+    @model_validator(mode="after")
+    def _check_range_of_k(self) -> RetrievalSettings:
+        if not self.k_min <= self.k_default <= self.k_max:
+            raise ValueError("k_min, k_default and k_max have to rise, or be the same")
+        return self
 
 
 class GateSettings(_Part):

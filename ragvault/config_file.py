@@ -7,6 +7,7 @@ key (so ``links: off`` is the word "off", not false). No tag in it can build an 
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -233,9 +234,12 @@ def _from_text(key: Key, text: str, origin: Origin) -> object:
             return text.lower() in _TRUE
         raise _bad_value(key, text, origin)
     try:
-        return int(text) if key.kind == "int" else float(text)
+        number = int(text) if key.kind == "int" else float(text)
     except ValueError:
         raise _bad_value(key, text, origin) from None
+    if not math.isfinite(number):
+        raise _bad_value(key, text, origin)
+    return number
 
 
 def _resolve(value: object, base: Path) -> str:

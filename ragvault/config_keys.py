@@ -82,6 +82,7 @@ MEANINGS: dict[str, str] = {
     "ollama.connect_timeout_s": "Longest wait for a connection. Seconds.",
     "ollama.keep_alive": "How long Ollama keeps the model in memory, such as 5m; -1: always.",
     "ollama.max_context": "Context length, the model's own at most. Tokens.",
+    "ollama.think": "Let a reasoning model reason first: slower, and never shown.",
     "ollama.max_tokens": "Longest answer. Tokens.",
     "output.links": "auto: obsidian:// for Obsidian vaults, else file://; or always one; off.",
     "output.color": "auto: on a terminal, unless NO_COLOR is set; always; never.",

@@ -8,12 +8,28 @@ for what it uses.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING
 
+from ragvault.errors import ConfigError
+
 if TYPE_CHECKING:
+    from ragvault.adapters.catalog import SqliteCatalog
+    from ragvault.adapters.files import IndexLock
+    from ragvault.adapters.ollama_chat import OllamaChat
+    from ragvault.config import Settings
     from ragvault.config_file import LoadedSettings
+    from ragvault.ports import Embedder, VectorIndex
+
+Notify = Callable[[str], None]
+
+CATALOG_NAME = "catalog.sqlite3"
+VECTORS_NAME = "chroma"
+FACTS_NAME = "facts.json"
+NAMESPACE_NAME = "chroma-namespace"
 
 
 def load_settings(
@@ -30,3 +46,168 @@ def locate_config(config: Path | None = None) -> tuple[Path, bool]:
     from ragvault import config_file
 
     return config_file.locate(config, os.environ)
+
+
+def index_folder(settings: Settings) -> Path:
+    """Where the index lives: ``index.path``, else the platform's data folder."""
+    if settings.index.path is not None:
+        return Path(settings.index.path).expanduser()
+    import platformdirs
+
+    return platformdirs.user_data_path("ragvault", appauthor=False)
+
+
+class Container:
+    """What a command works with, each built at its first use and closed in reverse order.
+
+    ``notify`` is told, in a line, of what takes long (a model that is fetched). Use as a context
+    manager.
+    """
+
+    def __init__(self, settings: Settings, notify: Notify = lambda _line: None) -> None:
+        self.settings = settings
+        self.data_dir = index_folder(settings)
+        self._notify = notify
+        self._closers: list[Callable[[], None]] = []
+
+    # -- stores
+
+    @cached_property
+    def catalog(self) -> SqliteCatalog:
+        """The catalog that is there. Raises NoIndexError when nothing was ever indexed."""
+        return self._open_catalog(create=False)
+
+    @cached_property
+    def new_catalog(self) -> SqliteCatalog:
+        """The catalog, made when there is none."""
+        from ragvault.adapters.files import private_folder
+
+        private_folder(self.data_dir)
+        return self._open_catalog(create=True)
+
+    def _open_catalog(self, *, create: bool) -> SqliteCatalog:
+        from ragvault.adapters.catalog import SqliteCatalog
+
+        catalog = SqliteCatalog(self.data_dir / CATALOG_NAME, create=create)
+        self._closers.append(catalog.close)
+        return catalog
+
+    @cached_property
+    def vectors(self) -> VectorIndex:
+        """The vector store, as ``store.mode`` says. Nothing is opened yet."""
+        store = self.settings.store
+        index: VectorIndex
+        if store.mode == "http":
+            from ragvault.adapters.chroma import HttpChroma
+
+            index = HttpChroma(
+                store.host,
+                store.port,
+                ssl=store.ssl,
+                headers=store.headers,
+                namespace=self._namespace(),
+            )
+        else:
+            from ragvault.adapters.chroma import PersistentChroma
+
+            index = PersistentChroma(self.data_dir / VECTORS_NAME)
+        self._closers.append(index.close)
+        return index
+
+    def stored_identity(self) -> str | None:
+        """The vector store's identity without opening it; None when there is none."""
+        from ragvault.adapters.chroma import persistent_identity, server_identity
+
+        store = self.settings.store
+        if store.mode == "http":
+            return server_identity(
+                store.host, store.port, ssl=store.ssl, namespace=self._namespace()
+            )
+        return persistent_identity(self.data_dir / VECTORS_NAME)
+
+    def _namespace(self) -> str:
+        """Tells this index apart from others on the same Chroma server: random, made once."""
+        from ragvault.adapters.files import atomic_write, private_folder
+
+        file = self.data_dir / NAMESPACE_NAME
+        if not file.exists():
+            import uuid
+
+            private_folder(self.data_dir)
+            atomic_write(file, uuid.uuid4().hex[:12])
+        return file.read_text(encoding="ascii").strip()
+
+    def lock(self) -> IndexLock:
+        """The writer's lock on the index folder."""
+        from ragvault.adapters.files import IndexLock
+
+        return IndexLock(self.data_dir, timeout_s=self.settings.index.lock_timeout_s)
+
+    # -- models
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        embedder = self._make_embedder()
+        self._closers.append(embedder.close)
+        return embedder
+
+    def _make_embedder(self) -> Embedder:
+        wanted = self.settings.embedding
+        path = Path(wanted.path).expanduser() if wanted.path else None
+        if wanted.backend == "onnx":
+            from ragvault.adapters.onnx import OnnxEmbedder
+
+            return OnnxEmbedder(
+                model=wanted.model,
+                path=path,
+                threads=wanted.threads,
+                query_prefix=wanted.query_prefix,
+                document_prefix=wanted.document_prefix,
+                download=wanted.download,
+                # A dry run before the first index leaves nothing behind.
+                cache_file=self.data_dir / FACTS_NAME if self.data_dir.is_dir() else None,
+                notify=self._notify,
+            )
+        raise ConfigError(f"embedding.backend {wanted.backend} isn't available yet.")
+
+    @cached_property
+    def chat(self) -> OllamaChat:
+        from ragvault.adapters.ollama_chat import OllamaChat
+
+        server = self.settings.ollama
+        chat = OllamaChat(
+            host=server.host,
+            timeout_s=server.timeout_s,
+            connect_timeout_s=server.connect_timeout_s,
+            keep_alive=server.keep_alive,
+        )
+        self._closers.append(chat.close)
+        return chat
+
+    # -- life
+
+    def close(self) -> None:
+        """Close what was opened, last first. Each is closed even if one before it fails."""
+        failure: BaseException | None = None
+        while self._closers:
+            try:
+                self._closers.pop()()
+            except Exception as error:
+                failure = failure or error
+        if failure is not None:
+            raise failure
+
+    def __enter__(self) -> Container:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            self.close()
+        except Exception:
+            if error is None:  # else the first failure is the one to report
+                raise

@@ -1,0 +1,113 @@
+"""An answer's text as a terminal shows it: ``[File: …, Section: …]`` becomes a linked [1].
+
+Works on a stream: a citation or a word is held back until it is whole.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+
+from ragvault.cli.terminal import Terminal
+from ragvault.text import strip_controls
+
+OPENING = "[File:"
+MAX_TEXT_WIDTH = 92  # columns: longer lines tire the eye
+
+
+class AnswerPrinter:
+    """Prints an answer's text as it comes, wrapped at words.
+
+    ``known`` are the canonical citations that may come; ``mark`` gives what a person sees of one
+    ("[1]") and that with its link around it. Anywhere but on a terminal lines are not wrapped.
+    """
+
+    def __init__(
+        self, out: Terminal, known: Iterable[str], mark: Callable[[str], tuple[str, str]]
+    ) -> None:
+        self._out = out
+        self._known = sorted({strip_controls(text) for text in known}, key=len, reverse=True)
+        self._mark = mark
+        self._pending = ""
+        self._column = 0
+        self._gap = ""
+        self._limit = min(out.width, MAX_TEXT_WIDTH) if out.is_tty else None
+        self.has_printed = False
+
+    def write(self, text: str) -> None:
+        """Take the next piece of the text; prints what is whole of it."""
+        self._pending += strip_controls(text)
+        cut = self._whole()
+        ready, self._pending = self._pending[:cut], self._pending[cut:]
+        self._emit(ready)
+        self._out.flush()
+
+    def finish(self) -> None:
+        """Print the rest and end the line."""
+        ready, self._pending = self._pending, ""
+        self._emit(ready)
+        if self._column:
+            self._newline()
+        self._gap = ""
+        self._out.flush()
+
+    def _whole(self) -> int:
+        """Up to where the pending text holds no unfinished word or citation."""
+        start = self._pending.rfind("[")
+        while start >= 0:
+            tail = self._pending[start:]
+            if any(len(text) > len(tail) and text.startswith(tail) for text in self._known):
+                return start
+            start = self._pending.rfind("[", 0, start)
+        return max(self._pending.rfind(" "), self._pending.rfind("\n")) + 1
+
+    def _emit(self, text: str) -> None:
+        position = 0
+        while (start := text.find(OPENING, position)) >= 0:
+            citation = next((c for c in self._known if text.startswith(c, start)), None)
+            if citation is None:
+                self._plain(text[position : start + len(OPENING)])
+                position = start + len(OPENING)
+                continue
+            self._plain(text[position:start])
+            self._word(*self._mark(citation))
+            position = start + len(citation)
+        self._plain(text[position:])
+
+    def _plain(self, text: str) -> None:
+        for piece in re.findall(r"\n|[^\S\n]+|\S+", text):
+            if piece == "\n":
+                self._gap = ""
+                self._newline()
+            elif piece.isspace():
+                self._gap = piece.replace("\t", "    ")
+            else:
+                self._word(piece, piece)
+
+    def _word(self, visible: str, printable: str) -> None:
+        width = columns(visible)
+        gap = self._gap
+        if self._limit and self._column and self._column + len(gap) + width > self._limit:
+            self._newline()
+            gap = ""
+        self._out.print(gap + printable, end="")
+        self._column += len(gap) + width
+        self._gap = ""
+        self.has_printed = True
+
+    def _newline(self) -> None:
+        self._out.print()
+        self._column = 0
+
+
+def columns(text: str) -> int:
+    """How many columns a text takes: wide characters two, combining marks none."""
+    if text.isascii():
+        return len(text)
+    total = 0
+    for char in text:
+        if unicodedata.combining(char) or unicodedata.category(char) in ("Cf", "Me"):
+            continue
+        total += 2 if unicodedata.east_asian_width(char) in "WF" else 1
+    return total

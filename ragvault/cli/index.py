@@ -1,0 +1,164 @@
+"""``ragvault index``: bring vaults up to date, once or for as long as it watches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragvault.cli.group import command_app
+from ragvault.cli.options import ConfigOption, JsonOption, VaultOption
+
+if TYPE_CHECKING:
+    from ragvault.cli.session import Session
+    from ragvault.errors import VaultPathError
+    from ragvault.model import IndexReport, VaultInfo
+    from ragvault.ports import Progress
+
+app = command_app()
+
+
+@app.command()
+def index(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[PATH]...", help="Folders of notes.", show_default=False),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--name", help="Name of a new vault (else its folder's name).", show_default=False
+        ),
+    ] = None,
+    vault: VaultOption = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Read every note again and rebuild the vectors.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be done; write nothing.")
+    ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Go on, and follow changes until Ctrl-C (exit 0).")
+    ] = False,
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+) -> int:
+    """Index a folder of notes, or refresh what is indexed.
+
+    The first time, give the folder: it is remembered under its name. Later `ragvault index`
+    alone refreshes every vault, reading only what changed. Notes are never written to.
+    """
+    from ragvault.cli.session import Session
+
+    with Session.open(config) as session:
+        run = IndexRun(session, full=full, dry_run=dry_run, as_json=as_json)
+        vaults = run.choose(paths or [], name, vault or [])
+        if watch:
+            return run.watch(vaults)
+        return run.once(vaults)
+
+
+class IndexRun:
+    """One ``index`` command."""
+
+    def __init__(self, session: Session, *, full: bool, dry_run: bool, as_json: bool) -> None:
+        self.session = session
+        self.full = full
+        self.dry_run = dry_run
+        self.as_json = as_json
+        self.reports: list[IndexReport] = []
+        self.failures: list[tuple[VaultInfo, VaultPathError]] = []
+
+    def choose(self, paths: list[Path], name: str | None, names: list[str]) -> list[VaultInfo]:
+        """The vaults to work on. Raises UsageError, VaultPathError or NoIndexError."""
+        from ragvault import flows
+        from ragvault.errors import UsageError
+
+        container = self.session.container
+        if paths and names:
+            raise UsageError("Give folders or --vault, not both.", "Run `ragvault index --help`.")
+        if not paths:
+            if name is not None:
+                raise UsageError("--name needs the folder that it names.")
+            return flows.known_vaults(container, names)
+        if name is not None and len(paths) > 1:
+            raise UsageError("--name names one folder; index them one by one.")
+        chosen, notices = flows.vaults_at(container, paths, name)
+        self.session.notices(notices)
+        return chosen
+
+    def once(self, vaults: list[VaultInfo]) -> int:
+        self._sync_all(vaults)
+        if self.as_json:
+            from ragvault.cli.jsonout import index_object, print_json
+
+            print_json(index_object(self.reports, self.failures))
+        else:
+            self._print_failures()
+        return self.failures[0][1].exit_code if self.failures else 0
+
+    def watch(self, vaults: list[VaultInfo]) -> int:
+        """First everything, then what changes. Ctrl-C ends it, as it should: exit code 0."""
+        from ragvault import flows
+
+        session = self.session
+        self._sync_all(vaults)
+        self._print_failures()
+        names = ", ".join(vault.name for vault in vaults)
+        session.notices([f"Watching {names}. Ctrl-C ends it."])
+        flows.watch(session.container, vaults, self._watched)
+        session.notices(["Stopped watching."])
+        return 0
+
+    def _watched(self, vault: VaultInfo) -> None:
+        """One vault changed: refresh it; a line if something came of it."""
+        self._sync_all([vault])
+        self._print_failures()
+        self.failures.clear()
+
+    def _sync_all(self, vaults: list[VaultInfo]) -> None:
+        """A vault whose folder is out of reach doesn't keep the others from being refreshed."""
+        from contextlib import nullcontext
+
+        from ragvault import flows
+        from ragvault.errors import VaultPathError
+
+        progress = self._progress()
+        container = self.session.container
+        with nullcontext() if self.dry_run else container.lock():
+            for vault in vaults:
+                try:
+                    report = flows.sync(
+                        container, vault, full=self.full, dry_run=self.dry_run, progress=progress
+                    )
+                except VaultPathError as error:
+                    if len(vaults) == 1:
+                        raise
+                    self.failures.append((vault, error))
+                    continue
+                self._show(report)
+
+    def _show(self, report: IndexReport) -> None:
+        self.reports.append(report)
+        self.session.notices(report.notices)
+        if not self.as_json:
+            from ragvault.cli.render_index import print_report
+
+            print_report(self.session.out, report)
+            self.session.out.flush()
+
+    def _print_failures(self) -> None:
+        from ragvault.text import strip_controls
+
+        err = self.session.err
+        for vault, error in self.failures:
+            label = err.style(f"{strip_controls(vault.name)}:", "bold red")
+            err.print(f"{label} {strip_controls(error.message)}")
+            err.print(err.style(f"  {err.symbol('→', '->')} {strip_controls(error.hint)}", "dim"))
+
+    def _progress(self) -> Progress:
+        from ragvault.cli.render_index import BarProgress, SilentProgress
+
+        err = self.session.err
+        return BarProgress(err) if err.is_tty and not self.as_json else SilentProgress(err)

@@ -1,0 +1,55 @@
+"""What every command starts with: settings, terminals, the objects behind them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from ragvault.cli.terminal import Terminal
+from ragvault.config import Settings
+from ragvault.text import strip_controls
+from ragvault.wiring import Container, load_settings
+
+
+@dataclass(frozen=True)
+class Session:
+    """One command's run. ``out`` carries the result, ``err`` notices; use as a context manager."""
+
+    settings: Settings
+    container: Container
+    out: Terminal
+    err: Terminal
+
+    @classmethod
+    def open(cls, config: Path | None, flags: Mapping[str, object] | None = None) -> Session:
+        """Raises ConfigError."""
+        settings = load_settings(config, flags).settings
+        out = Terminal.of(sys.stdout, settings.output.color)
+        err = Terminal.of(sys.stderr, settings.output.color)
+
+        def notify(line: str) -> None:
+            err.print(err.style(strip_controls(line), "dim"))
+            err.flush()
+
+        return cls(settings, Container(settings, notify), out, err)
+
+    def notices(self, lines: Iterable[str]) -> None:
+        """Each notice once, on stderr."""
+        mark = self.err.style(self.err.symbol("•", "*"), "yellow")
+        for line in dict.fromkeys(lines):
+            self.err.print(f"{mark} {strip_controls(line)}")
+        self.err.flush()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.container.close()

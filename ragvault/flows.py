@@ -1,0 +1,377 @@
+"""The two paths through the stages: a vault into the index, a question to an answer.
+
+Beside ``wiring``: it hands the container's objects to the stages, one after the other. No output
+here; the command line renders what comes back.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragvault.errors import NoIndexError, StoreError, UsageError
+from ragvault.model import (
+    Abstention,
+    Answer,
+    AskResult,
+    FileState,
+    GateOutcome,
+    Hit,
+    IndexReport,
+    Intent,
+    LoggedAnswer,
+    Query,
+    Request,
+    Retrieval,
+    VaultInfo,
+)
+from ragvault.text import strip_controls
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ragvault.adapters.catalog import SqliteCatalog
+    from ragvault.ports import Progress
+    from ragvault.wiring import Container
+
+OBSIDIAN_FOLDER = ".obsidian"
+
+
+# --------------------------------------------------------------------------- index
+
+
+def known_vaults(container: Container, names: Sequence[str] = ()) -> list[VaultInfo]:
+    """The remembered vaults, all or the named ones. Raises NoIndexError."""
+    known = {vault.name: vault for vault in container.catalog.vaults()}
+    if not known:
+        raise NoIndexError("Nothing is indexed yet.")
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise NoIndexError(
+            f"There is no vault '{unknown[0]}'.", f"Known: {', '.join(sorted(known))}."
+        )
+    return [known[name] for name in dict.fromkeys(names)] if names else list(known.values())
+
+
+def vaults_at(
+    container: Container, paths: Sequence[Path], name: str | None
+) -> tuple[list[VaultInfo], list[str]]:
+    """The vaults at some folders, known or new, and notices about them.
+
+    Raises VaultPathError for a folder that can't be indexed, UsageError for a name that is
+    taken, empty or unfit, or another one than the vault's own.
+    """
+    from ragvault.ingest.walk import check_vault_path, overlap_notice
+
+    try:
+        known = container.catalog.vaults()
+    except NoIndexError:
+        known = []
+    chosen: dict[Path, VaultInfo] = {}
+    notices = []
+    for given in paths:
+        path = check_vault_path(given, container.data_dir, known)
+        vault = _vault_at(path, name, known, list(chosen.values()))
+        chosen[path] = vault
+        notices.append(overlap_notice(path, [*known, *(v for v in chosen.values() if v != vault)]))
+    return list(chosen.values()), [notice for notice in notices if notice]
+
+
+def _vault_at(
+    path: Path, name: str | None, known: Sequence[VaultInfo], chosen: Sequence[VaultInfo]
+) -> VaultInfo:
+    for vault in (*known, *chosen):
+        if _same_folder(vault.path, path):
+            if name is not None and name != vault.name:
+                raise UsageError(
+                    f"{path} is indexed already, as '{vault.name}'.",
+                    f"Rename it with `ragvault vault rename {vault.name} {name}`.",
+                )
+            return vault
+    wanted = vault_name(path.name if name is None else name)
+    taken = next((v for v in (*known, *chosen) if v.name.lower() == wanted.lower()), None)
+    if taken is not None:
+        raise UsageError(
+            f"There is a vault '{taken.name}' already, at {taken.path}.",
+            f"Give this one another name: `ragvault index {path} --name NAME`.",
+        )
+    kind = "obsidian" if (path / OBSIDIAN_FOLDER).is_dir() else "folder"
+    return VaultInfo(wanted, path, kind)
+
+
+def vault_name(name: str) -> str:
+    """A vault's name without what would not survive ``vault/folder`` or a terminal.
+
+    Raises UsageError when it is empty, longer than 100 characters, or holds a slash.
+    """
+    cleaned = " ".join(strip_controls(name).split())
+    if not cleaned or "/" in cleaned or "\\" in cleaned or len(cleaned) > 100:
+        shown = cleaned[:40] or "an empty name"
+        raise UsageError(
+            f"{shown!r} can't be a vault's name." if cleaned else "The vault needs a name.",
+            "Choose one of 1 to 100 characters without slashes: --name NAME.",
+        )
+    return cleaned
+
+
+def _same_folder(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:  # one of them is gone
+        return one == other
+
+
+def sync(
+    container: Container,
+    vault: VaultInfo,
+    *,
+    full: bool = False,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+) -> IndexReport:
+    """Bring one vault up to date. The caller holds the lock, unless it is a dry run.
+
+    Raises as ``ingest.sync.sync_vault`` does.
+    """
+    from ragvault.ingest.sync import SyncParts, sync_vault
+
+    with _catalog_for(container, dry_run=dry_run) as catalog:
+        parts = SyncParts(
+            catalog=catalog,
+            embedder=lambda: container.embedder,
+            vectors=lambda: container.vectors,
+            stored=container.stored_identity,
+        )
+        return sync_vault(
+            vault, container.settings, parts, full=full, dry_run=dry_run, progress=progress
+        )
+
+
+@contextmanager
+def _catalog_for(container: Container, *, dry_run: bool) -> Iterator[SqliteCatalog]:
+    """The catalog to work on; a dry run before the first index leaves no trace of one."""
+    if not dry_run:
+        yield container.new_catalog
+        return
+    try:
+        yield container.catalog
+    except NoIndexError:
+        import tempfile
+
+        from ragvault.adapters.catalog import SqliteCatalog
+
+        with tempfile.TemporaryDirectory() as folder:
+            catalog = SqliteCatalog(Path(folder) / "catalog.sqlite3")
+            try:
+                yield catalog
+            finally:
+                catalog.close()
+
+
+# --------------------------------------------------------------------------- search and ask
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A search's hits, best first, and the retrieval that they come from."""
+
+    hits: tuple[Hit, ...]
+    retrieval: Retrieval
+
+
+def search(container: Container, request: Request, n: int, *, now: datetime) -> Found:
+    """The ``n`` best passages, without the floor that an answer needs. Raises as ``retrieve``."""
+    from ragvault.retrieval.pipeline import ranked_hits
+
+    _, retrieval = _retrieve(container, request, now, for_answer=False)
+    return Found(ranked_hits(retrieval, n), retrieval)
+
+
+def _retrieve(
+    container: Container, request: Request, now: datetime, *, for_answer: bool
+) -> tuple[Query, Retrieval]:
+    from ragvault.retrieval.pipeline import Deps, retrieve
+    from ragvault.retrieval.query import analyse
+
+    settings = container.settings
+    query = analyse(request.question, now, settings)
+    wants_model = (request.folder_select or settings.retrieval.folder_select) == "llm"
+    deps = Deps(
+        catalog=container.catalog,
+        embedder=lambda: container.embedder,
+        vector_index=lambda: container.vectors,
+        chat=container.chat if wants_model else None,
+    )
+    retrieval = retrieve(
+        request, query=query, deps=deps, settings=settings, now=now, for_answer=for_answer
+    )
+    return query, retrieval
+
+
+@dataclass(frozen=True, slots=True)
+class AskOptions:
+    """``use_model`` False: quote the notes, ask no model. ``on_evidence`` is told the hits that
+    may be cited, before any text; ``on_text`` gets the answer's text as it comes."""
+
+    use_model: bool = True
+    on_evidence: Callable[[Sequence[Hit]], None] | None = None
+    on_text: Callable[[str], None] | None = None
+    session: str | None = None
+
+
+def ask(container: Container, request: Request, options: AskOptions, *, now: datetime) -> AskResult:
+    """Find, decide, answer, remember. Raises as the stages do.
+
+    A log that can't be written costs a notice, not the answer.
+    """
+    from ragvault.answering import pipeline as answering
+
+    started = time.perf_counter()
+    query, retrieval = _retrieve(container, request, now, for_answer=True)
+    is_small_talk = query.intent in (Intent.GREETING, Intent.THANKS)
+    outcome = None if is_small_talk else _decide(container, retrieval)
+    hits = outcome.hits if outcome is not None and not isinstance(outcome, Abstention) else ()
+    if options.on_evidence is not None:
+        options.on_evidence(hits)
+    settings = container.settings
+    run = answering.answer(
+        query.text,
+        outcome,
+        chat=container.chat if options.use_model and hits else None,
+        settings=settings.answer,
+        ollama=settings.ollama,
+        detail=request.detail,
+        intent=query.intent,
+        embed=_embed_of(container, retrieval),
+        on_text=options.on_text,
+        today=now.date(),
+    )
+    result = AskResult(
+        question=query.text,
+        outcome=run.outcome,
+        retrieval=None if is_small_talk else retrieval,
+        id=uuid.uuid4().hex,
+        model=run.model,
+        llm_ms=run.llm_ms,
+        total_ms=(time.perf_counter() - started) * 1000,
+        usage=run.usage,
+        notices=(*retrieval.notices, *run.notices),
+    )
+    return _logged(container, result, now, options.session)
+
+
+def _decide(container: Container, retrieval: Retrieval) -> GateOutcome:
+    from ragvault.retrieval.calibration import for_model
+    from ragvault.retrieval.gate import decide
+
+    settings = container.settings
+    is_served = settings.embedding.backend == "ollama"
+    model = settings.ollama.embedding_model if is_served else settings.embedding.model
+    return decide(retrieval, settings, for_model(model))
+
+
+def _embed_of(container: Container, retrieval: Retrieval):  # type: ignore[no-untyped-def]
+    """The embedder for choosing quotations; None where the search had to do without it."""
+    if "embed" not in retrieval.timings_ms or retrieval.strategy == "keyword_recency":
+        return None
+    return container.embedder.embed_documents
+
+
+def _logged(
+    container: Container, result: AskResult, now: datetime, session: str | None
+) -> AskResult:
+    if not container.settings.answer.log:
+        return result
+    try:
+        container.catalog.log_answer(log_row(result, now, session))
+    except StoreError as error:
+        notice = f"The answer could not be kept in the log: {error.message}"
+        return replace(result, notices=(*result.notices, notice))
+    return result
+
+
+def log_row(result: AskResult, now: datetime, session: str | None = None) -> LoggedAnswer:
+    """What the answer log keeps of an answer."""
+    outcome = result.outcome
+    answer = outcome if isinstance(outcome, Answer) else None
+    abstention = outcome if isinstance(outcome, Abstention) else None
+    timings = result.retrieval.timings_ms if result.retrieval else {}
+    return LoggedAnswer(
+        id=result.id,
+        asked_at=now.timestamp(),
+        session=session,
+        question=result.question,
+        answer=answer.text if answer else "",
+        abstain_reason=str(abstention.reason) if abstention else None,
+        mode=answer.mode if answer else "none",
+        model=result.model,
+        confidence=outcome.confidence,
+        citations=tuple(
+            (
+                reference.marker,
+                reference.hit.chunk.id,
+                reference.hit.chunk.vault,
+                reference.hit.chunk.rel_path,
+                " > ".join(reference.hit.chunk.heading_path),
+                reference.hit.chunk.start_line,
+                reference.hit.chunk.end_line,
+                reference.snippet,
+                reference.hit.scores.final,
+            )
+            for reference in (answer.references if answer else ())
+        ),
+        retrieval_ms=sum(timings.values()) if timings else None,
+        llm_ms=result.llm_ms,
+        total_ms=result.total_ms,
+        prompt_tokens=result.usage.prompt_tokens,
+        completion_tokens=result.usage.completion_tokens,
+    )
+
+
+# --------------------------------------------------------------------------- state of a vault
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Notes on disk against the index, by size and time of change; no note is opened.
+
+    ``problem`` says why the folder could not be looked at.
+    """
+
+    current: int = 0
+    changed: int = 0
+    new: int = 0
+    gone: int = 0
+    problem: str | None = None
+
+    @property
+    def share(self) -> float:
+        """0..1: how much of what is on disk is indexed as it is."""
+        on_disk = self.current + self.changed + self.new
+        return self.current / on_disk if on_disk else 1.0
+
+
+def coverage(container: Container, vault: VaultInfo) -> Coverage:
+    """Linear in the notes (a walk with one stat each)."""
+    from ragvault.errors import RagvaultError
+    from ragvault.ingest.walk import walk
+
+    try:
+        files = {f.rel_path: f for f in walk(vault.path, container.settings.index).files}
+    except RagvaultError as error:
+        return Coverage(problem=error.message)
+    states: dict[str, FileState] = container.catalog.file_states(vault.name)
+    known = [(f, states[path]) for path, f in files.items() if path in states]
+    current = sum((f.size, f.mtime_ns) == (s.size, s.mtime_ns) for f, s in known)
+    return Coverage(
+        current=current,
+        changed=len(known) - current,
+        new=len(files) - len(known),
+        gone=len(states.keys() - files.keys()),
+    )
