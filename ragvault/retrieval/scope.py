@@ -12,13 +12,17 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ragvault.config import Settings
 from ragvault.errors import ModelError, UsageError
-from ragvault.model import FolderInfo, FolderSelection, Query, Request, Scope, Vector
+from ragvault.model import FolderInfo, FolderSelection, Query, Request, Scope
 from ragvault.ports import ChatModel
 from ragvault.retrieval.folder_ranking import ask_model
 from ragvault.retrieval.overlap import share
+
+if TYPE_CHECKING:
+    from ragvault.model import Vector
 
 MIN_WEIGHT = 0.1
 WEIGHT_STEP = 0.1
@@ -123,8 +127,9 @@ def rank_by_similarity(
             continue
         name = NAME_WEIGHT if share(query.terms, folder.folder) > 0 else 0.0
         cosine = 0.0
-        if query_vector is not None and folder.centroid is not None:
-            cosine = float(folder.centroid @ query_vector)
+        centroid = folder.centroid
+        if query_vector is not None and centroid is not None and len(centroid) == len(query_vector):
+            cosine = float(centroid @ query_vector)
         if name or cosine >= MIN_CENTROID:
             scored.append((-(cosine + name), folder.qualified, folder))
     return [folder for _, _, folder in sorted(scored, key=lambda item: item[:2])[:n]]
