@@ -34,7 +34,9 @@ class FactStore:
     def put(self, kind: str, key: str, value: str) -> None:
         if self.get(kind, key) == value:
             return
-        self._facts = self._read()  # another process may have written since
+        mine, self._facts = self._facts or {}, self._read()  # others may have written since
+        for other, known in mine.items():  # what could not be written is still true
+            self._facts[other] = {**self._facts.get(other, {}), **known}
         facts = self._facts.setdefault(kind, {})
         facts.pop(key, None)
         facts[key] = value

@@ -16,6 +16,7 @@ from ragvault.adapters.ollama_client import (
     same_model,
 )
 from ragvault.adapters.thinking import ThinkingFilter
+from ragvault.adapters.vectors import encodable
 from ragvault.errors import ModelError, ModelMissingError, ModelServerError, ModelStreamError
 from ragvault.model import ChatOptions, ChatUsage, Message, ModelInfo
 
@@ -128,9 +129,7 @@ class OllamaChat:
         think = self._think and "thinking" in self.info(options.model).capabilities
         return self.client().chat(
             model=options.model,
-            messages=[
-                {"role": item.role, "content": _encodable(item.content)} for item in messages
-            ],
+            messages=[{"role": item.role, "content": encodable(item.content)} for item in messages],
             stream=True,
             think=think,
             options={
@@ -243,8 +242,3 @@ def _context_length(info: Any) -> int | None:
     lengths = [own] if own is not None else []
     lengths += [value for key, value in info.items() if key.endswith(".context_length")]
     return next((int(value) for value in lengths if isinstance(value, int) and value > 0), None)
-
-
-def _encodable(text: str) -> str:
-    """Lone surrogates can't be sent as UTF-8."""
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 from ragvault.adapters.cores import usable_cores
 from ragvault.adapters.facts import FactStore
 from ragvault.adapters.model_files import (
-    BUNDLED_TOKENIZER_SHA256,
     DEFAULT_MODEL,
     ModelFiles,
     Notify,
     find_model,
 )
+from ragvault.adapters.vectors import QueryCache, encodable, unit_rows
 from ragvault.errors import EmbedderUnavailableError
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 _ARITHMETIC = "l2/1"  # change it when the arithmetic below changes: it is fingerprinted
 _SLICE = 512  # texts tokenised at a time: bounds memory whatever the caller hands over
-_KNOWN_DIMENSIONS = {BUNDLED_TOKENIZER_SHA256: 384}
 
 
 class OnnxEmbedder:
@@ -72,7 +71,7 @@ class OnnxEmbedder:
         self._tokenizer: _Tokenizer | None = None
         self._session: _Session | None = None
         self._pool: ThreadPoolExecutor | None = None
-        self._queries: dict[str, Vector] = {}
+        self._queries = QueryCache()
 
     # ------------------------------------------------------------------ what it is
 
@@ -130,12 +129,7 @@ class OnnxEmbedder:
         return self._embed([self._document_prefix + text for text in texts])
 
     def embed_query(self, text: str) -> Vector:
-        vector = self._queries.get(text)
-        if vector is None:
-            vector = self._embed([self._query_prefix + text])[0]
-            vector.setflags(write=False)  # it is handed out again
-            self._queries[text] = vector
-        return vector
+        return self._queries.get(text, lambda: self._embed([self._query_prefix + text])[0])
 
     def embed_tokens(self, texts: Sequence[str]) -> list[Matrix]:
         """One matrix a text, a unit row for each of its tokens (specials left out), for late
@@ -275,13 +269,15 @@ class _Tokenizer:
         self._after = len(mask) - inner - mask.count(0)
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        encodings = self._tokenizer.encode_batch_fast(_clean(texts), add_special_tokens=False)
+        encodings = self._tokenizer.encode_batch_fast(
+            [encodable(text) for text in texts], add_special_tokens=False
+        )
         return [len(encoding) for encoding in encodings]
 
     def encode(self, texts: Sequence[str], window: int) -> list[list[int]]:
         """Token ids with specials, cut at the end to ``window``, the closing special kept."""
         encoded = []
-        for encoding in self._tokenizer.encode_batch_fast(_clean(texts)):
+        for encoding in self._tokenizer.encode_batch_fast([encodable(text) for text in texts]):
             ids: list[int] = encoding.ids
             if len(ids) > window:
                 tail = ids[len(ids) - self._after :] if self._after else []
@@ -349,23 +345,19 @@ class _Session:
         mean = output[0].astype(np.float64)
         if mean.ndim == 2:
             mean = mean[0] if self._pooling == "cls" else mean.sum(axis=0) / tokens
-        length = float(np.linalg.norm(mean))
-        if not np.isfinite(length) or length < 1e-12:
+        unit = unit_rows(mean[None])
+        if unit is None:
             raise self._bad("gave a vector that is not a number, or of no length")
-        unit: Vector = (mean / length).astype(np.float32)
-        return unit
+        vector: Vector = unit[0]
+        return vector
 
     def token_rows(self, output: Any, tokens: int) -> Matrix:
         """Unit rows of the tokens between the specials."""
-        import numpy as np
-
         if output.ndim != 3:
             raise self._bad("gives one vector a text, none a token")
-        rows = output[0, 1 : tokens - 1].astype(np.float64)
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        if not np.isfinite(lengths).all() or (lengths < 1e-12).any():
+        unit = unit_rows(output[0, 1 : tokens - 1])
+        if unit is None:
             raise self._bad("gave a vector that is not a number, or of no length")
-        unit: Matrix = (rows / lengths).astype(np.float32)
         return unit
 
     def _bad(self, what: str) -> EmbedderUnavailableError:
@@ -373,11 +365,6 @@ class _Session:
             f"The embedding model {self._where} {what}.",
             "Use a BERT-like sentence model in ONNX form, or leave `embedding.path` out.",
         )
-
-
-def _clean(texts: Sequence[str]) -> list[str]:
-    """Lone surrogates, which file names and bad JSON bring, can't cross into Rust."""
-    return [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
 
 
 def _first_line(error: BaseException) -> str:

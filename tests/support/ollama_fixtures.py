@@ -74,6 +74,13 @@ def real_server() -> Iterator[OllamaHandle]:
         yield handle
 
 
+@contextmanager
+def embedding_server() -> Iterator[OllamaHandle]:
+    """The real server for embeddings only: MiniLM, whether or not a chat model is installed."""
+    with _running(["--real"], "") as handle:
+        yield handle
+
+
 @pytest.fixture(scope="session")
 def real_ollama() -> Iterator[OllamaHandle]:
     """One real server for the whole run; mark tests that use it ``llm``."""
