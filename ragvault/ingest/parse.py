@@ -108,7 +108,7 @@ def _windows_1252(match: re.Match[str]) -> str:
 
 def _reject_binary(text: str) -> None:
     controls = len(_CONTROLS.findall(text))
-    if "\0" in text or controls > 0.05 * len(text):
+    if "\0" in text or controls > max(8, 0.05 * len(text)):
         raise NotTextError("it holds binary data, not text")
 
 
