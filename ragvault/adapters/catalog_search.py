@@ -27,6 +27,7 @@ from ragvault.model import (
     StoredChunk,
     VaultInfo,
 )
+from ragvault.text import tokens
 
 _MARGIN = 32  # extra rows fetched, so that ties at the n-th place can be ordered by id
 
@@ -95,14 +96,13 @@ def _vault_ids(connection: sqlite3.Connection, names: Collection[str]) -> list[i
 
 
 def match_expression(terms: Sequence[str]) -> str | None:
-    """An FTS5 expression that any of the terms fulfils; None without terms.
+    """An FTS5 expression that any word of the terms fulfils; None without words.
 
-    Quoted, a term is never read as an operator; its own quotes are doubled.
+    The terms are cut into the same tokens as the text was, so that what is typed is never read
+    as an operator and no character of it upsets the parser.
     """
-    wanted = dict.fromkeys(term for term in terms if term.strip())
-    if not wanted:
-        return None
-    return " OR ".join('"' + term.replace('"', '""') + '"' for term in wanted)
+    wanted = dict.fromkeys(token for term in terms for token in tokens(term))
+    return " OR ".join(f'"{token}"' for token in wanted) or None
 
 
 def lexical(
@@ -313,10 +313,10 @@ def count_chunks(connection: sqlite3.Connection, where: Filter) -> int:
 
 
 def neighbours(connection: sqlite3.Connection, chunk_id: str, reach: int) -> list[StoredChunk]:
-    """In the order of the note; the chunk itself is not among them."""
+    """In the order of the note, the chunk itself included."""
     rows = connection.execute(
         f"{_STORED} FROM chunk m JOIN chunk c ON c.note_id = m.note_id"
-        " AND c.heading_path = m.heading_path AND c.rowid != m.rowid"
+        " AND c.heading_path = m.heading_path"
         f" AND abs(c.ordinal - m.ordinal) <= ?{_JOINED}"
         " WHERE m.id = ? ORDER BY c.chunk_index, c.ordinal",
         (reach, chunk_id),

@@ -1,0 +1,595 @@
+"""What every catalog promises (`ports.Catalog`): run on the fake and on SQLite."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ragvault.adapters.catalog import SqliteCatalog
+from ragvault.errors import NoIndexError, UsageError
+from ragvault.model import FileState, Filter, LoggedAnswer, VaultInfo
+from ragvault.text import tokens
+from tests.support.fakes import FakeCatalog
+from tests.support.samples import DAY, MTIME_NS, note_write, sha, vectors_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ragvault.model import NoteWrite
+    from ragvault.ports import Catalog
+
+FP = "embedder-1"
+EVERYTHING = Filter()
+
+
+@pytest.fixture(params=["fake", "sqlite"])
+def catalog(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Catalog]:
+    made: Catalog = (
+        FakeCatalog() if request.param == "fake" else SqliteCatalog(tmp_path / "catalog.sqlite3")
+    )
+    made.add_vault(VaultInfo("notes", Path("/vault"), "folder"))
+    yield made
+    made.close()
+
+
+def put(catalog: Catalog, *writes: NoteWrite, removed: Sequence[str] = ()) -> set[str]:
+    vault = writes[0].chunks[0].vault if writes and writes[0].chunks else "notes"
+    return catalog.commit(vault, writes, removed, fingerprint=FP, vectors=vectors_of(writes))
+
+
+def texts(catalog: Catalog, words: str, n: int = 10, where: Filter = EVERYTHING) -> list[str]:
+    found = catalog.lexical(tokens(words), n, where)
+    stored = catalog.chunks([hit.chunk_id for hit in found])
+    return [stored[hit.chunk_id].chunk.text for hit in found]
+
+
+# --------------------------------------------------------------------------- vaults
+
+
+def test_a_vault_is_remembered_with_its_counts(catalog: Catalog) -> None:
+    put(catalog, note_write("notes", "a.md", [((), "one"), (("H",), "two")]))
+    put(catalog, note_write("notes", "b/c.md", [((), "three")]))
+    catalog.finish_vault("notes", fingerprint=FP, indexed_at=12.5)
+    assert catalog.vaults() == [
+        VaultInfo("notes", Path("/vault"), "folder", 2, 3, indexed_at=12.5, fingerprint=FP)
+    ]
+
+
+def test_a_vault_added_again_moves_and_keeps_its_notes(catalog: Catalog) -> None:
+    put(catalog, note_write("notes", "a.md", [((), "one")]))
+    catalog.add_vault(VaultInfo("notes", Path("/elsewhere"), "obsidian"))
+    (vault,) = catalog.vaults()
+    assert (vault.path, vault.kind, vault.chunks) == (Path("/elsewhere"), "obsidian", 1)
+
+
+def test_an_unknown_vault_is_empty_to_read_and_refused_to_write(catalog: Catalog) -> None:
+    assert catalog.file_states("nope") == {}
+    assert catalog.chunk_ids("nope") == set()
+    assert catalog.note_chunks("nope", "a.md") == []
+    assert list(catalog.iter_records("nope", FP)) == []
+    assert catalog.vector_marker("nope") is None
+    assert catalog.lexical(["one"], 5, Filter(vaults=("nope",))) == []
+    with pytest.raises(NoIndexError, match="nope"):
+        catalog.commit("nope", [], [], fingerprint=FP, vectors={})
+    with pytest.raises(NoIndexError):
+        catalog.remove_vault("nope")
+    with pytest.raises(NoIndexError):
+        catalog.set_vector_marker("nope", "x")
+
+
+def test_a_removed_vault_is_found_no_more_and_the_others_stay(catalog: Catalog) -> None:
+    catalog.add_vault(VaultInfo("work", Path("/work"), "folder"))
+    put(catalog, note_write("notes", "a.md", [((), "apple pie")]))
+    put(catalog, note_write("work", "a.md", [((), "apple tree")]))
+    catalog.remove_vault("notes")
+    assert [v.name for v in catalog.vaults()] == ["work"]
+    assert texts(catalog, "apple") == ["apple tree"]
+    catalog.add_vault(VaultInfo("notes", Path("/vault"), "folder"))
+    assert catalog.file_states("notes") == {}
+
+
+def test_a_renamed_vault_stays_searchable_and_wants_indexing_again(catalog: Catalog) -> None:
+    write = note_write("notes", "a.md", [((), "apple pie")])
+    put(catalog, write)
+    catalog.set_vector_marker("notes", "in step")
+    catalog.rename_vault("notes", "home")
+    assert texts(catalog, "apple", where=Filter(vaults=("home",))) == ["apple pie"]
+    assert catalog.vector_marker("home") is None
+    (state,) = catalog.file_states("home").values()
+    assert state.content_hash != write.content_hash, "a run would take the note for unchanged"
+    again = note_write("home", "a.md", [((), "apple pie")])
+    gone = put(catalog, again)
+    assert gone == {write.chunks[0].id}
+    assert catalog.chunk_ids("home") == {again.chunks[0].id}
+
+
+def test_a_vault_is_not_renamed_over_another(catalog: Catalog) -> None:
+    catalog.add_vault(VaultInfo("work", Path("/work"), "folder"))
+    with pytest.raises(UsageError, match="work"):
+        catalog.rename_vault("notes", "work")
+    assert [v.name for v in catalog.vaults()] == ["notes", "work"]
+
+
+def test_the_vector_marker_is_kept_and_moves_no_generation(catalog: Catalog) -> None:
+    before = catalog.generation
+    catalog.set_vector_marker("notes", "chroma:1|model")
+    assert catalog.vector_marker("notes") == "chroma:1|model"
+    catalog.set_vector_marker("notes", None)
+    assert catalog.vector_marker("notes") is None
+    catalog.checked_vault("notes", indexed_at=99.0)
+    assert catalog.vaults()[0].indexed_at == 99.0
+    assert catalog.generation == before, "each reader would reopen the vector store for nothing"
+
+
+# --------------------------------------------------------------------------- indexing
+
+
+def test_a_commit_moves_the_generation(catalog: Catalog) -> None:
+    seen = [catalog.generation]
+    put(catalog, note_write("notes", "a.md", [((), "one")]))
+    seen.append(catalog.generation)
+    catalog.commit("notes", [], ["a.md"], fingerprint=FP, vectors={})
+    seen.append(catalog.generation)
+    catalog.finish_vault("notes", fingerprint=FP, indexed_at=1.0)
+    seen.append(catalog.generation)
+    assert seen == sorted(set(seen)), "a reader would go on with an old vector index"
+
+
+AWKWARD = "tab\there  \r\n\"quotes\" 'n' \\ %_ NUL-free \u200f עברית 日本語 🎉 \ufeff trailing  "
+
+
+def test_chunks_come_back_verbatim_with_their_note(catalog: Catalog) -> None:
+    write = note_write(
+        "notes",
+        'Ordner/Ünï/näme\'s "x".md',
+        [((), AWKWARD), (("A/B", "C > D", ""), "second")],
+        title="Ti\ntle",
+        aliases=("an alias", "別名"),
+        tags=("Work/X", "b"),
+        date=123.456,
+    )
+    put(catalog, write)
+    stored = catalog.chunks([chunk.id for chunk in write.chunks] + ["unknown"])
+    assert set(stored) == {chunk.id for chunk in write.chunks}
+    for chunk in write.chunks:
+        got = stored[chunk.id]
+        assert replace(got.chunk, embed_text="") == replace(chunk, embed_text="")
+        assert got.note.rel_path == write.file.rel_path
+        assert got.note.folder == "Ordner/Ünï"
+        assert (got.note.title, got.note.aliases) == ("Ti\ntle", ("an alias", "別名"))
+        assert (got.note.tags, got.note.date) == (("Work/X", "b"), 123.456)
+        assert got.note.mtime == pytest.approx(MTIME_NS / 1e9)
+
+
+def test_an_edit_shows_the_new_text_only_and_names_what_went(catalog: Catalog) -> None:
+    old = note_write("notes", "a.md", [(("A",), "apple pie"), (("B",), "banana bread")])
+    new = note_write("notes", "a.md", [(("A",), "apricot jam"), (("B",), "banana bread")])
+    assert put(catalog, old) == set()
+    assert put(catalog, new) == {old.chunks[0].id}
+    assert catalog.chunk_ids("notes") == {chunk.id for chunk in new.chunks}
+    assert texts(catalog, "apple") == []
+    assert texts(catalog, "apricot") == ["apricot jam"]
+    assert texts(catalog, "banana") == ["banana bread"]
+
+
+def test_a_kept_chunk_follows_its_lines(catalog: Catalog) -> None:
+    """Otherwise the link of a citation opens the wrong line after an edit further up."""
+    put(catalog, note_write("notes", "a.md", [(("B",), "stays")]))
+    moved = note_write("notes", "a.md", [(("A",), "new\nlines\nabove"), (("B",), "stays")])
+    assert put(catalog, moved) == set()
+    stored = catalog.chunks([moved.chunks[1].id])[moved.chunks[1].id].chunk
+    assert (stored.start_line, stored.end_line, stored.chunk_index) == (4, 4, 1)
+
+
+def test_new_tags_and_aliases_are_found_though_the_text_is_the_same(catalog: Catalog) -> None:
+    sections: list[tuple[tuple[str, ...], str]] = [((), "text")]
+    put(catalog, note_write("notes", "a.md", sections, aliases=("zebra",), tags=("old",)))
+    put(catalog, note_write("notes", "a.md", sections, aliases=("giraffe",), tags=("new",)))
+    assert texts(catalog, "zebra") == []
+    assert texts(catalog, "giraffe") == ["text"]
+    assert texts(catalog, "giraffe", where=Filter(tags=("old",))) == []
+    assert texts(catalog, "giraffe", where=Filter(tags=("new",))) == ["text"]
+
+
+def test_a_rename_in_one_commit_leaves_one_copy(catalog: Catalog) -> None:
+    old = note_write("notes", "old.md", [((), "wandering text")])
+    new = note_write("notes", "dir/new.md", [((), "wandering text")])
+    put(catalog, old)
+    assert put(catalog, new, removed=["old.md"]) == {old.chunks[0].id}
+    assert catalog.chunk_ids("notes") == {new.chunks[0].id}
+    assert [f.folder for f in catalog.folders()] == ["dir"]
+
+
+def test_file_states_say_what_was_indexed(catalog: Catalog) -> None:
+    write = note_write("notes", "a.md", [((), "one")])
+    put(catalog, write)
+    put(catalog, note_write("notes", "empty.md", []))
+    state = FileState("a.md", 100, MTIME_NS, write.content_hash, "index-1", MTIME_NS + 5)
+    assert catalog.file_states("notes")["a.md"] == state
+    assert "empty.md" in catalog.file_states("notes"), "an empty note would be read each time"
+
+
+def test_a_touched_file_is_remembered_and_its_date_moves_with_it(catalog: Catalog) -> None:
+    put(
+        catalog,
+        note_write("notes", "a.md", [((), "dated by mtime")]),
+        note_write("notes", "b.md", [((), "dated by hand")], date=5 * DAY),
+    )
+    before = catalog.generation
+    later = MTIME_NS + 10**12
+    states = [
+        replace(state, mtime_ns=later, seen_ns=later + 1)
+        for state in catalog.file_states("notes").values()
+    ]
+    catalog.touch_files("notes", [*states, FileState("gone.md", 1, 1, "x")])
+    after = catalog.file_states("notes")
+    assert set(after) == {"a.md", "b.md"}
+    assert {(s.mtime_ns, s.seen_ns) for s in after.values()} == {(later, later + 1)}
+    dates = {s.note.rel_path: s.note.date for s in catalog.recent(5, EVERYTHING)}
+    assert dates == {"a.md": pytest.approx(later / 1e9), "b.md": 5 * DAY}
+    assert catalog.generation == before
+
+
+def test_chunk_ids_of_some_notes(catalog: Catalog) -> None:
+    a = note_write("notes", "a.md", [((), "one")])
+    b = note_write("notes", "b.md", [((), "two")])
+    put(catalog, a, b)
+    assert catalog.chunk_ids("notes", ["b.md", "zzz.md"]) == {b.chunks[0].id}
+    assert catalog.chunk_ids("notes", []) == set()
+
+
+# --------------------------------------------------------------------------- vectors
+
+
+def test_vectors_come_back_unit_and_the_same_in_any_company(catalog: Catalog) -> None:
+    """A rebuilt vector store must hold the same bits as the first one."""
+    rng = np.random.default_rng(3)
+    stored = {f"h{i}": rng.standard_normal(384).astype(np.float32) for i in range(50)}
+    catalog.store_vectors(FP, stored)
+    together = catalog.cached_vectors(FP, [*stored, "absent"])
+    assert set(together) == set(stored)
+    for key, original in stored.items():
+        vector = together[key]
+        assert vector.dtype == np.float32
+        assert float(np.linalg.norm(vector)) == pytest.approx(1.0, abs=1e-6)
+        cosine = float(vector @ original / np.linalg.norm(original))
+        assert cosine > 0.99999
+        alone = catalog.cached_vectors(FP, [key])[key]
+        assert alone.tobytes() == vector.tobytes()
+    assert catalog.cached_vectors("another model", list(stored)) == {}
+
+
+def test_vectors_by_chunk_and_as_records(catalog: Catalog) -> None:
+    write = note_write("notes", "dir/a.md", [((), "one"), (("H",), "two")], date=7.5)
+    put(catalog, write)
+    by_hash = catalog.cached_vectors(FP, [c.text_hash for c in write.chunks])
+    by_chunk = catalog.vectors(FP, [c.id for c in write.chunks] + ["absent"])
+    records = {r.chunk_id: r for r in catalog.iter_records("notes", FP)}
+    assert set(by_chunk) == set(records) == {c.id for c in write.chunks}
+    for chunk in write.chunks:
+        bits = by_hash[chunk.text_hash].tobytes()
+        assert by_chunk[chunk.id].tobytes() == bits
+        assert records[chunk.id].vector.tobytes() == bits
+        assert (records[chunk.id].folder, records[chunk.id].modified) == ("dir", 7.5)
+    assert list(catalog.iter_records("notes", "another model")) == []
+
+
+def test_vectors_of_visible_chunks_survive_a_prune(catalog: Catalog) -> None:
+    write = note_write("notes", "a.md", [((), "one")])
+    put(catalog, write)
+    catalog.prune_vectors(FP)
+    assert set(catalog.vectors(FP, [write.chunks[0].id])) == {write.chunks[0].id}
+
+
+# --------------------------------------------------------------------------- full text
+
+
+def test_the_more_fitting_chunk_comes_first_and_scores_are_positive(catalog: Catalog) -> None:
+    put(
+        catalog,
+        note_write("notes", "a.md", [((), "budget budget meeting notes")]),
+        note_write("notes", "b.md", [((), "budget notes about a long list of other things")]),
+        *(note_write("notes", f"{i}.md", [((), f"filler {i}")]) for i in range(8)),
+    )
+    hits = catalog.lexical(["budget", "meeting"], 5, EVERYTHING)
+    assert texts(catalog, "budget meeting")[0] == "budget budget meeting notes"
+    assert len(hits) == 2
+    assert hits[0].score > hits[1].score > 0
+
+
+def test_equal_scores_are_ordered_by_id_whatever_the_order_of_indexing(catalog: Catalog) -> None:
+    writes = [note_write("notes", f"{i:03}.md", [((), "same words here")]) for i in range(60)]
+    for write in reversed(writes):
+        put(catalog, write)
+    hits = catalog.lexical(["words"], 7, EVERYTHING)
+    expected = sorted(write.chunks[0].id for write in writes)[:7]
+    assert [hit.chunk_id for hit in hits] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("We were deciding quickly", "decide"),
+        ("don't panic", "don’t"),
+        ("L'été à la plage, naïve", "ete naive"),
+        ("Straße und Übung", "übung"),
+        ("東京都に行きました", "東京"),
+        ("한국어 문서입니다", "한국어"),
+        ("use C++ and node_modules", "node modules"),
+        ("ticket ABC-123 closed", "abc-123"),
+        ("ＦＵＬＬ ｗｉｄｔｈ", "full width"),
+        ("كتبت المشروع", "مشروع"),
+    ],
+)
+def test_words_are_found_in_other_forms(catalog: Catalog, text: str, question: str) -> None:
+    put(catalog, note_write("notes", "a.md", [((), text)]))
+    assert texts(catalog, question) == [text]
+
+
+def test_titles_headings_aliases_and_tags_are_searched_too(catalog: Catalog) -> None:
+    put(
+        catalog,
+        note_write(
+            "notes",
+            "x.md",
+            [(("Quarterly Review",), "body")],
+            title="Aardvark",
+            aliases=("Nickname",),
+            tags=("project/zeppelin",),
+        ),
+    )
+    for word in ("quarterly", "aardvark", "nickname", "zeppelin", "body"):
+        assert texts(catalog, word) == ["body"], word
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        [],
+        [""],
+        ['"'],
+        ['zz" OR "qq'],
+        ["NEAR(", "AND"],
+        ["*"],
+        ["title:x"],
+        ["🎉"],
+        ["\x00"],
+        ["-"],
+    ],
+)
+def test_odd_terms_are_words_and_never_syntax(catalog: Catalog, terms: list[str]) -> None:
+    put(catalog, note_write("notes", "a.md", [((), "plain text")]))
+    assert catalog.lexical(terms, 5, EVERYTHING) == []
+    assert catalog.lexical_scores(terms, catalog.chunk_ids("notes")) == {}
+    assert set(catalog.document_frequencies(terms, EVERYTHING).values()) <= {0}
+
+
+def test_scores_for_given_chunks_are_those_of_the_search(catalog: Catalog) -> None:
+    """--debug shows a vector-only candidate's BM25: it must be the one that ranks."""
+    writes = [
+        note_write("notes", f"{i}.md", [((), f"alpha {'beta ' * (i % 4)} gamma {i}")])
+        for i in range(20)
+    ]
+    put(catalog, *writes)
+    ranked = {h.chunk_id: h.score for h in catalog.lexical(["alpha", "beta"], 100, EVERYTHING)}
+    ids = sorted(ranked)[::2]
+    assert catalog.lexical_scores(["alpha", "beta"], [*ids, "absent"]) == {
+        i: ranked[i] for i in ids
+    }
+    assert catalog.lexical_scores(["nowhere"], ids) == {}
+
+
+def test_document_frequencies_count_chunks(catalog: Catalog) -> None:
+    put(
+        catalog,
+        note_write("notes", "a.md", [((), "running shoes"), (("H",), "she runs")], tags=("t",)),
+        note_write("notes", "b.md", [((), "a run")]),
+    )
+    assert catalog.document_frequencies(["run", "shoes", "absent"], EVERYTHING) == {
+        "run": 3,
+        "shoes": 1,
+        "absent": 0,
+    }
+    assert catalog.document_frequencies(["run"], Filter(tags=("t",))) == {"run": 2}
+
+
+# --------------------------------------------------------------------------- filters
+
+FOLDERS = ("", "work", "work/deep", "Work", "workshop")
+TAGS = ("work", "work/x", "works", "a/b/c", "Ünï")
+
+
+def _filtered_vaults(catalog: Catalog) -> dict[str, NoteWrite]:
+    catalog.add_vault(VaultInfo("other", Path("/other"), "folder"))
+    by_id: dict[str, NoteWrite] = {}
+    for vault in ("notes", "other"):
+        writes = [
+            note_write(
+                vault,
+                f"{folder}/{i}.md".lstrip("/"),
+                [((), f"common word {i}"), (("H",), "common")],
+                tags=TAGS[i : i + 2],
+                date=i * DAY,
+            )
+            for i, folder in enumerate(FOLDERS)
+        ]
+        put(catalog, *writes)
+        by_id |= {chunk.id: write for write in writes for chunk in write.chunks}
+    return by_id
+
+
+def _passes(vault: str, write: NoteWrite, where: Filter) -> bool:
+    tags = [tag.casefold() for tag in write.note.tags]
+    wanted = [tag.casefold() for tag in where.tags]
+    folder = write.file.rel_path.rpartition("/")[0]
+    return (
+        (not where.vaults or vault in where.vaults)
+        and (not where.folders or (vault, folder) in where.folders)
+        and (not wanted or any(t == w or t.startswith(w + "/") for t in tags for w in wanted))
+        and (where.since is None or write.note.date >= where.since)
+        and (where.until is None or write.note.date <= where.until)
+    )
+
+
+def _subset(values: Sequence[object]) -> st.SearchStrategy[tuple[object, ...]]:
+    return st.lists(st.sampled_from(values), max_size=2, unique=True).map(tuple)
+
+
+filters = st.builds(
+    Filter,
+    vaults=_subset(["notes", "other", "absent"]),
+    folders=_subset([(v, f) for v in ("notes", "other") for f in (*FOLDERS, "absent")]),
+    tags=_subset(["work", "WORK", "work/x", "a", "a/b", "b", "ünï", "wor"]),
+    since=st.none() | st.integers(0, 5).map(lambda d: d * DAY),
+    until=st.none() | st.integers(0, 5).map(lambda d: d * DAY),
+)
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(where=filters)
+def test_every_read_lets_through_the_same_chunks(catalog: Catalog, where: Filter) -> None:
+    """A filter that one leg ignores shows notes that the user excluded."""
+    if len(catalog.vaults()) == 1:
+        _filtered_vaults(catalog)
+    by_id = {
+        chunk_id: note
+        for vault in ("notes", "other")
+        for chunk_id in catalog.chunk_ids(vault)
+        for note in [catalog.chunks([chunk_id])[chunk_id].note]
+    }
+    expected = set()
+    for chunk_id, note in by_id.items():
+        write = note_write(note.vault, note.rel_path, [], tags=note.tags, date=note.date)
+        if _passes(note.vault, write, where):
+            expected.add(chunk_id)
+    assert catalog.matching(by_id, where) == expected
+    assert catalog.filtered_ids(where, 1000) == sorted(expected)
+    assert {hit.chunk_id for hit in catalog.lexical(["common"], 1000, where)} == expected
+    assert catalog.document_frequencies(["common"], where) == {"common": len(expected)}
+    assert catalog.count_chunks(where) == len(expected)
+    assert {s.chunk.id for s in catalog.recent(1000, where)} <= expected
+
+
+def test_filtered_ids_gives_up_beyond_the_limit(catalog: Catalog) -> None:
+    ids = sorted(_filtered_vaults(catalog))
+    assert catalog.filtered_ids(EVERYTHING, len(ids)) == ids
+    assert catalog.filtered_ids(EVERYTHING, len(ids) - 1) is None
+
+
+def test_a_filter_applies_before_the_best_are_taken(catalog: Catalog) -> None:
+    """Else a filtered search comes back empty when better chunks lie outside of the filter."""
+    writes = [note_write("notes", f"{i}.md", [((), "word " * 5)]) for i in range(80)]
+    low = note_write("notes", "low/z.md", [((), "a word in many others that dilute it")])
+    put(catalog, *writes, low)
+    where = Filter(folders=(("notes", "low"),))
+    assert [h.chunk_id for h in catalog.lexical(["word"], 3, where)] == [low.chunks[0].id]
+
+
+# --------------------------------------------------------------------------- places
+
+
+def test_neighbours_are_of_the_same_section_in_order(catalog: Catalog) -> None:
+    sections = [(("A",), f"a{i}") for i in range(5)] + [(("B",), "b0")]
+    write = note_write("notes", "a.md", sections)
+    put(catalog, write)
+    found = catalog.neighbours(write.chunks[3].id, 1)
+    assert [s.chunk.text for s in found] == ["a2", "a3", "a4"]
+    assert [s.chunk.text for s in catalog.neighbours(write.chunks[0].id, 2)] == ["a0", "a1", "a2"]
+    assert catalog.neighbours("absent", 1) == []
+    assert [s.chunk.text for s in catalog.note_chunks("notes", "a.md")] == [
+        text for _, text in sections
+    ]
+
+
+def test_recent_notes_newest_first(catalog: Catalog) -> None:
+    put(
+        catalog,
+        note_write("notes", "old.md", [((), "old")], date=1 * DAY),
+        note_write("notes", "b.md", [((), "b first"), (("H",), "b second")], date=3 * DAY),
+        note_write("notes", "a.md", [((), "a first")], date=3 * DAY),
+        note_write("notes", "empty.md", [], date=9 * DAY),
+    )
+    recent = [s.chunk.text for s in catalog.recent(2, EVERYTHING)]
+    assert recent == ["a first", "b first"]
+    since = catalog.recent(9, Filter(until=2 * DAY))
+    assert [s.chunk.text for s in since] == ["old"]
+    assert catalog.recent(0, EVERYTHING) == []
+
+
+def test_folders_have_counts_and_centroids(catalog: Catalog) -> None:
+    a = note_write("notes", "x/a.md", [((), "one"), (("H",), "two")])
+    b = note_write("notes", "x/b.md", [((), "three")])
+    root = note_write("notes", "root.md", [((), "four")])
+    put(catalog, a, b, root)
+    catalog.finish_vault("notes", fingerprint=FP, indexed_at=1.0)
+    folders = {f.folder: f for f in catalog.folders()}
+    assert {k: (f.notes, f.chunks) for k, f in folders.items()} == {"": (1, 1), "x": (2, 3)}
+    vectors = catalog.vectors(FP, catalog.chunk_ids("notes", ["x/a.md", "x/b.md"]))
+    mean = np.mean(np.stack(list(vectors.values())).astype(np.float64), axis=0)
+    centroid = folders["x"].centroid
+    assert centroid is not None
+    np.testing.assert_allclose(centroid, mean / np.linalg.norm(mean), atol=1e-5)
+    assert catalog.folders(["absent"]) == []
+
+    put(catalog, removed=["x/a.md"])
+    catalog.finish_vault("notes", fingerprint=FP, indexed_at=2.0)
+    moved = {f.folder: f for f in catalog.folders(["notes"])}["x"]
+    assert (moved.notes, moved.chunks) == (1, 1)
+    (left,) = catalog.vectors(FP, [b.chunks[0].id]).values()
+    assert moved.centroid is not None
+    np.testing.assert_allclose(moved.centroid, left, atol=1e-5)
+
+
+# --------------------------------------------------------------------------- answer log
+
+
+def _answer(number: int, session: str | None) -> LoggedAnswer:
+    citation = (1, sha(str(number))[:32], "notes", "a.md", "A > B", 3, 9, 'a "snippet"', 0.75)
+    return LoggedAnswer(
+        id=f"id{number}",
+        asked_at=float(number),
+        session=session,
+        question=f"question {number}?",
+        answer="answer [File: a.md, Section: A > B]",
+        abstain_reason=None,
+        mode="llm",
+        model="llama3.2",
+        confidence=0.5,
+        citations=(citation, (2, *citation[1:])),
+        retrieval_ms=12.5,
+        llm_ms=None,
+        total_ms=99.0,
+        prompt_tokens=100,
+        completion_tokens=None,
+    )
+
+
+def test_answers_are_kept_with_their_citations(catalog: Catalog) -> None:
+    rows = [_answer(1, "s"), _answer(2, None), _answer(3, "s")]
+    for row in rows:
+        catalog.log_answer(row)
+    assert catalog.answer("id2") == rows[1]
+    assert catalog.answer("absent") is None
+    assert catalog.answers() == rows[::-1]
+    assert catalog.answers(session="s") == [rows[2], rows[0]]
+    assert catalog.answers(limit=1) == [rows[2]]
+
+
+def test_an_answer_outlives_the_note_that_it_cites(catalog: Catalog) -> None:
+    put(catalog, note_write("notes", "a.md", [((), "one")]))
+    catalog.log_answer(_answer(1, None))
+    catalog.remove_vault("notes")
+    assert catalog.answer("id1") == _answer(1, None)
+
+
+def test_a_sound_catalog_has_no_problems(catalog: Catalog) -> None:
+    put(catalog, note_write("notes", "a.md", [((), "one")]))
+    assert catalog.check() == []
