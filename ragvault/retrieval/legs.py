@@ -6,8 +6,9 @@ from the catalog (see ``pool``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import TYPE_CHECKING
 
 from ragvault.errors import StoreError
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 # Up to this many chunks a filtered scope is scored in full: exact, and no slower than a filtered
 # vector query (reading 2,000 cached vectors of 384 takes about as long).
 EXACT_LIMIT = 2000
+# A vault whose vector store is lost or broken is scored in full up to this many chunks (some
+# 5 µs each), so that a search doesn't have to wait for the rebuild by the next `index`.
+FALLBACK_LIMIT = 20_000
 # How far an unfiltered answer is read on, in steps of four, while the filter refuses most of it.
 _GROWTH = 4
 
@@ -51,26 +55,29 @@ def narrowed(where: Filter, scope: Scope) -> Filter:
 
 def search_scope(
     catalog: Catalog,
-    index: VectorIndex,
+    index: VectorIndex | None,
     fingerprint: str,
     vector: Vector,
     scope: Scope,
     where: Filter,
     n: int,
-) -> list[ScoredId]:
+) -> list[ScoredId] | None:
     """The ``n`` nearest chunks of a scope that the filter lets through, best first.
 
     Few enough are scored one by one from the embedding cache. Otherwise the index is asked for
     more and more until ``n`` pass or it has no more: a filter never lets through what it
     excludes, and few matches are never lost behind many others. Linear in ``EXACT_LIMIT``, or in
-    the share that the filter refuses.
+    the share that the filter refuses. Without an ``index`` everything is scored one by one, and
+    None says that there is too much of it.
     """
     inside = narrowed(where, scope)
-    if inside.is_empty:
+    if index is not None and inside.is_empty:
         return index.query(scope.vault, vector, n)
-    ids = catalog.filtered_ids(inside, EXACT_LIMIT)
+    ids = catalog.filtered_ids(inside, FALLBACK_LIMIT if index is None else EXACT_LIMIT)
     if ids is not None:
         return _exact(catalog, fingerprint, vector, ids)[:n]
+    if index is None:
+        return None
     asked = n
     while True:
         found = index.query(scope.vault, vector, asked, folders=scope.folders)
@@ -90,36 +97,73 @@ def _exact(
 
 
 @dataclass(frozen=True, slots=True)
+class Store:
+    """The vector store as it was found. ``broken`` says for a vault why it can't be asked; an
+    ``index`` of None is broken for all."""
+
+    index: VectorIndex | None
+    broken: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class VectorLeg:
-    """What the vector leg proposes; ``failed`` names the vaults whose store gave an error."""
+    """What the vector leg proposes. ``broken`` are the vaults (and why) whose store failed;
+    those in ``unsearched`` were too large to do without it."""
 
     ids: tuple[str, ...]
-    failed: tuple[tuple[str, str], ...] = ()  # (vault, the error's sentence)
+    broken: dict[str, str]
+    unsearched: frozenset[str]
+
+
+def open_store(
+    factory: Callable[[], VectorIndex], generation: int, chunks: Mapping[str, int]
+) -> Store:
+    """Open the store, current to ``generation``, and see that it holds each vault's vectors.
+
+    ``chunks`` are the vaults' visible chunks. A store that was lost counts none, and would
+    otherwise answer that nothing is near. Raises no StoreError: that is what ``Store`` tells.
+    """
+    broken: dict[str, str] = {}
+    try:
+        index = factory()
+        index.sync_to(generation)
+    except StoreError as error:
+        return Store(None, dict.fromkeys(chunks, error.message))
+    for vault, expected in chunks.items():
+        try:
+            if expected and not index.count(vault):
+                broken[vault] = "it is empty"
+        except StoreError as error:
+            broken[vault] = error.message
+    return Store(index, broken)
 
 
 def vector_leg(
-    deps: Deps,
-    index: VectorIndex,
+    catalog: Catalog,
+    store: Store,
     fingerprint: str,
     vector: Vector,
     scopes: Sequence[Scope],
     filters: Sequence[Filter],
     n: int,
 ) -> VectorLeg:
-    """``n`` chunks of each scope under each filter. A vault that fails doesn't stop the others."""
+    """``n`` chunks of each scope under each filter. A vault that fails doesn't stop the others:
+    it is scored in full from the catalog if it isn't too large."""
     ids: dict[str, None] = {}
-    failed: dict[str, str] = {}
-    for scope in scopes:
-        for where in filters:
-            if scope.vault in failed:
-                continue
-            try:
-                found = search_scope(deps.catalog, index, fingerprint, vector, scope, where, n)
-            except StoreError as error:
-                failed[scope.vault] = error.message
-                continue
+    broken = dict(store.broken)
+    unsearched: set[str] = set()
+    for scope, where in product(scopes, filters):
+        index = None if scope.vault in broken else store.index
+        try:
+            found = search_scope(catalog, index, fingerprint, vector, scope, where, n)
+        except StoreError as error:
+            broken[scope.vault] = error.message
+            found = search_scope(catalog, None, fingerprint, vector, scope, where, n)
+        if found is None:
+            unsearched.add(scope.vault)
+        else:
             ids.update((hit.chunk_id, None) for hit in found)
-    return VectorLeg(tuple(ids), tuple(failed.items()))
+    return VectorLeg(tuple(ids), broken, frozenset(unsearched))
 
 
 def lexical_leg(

@@ -10,9 +10,10 @@
 6. Blend; rerank if there is a reranker; order by (−final, chunk id).
 7. Floors, duplicates, the first k. What is dropped stays listed with the reason.
 
-Without vectors (the model or the store fails) steps 4 to 7 run on BM25 and dates, and a notice
-says so (auroranotes-rag.md, "Fallback Modes"). One vault whose store fails doesn't stop the
-others. The catalog is used from the calling thread only.
+Without the model steps 4 to 7 run on BM25 and dates, and a notice says so (auroranotes-rag.md,
+"Fallback Modes"). Without the vector store the embedding cache is searched in full where that is
+small enough, else the same. One vault whose store fails doesn't stop the others. The catalog is
+used from the calling thread only.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, TypeVar
 
 from ragvault.config import Settings
-from ragvault.errors import ModelError, NoIndexError, StoreError
+from ragvault.errors import ModelError
 from ragvault.model import (
     Filter,
     FolderInfo,
@@ -40,14 +41,15 @@ from ragvault.model import (
     Scores,
     VaultInfo,
 )
-from ragvault.ports import VectorIndex
 from ragvault.retrieval.autok import choose_k
 from ragvault.retrieval.blend import Candidate, TimeWindow, Weights, choose_weights, score_all
-from ragvault.retrieval.legs import Deps, lexical_leg, vector_leg
+from ragvault.retrieval.legs import Deps, Store, lexical_leg, open_store, vector_leg
 from ragvault.retrieval.pick import pick
 from ragvault.retrieval.pool import gather, over_limit
 from ragvault.retrieval.rerank import rerank
 from ragvault.retrieval.scope import folder_mode, named_folders, select_folders
+from ragvault.retrieval.vaults import choose_vaults, searched_phrase
+from ragvault.retrieval.wordlists import RECENCY
 
 if TYPE_CHECKING:
     from ragvault.model import Vector
@@ -75,7 +77,7 @@ def retrieve(
     thanks find nothing (strategy "none"). Raises NoIndexError (nothing indexed, or a vault by
     that name), UsageError (an unknown folder) and StoreError (the catalog failed).
     """
-    vaults = _vaults(request, deps.catalog.vaults())
+    vaults = choose_vaults(request, deps.catalog.vaults())
     if query.intent in (Intent.GREETING, Intent.THANKS):
         return Retrieval(query, (), 0, "none", FolderSelection("off"), 0, {})
     search = _Search(request, query, deps, settings, now, vaults)
@@ -92,32 +94,12 @@ def ranked_hits(retrieval: Retrieval, n: int) -> tuple[Hit, ...]:
     return tuple(h for h in retrieval.hits if h.dropped_by in (None, "rank"))[:n]
 
 
-def _vaults(request: Request, known: Sequence[VaultInfo]) -> list[VaultInfo]:
-    if not known:
-        raise NoIndexError("Nothing is indexed yet.")
-    by_name = {vault.name: vault for vault in known}
-    unknown = [name for name in request.vaults if name not in by_name]
-    if unknown:
-        raise NoIndexError(
-            f"No vault “{unknown[0]}” is indexed.",
-            f"Indexed: {', '.join(by_name)}. Add one with `ragvault index PATH --name NAME`.",
-        )
-    wanted = [by_name[name] for name in dict.fromkeys(request.vaults)] or list(known)
-    if not any(vault.chunks for vault in wanted):
-        names = ", ".join(vault.name for vault in wanted)
-        raise NoIndexError(
-            f"There are no notes to search in {names}.",
-            "Put notes into the folder, then run `ragvault index`.",
-        )
-    return wanted
-
-
 @dataclass(frozen=True, slots=True)
 class _Vectors:
     """What the vector side could be brought to. ``vector`` None: it can't be used."""
 
     vector: Vector | None
-    index: VectorIndex | None
+    store: Store
     fingerprint: str
     embed_ms: float
     open_ms: float
@@ -165,9 +147,11 @@ class _Search:
     def recent(self) -> Retrieval | None:
         """The newest notes, of the question's time if it names one; None when there are none."""
         started = perf_counter()
-        where, notices = self._hinted() or self.where, []
-        found = self.deps.catalog.recent(self.k, where)
-        if not found and self.query.time_hint is not None:
+        hinted, notices = self._hinted(), []
+        if self.query.time_hint is not None and self.query.time_hint.phrase.lower() in RECENCY:
+            hinted = None  # "recently" bounds nothing: the newest, however old they are
+        found = self.deps.catalog.recent(self.k, hinted or self.where)
+        if not found and hinted is not None and self.query.time_hint is not None:
             found = self.deps.catalog.recent(self.k, self.where)
             notices.append(
                 f"No note is dated “{self.query.time_hint.phrase}”; these are the newest."
@@ -199,7 +183,7 @@ class _Search:
             candidate_count=len(hits),
             timings_ms={"recent": _ms(started)},
             notices=tuple(notices),
-            searched=self._searched(),
+            searched=searched_phrase(self.vaults, self.request, self.where),
         )
 
     def _hinted(self) -> Filter | None:
@@ -273,7 +257,7 @@ class _Search:
                 "blend": _ms(started),
             },
             notices=(*vectors.notices, *selection.notices, *more),
-            searched=self._searched(),
+            searched=searched_phrase(self.vaults, self.request, self.where),
             term_weights=self._term_weights(),
         )
 
@@ -283,7 +267,10 @@ class _Search:
         generation = self.deps.catalog.generation
         with ThreadPoolExecutor(max_workers=2, thread_name_prefix="ragvault") as pool:
             embedding = pool.submit(_timed, self._embed)
-            opening = pool.submit(_timed, lambda: self._open(generation))
+            chunks = {vault.name: vault.chunks for vault in self.vaults}
+            opening = pool.submit(
+                _timed, lambda: open_store(self.deps.vector_index, generation, chunks)
+            )
             started = perf_counter()
             by_keyword = lexical_leg(
                 self.deps.catalog,
@@ -299,20 +286,15 @@ class _Search:
         embedder = self.deps.embedder()
         return embedder.embed_query(self.query.text), embedder.fingerprint
 
-    def _open(self, generation: int) -> VectorIndex:
-        index = self.deps.vector_index()
-        index.sync_to(generation)
-        return index
-
     def _nearest(
         self, vectors: _Vectors, scopes: Sequence[Scope], filters: Sequence[Filter]
     ) -> tuple[tuple[str, ...], _Vectors]:
-        """Step 4. Without any usable vault the vector side is given up, with a notice."""
-        if vectors.vector is None or vectors.index is None:
+        """Step 4. When no vault could be searched by vector, the vector side is given up."""
+        if vectors.vector is None:
             return (), vectors
         leg = vector_leg(
-            self.deps,
-            vectors.index,
+            self.deps.catalog,
+            vectors.store,
             vectors.fingerprint,
             vectors.vector,
             scopes,
@@ -320,10 +302,12 @@ class _Search:
             self.settings.retrieval.vector_candidates,
         )
         notices = tuple(
-            f"The vector store failed for vault {vault} ({message}); only keywords searched it."
-            for vault, message in leg.failed
+            f"The vector store of {vault} can't be used ({_clause(why)}): "
+            + ("only keywords searched it. " if vault in leg.unsearched else "searched without. ")
+            + "Run `ragvault index` to rebuild it."
+            for vault, why in leg.broken.items()
         )
-        given_up = {vault for vault, _ in leg.failed} >= {scope.vault for scope in scopes}
+        given_up = leg.unsearched >= {scope.vault for scope in scopes}
         vector = None if given_up else vectors.vector
         return leg.ids, replace(vectors, vector=vector, notices=vectors.notices + notices)
 
@@ -368,27 +352,8 @@ class _Search:
             for term, n in ((term, counts.get(term, 0)) for term in self.query.terms)
         )
 
-    def _searched(self) -> str:
-        notes = sum(vault.notes for vault in self.vaults)
-        place = self.names[0] if len(self.names) == 1 else f"{len(self.names)} vaults"
-        phrase = f"{notes:,} {'note' if notes == 1 else 'notes'} in {place}"
-        limits = []
-        if self.where.folders:
-            limits.append(f"folder {', '.join(self.request.folders)}")
-        if self.where.tags:
-            limits.append(f"tag {', '.join(self.where.tags)}")
-        if self.where.since is not None:
-            limits.append(f"since {_day(self.where.since)}")
-        if self.where.until is not None:
-            limits.append(f"until {_day(self.where.until)}")
-        return f"{phrase}, only {', '.join(limits)}" if limits else phrase
-
 
 # --------------------------------------------------------------------------- helpers
-
-
-def _day(moment: float) -> str:
-    return datetime.fromtimestamp(moment).date().isoformat()
 
 
 def _ms(started: float) -> float:
@@ -401,28 +366,19 @@ def _timed(work: Callable[[], _T]) -> tuple[_T, float]:
 
 
 def _collect(
-    embedding: Future[tuple[tuple[Vector, str], float]], opening: Future[tuple[VectorIndex, float]]
+    embedding: Future[tuple[tuple[Vector, str], float]], opening: Future[tuple[Store, float]]
 ) -> _Vectors:
-    """Both threads' results; a model or store that can't be used becomes a notice."""
-    vector, fingerprint, embed_ms = None, "", 0.0
-    index, open_ms = None, 0.0
-    notices: list[str] = []
+    """Both threads' results; a model that can't be used becomes a notice."""
+    store, open_ms = opening.result()
     try:
         (vector, fingerprint), embed_ms = embedding.result()
     except ModelError as error:
-        notices.append(
+        notice = (
             f"The embedding model can't be used ({_clause(error.message)}): "
             f"keywords and dates only. {error.hint}"
         )
-    try:
-        index, open_ms = opening.result()
-    except StoreError as error:
-        vector = None
-        notices.append(
-            f"The vector store failed ({_clause(error.message)}): keywords and dates only. "
-            f"{error.hint}"
-        )
-    return _Vectors(vector, index, fingerprint, embed_ms, open_ms, tuple(notices))
+        return _Vectors(None, store, "", 0.0, open_ms, (notice,))
+    return _Vectors(vector, store, fingerprint, embed_ms, open_ms, ())
 
 
 def _clause(sentence: str) -> str:
