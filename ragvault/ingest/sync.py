@@ -193,7 +193,7 @@ class _Run:
 
     def _settle(self, found: WalkResult, states: Mapping[str, FileState], *, in_step: bool) -> None:
         """Steps 4 and 5."""
-        if not in_step or self.full:
+        if not in_step or self.writer.is_out_of_step:
             lacking = self.writer.sweep()
             if lacking:
                 self._write_lacking(lacking, found, states)

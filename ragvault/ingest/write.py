@@ -73,6 +73,11 @@ class Writer:
     def has_written(self) -> bool:
         return self._dirty
 
+    @property
+    def is_out_of_step(self) -> bool:
+        """The store was opened and found to be another, or not as the last run left it."""
+        return self._index is not None and not self._is_in_step
+
     def open(self) -> VectorIndex:
         """The vector store, marked open. Drops what belongs to another model or store."""
         if self._index is not None:
