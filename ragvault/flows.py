@@ -375,3 +375,33 @@ def coverage(container: Container, vault: VaultInfo) -> Coverage:
         new=len(files) - len(known),
         gone=len(states.keys() - files.keys()),
     )
+
+
+# --------------------------------------------------------------------------- small services
+
+
+def period(
+    since: str | None, until: str | None, now: datetime
+) -> tuple[float | None, float | None]:
+    """``--since`` and ``--until`` as seconds. Raises UsageError for what is no time."""
+    from ragvault.retrieval.timehints import parse_when
+
+    start = None if since is None else parse_when(since, now, False)
+    end = None if until is None else parse_when(until, now, True)
+    if start is not None and end is not None and start > end:
+        raise UsageError(f"--since {since} is after --until {until}.", "Swap the two.")
+    return start, end
+
+
+def citation_of(hit: Hit) -> str:
+    """The canonical citation of a hit, as ``Answer.text`` holds it."""
+    from ragvault.answering.citations import canonical
+
+    return canonical(hit)
+
+
+def stem(word: str) -> str:
+    """A word as the search compares it."""
+    from ragvault.retrieval.overlap import stem as stem_of
+
+    return stem_of(word)

@@ -111,3 +111,16 @@ def columns(text: str) -> int:
             continue
         total += 2 if unicodedata.east_asian_width(char) in "WF" else 1
     return total
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Lines of at most ``width`` columns, broken at spaces; a longer word stays whole."""
+    lines: list[str] = []
+    line = ""
+    for word in strip_controls(text).split():
+        if line and columns(line) + 1 + columns(word) > max(width, 20):
+            lines.append(line)
+            line = word
+        else:
+            line = f"{line} {word}" if line else word
+    return [*lines, line] if line else lines

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+
+class FolderSelect(StrEnum):
+    """How likely folders are chosen."""
+
+    AUTO = "auto"
+    LLM = "llm"
+    OFF = "off"
+
 
 ConfigOption = Annotated[
     Path | None,
@@ -17,4 +27,46 @@ VaultOption = Annotated[
     typer.Option(
         "--vault", metavar="NAME", help="Only this vault (repeatable).", show_default=False
     ),
+]
+FolderOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--folder",
+        metavar="FOLDER",
+        help="Only this folder and those below it; vault/folder too (repeatable).",
+        show_default=False,
+    ),
+]
+TagOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tag", metavar="TAG", help="Only notes with this tag (repeatable).", show_default=False
+    ),
+]
+SinceOption = Annotated[
+    str | None,
+    typer.Option(
+        "--since",
+        metavar="WHEN",
+        help='Only notes from then on: 2024-03-01, 2024, "2 weeks", yesterday.',
+        show_default=False,
+    ),
+]
+UntilOption = Annotated[
+    str | None,
+    typer.Option(
+        "--until", metavar="WHEN", help="Only notes up to then, that day too.", show_default=False
+    ),
+]
+FolderSelectOption = Annotated[
+    FolderSelect | None,
+    typer.Option(
+        "--folder-select",
+        help="How likely folders are chosen [default: retrieval.folder_select].",
+        show_default=False,
+        case_sensitive=False,
+    ),
+]
+DebugOption = Annotated[
+    bool, typer.Option("--debug", help="Show every candidate with its scores, and timings.")
 ]

@@ -1,0 +1,130 @@
+"""``ragvault ask``: a cited answer, or an honest no."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragvault.cli.group import command_app
+from ragvault.cli.options import (
+    ConfigOption,
+    DebugOption,
+    FolderOption,
+    FolderSelectOption,
+    JsonOption,
+    SinceOption,
+    TagOption,
+    UntilOption,
+    VaultOption,
+)
+from ragvault.model import Detail
+
+if TYPE_CHECKING:
+    from ragvault.cli.session import Session
+    from ragvault.model import AskResult, Request
+
+app = command_app()
+
+
+@app.command()
+def ask(
+    question: Annotated[
+        list[str], typer.Argument(metavar="QUESTION", help="The question; - reads it from stdin.")
+    ],
+    vault: VaultOption = None,
+    folder: FolderOption = None,
+    tag: TagOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "-k", min=1, max=50, help="Passages to answer from (3 to 8).", show_default="automatic"
+        ),
+    ] = None,
+    detail: Annotated[
+        Detail, typer.Option("--detail", help="How long the answer is.", case_sensitive=False)
+    ] = Detail.NORMAL,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model", metavar="NAME", help="Ollama model that writes.", show_default=False
+        ),
+    ] = None,
+    no_llm: Annotated[
+        bool, typer.Option("--no-llm", help="Quote the notes; ask no model.")
+    ] = False,
+    no_stream: Annotated[
+        bool, typer.Option("--no-stream", help="Print the answer when it is whole.")
+    ] = False,
+    folder_select: FolderSelectOption = None,
+    debug: DebugOption = False,
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+) -> int:
+    """Answer a question from the notes, with citations.
+
+    Every statement names the note it comes from. When the notes don't hold the answer, ask says
+    so and exits with 3. Without Ollama the answer is quoted from the notes, word for word.
+    """
+    from ragvault.cli.request import Limits, question_of, request_of
+    from ragvault.cli.session import Session
+
+    now = datetime.now()
+    with Session.open(config, {"ollama.model": model}) as session:
+        limits = Limits(vault, folder, tag, since, until, folder_select)
+        request = request_of(question_of(question), limits, now, k=k, detail=detail)
+        if as_json:
+            return _as_json(session, request, now, use_model=not no_llm, debug=debug)
+        return _as_text(
+            session, request, now, use_model=not no_llm, debug=debug, stream=not no_stream
+        )
+
+
+def _as_json(
+    session: Session, request: Request, now: datetime, *, use_model: bool, debug: bool
+) -> int:
+    from ragvault import flows
+    from ragvault.cli.jsonout import ask_object, print_json
+
+    options = flows.AskOptions(use_model=use_model)
+    result = flows.ask(session.container, request, options, now=now)
+    session.notices(result.notices)
+    print_json(ask_object(result, debug=debug))
+    return exit_code(result)
+
+
+def _as_text(
+    session: Session,
+    request: Request,
+    now: datetime,
+    *,
+    use_model: bool,
+    debug: bool,
+    stream: bool,
+) -> int:
+    from ragvault import flows
+    from ragvault.cli.render_ask import AskView
+
+    view = AskView(session, stream=stream)
+    options = flows.AskOptions(
+        use_model=use_model, on_evidence=view.on_evidence, on_text=view.on_text
+    )
+    with view.waiting():
+        result = flows.ask(session.container, request, options, now=now)
+    view.show(result)
+    session.notices(result.notices)
+    if debug:
+        from ragvault.cli.render_debug import print_debug
+
+        print_debug(session.out, result.retrieval, result)
+    return exit_code(result)
+
+
+def exit_code(result: AskResult) -> int:
+    """0 answered, 3 abstained."""
+    from ragvault.model import Abstention
+
+    return 3 if isinstance(result.outcome, Abstention) else 0

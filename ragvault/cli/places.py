@@ -1,0 +1,80 @@
+"""A place in a note, as sources, nearest notes and search results show it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ragvault.cli.citations_view import columns, wrapped
+from ragvault.cli.jsonout import local_day
+from ragvault.cli.links import Links
+from ragvault.cli.terminal import Terminal
+from ragvault.model import Hit
+from ragvault.text import strip_controls
+
+
+class PlaceView:
+    """How a place is written: path, section, lines, date, link."""
+
+    def __init__(self, out: Terminal, links: Links, *, show_vault: bool) -> None:
+        self._out = out
+        self._links = links
+        self._show_vault = show_vault
+
+    def uri(self, hit: Hit) -> str | None:
+        chunk = hit.chunk
+        return self._links.uri(chunk.vault, chunk.rel_path, chunk.heading_path)
+
+    def path(self, hit: Hit) -> str:
+        """The path, linked; with the vault before it when there are several."""
+        name = _flat(hit.chunk.rel_path)
+        if self._show_vault:
+            name = f"{_flat(hit.chunk.vault)}: {name}"
+        return self._out.link(self._out.style(name, "bold cyan"), self.uri(hit))
+
+    def section(self, hit: Hit) -> str:
+        """ " › A › B", or nothing for what stands before the first heading."""
+        arrow = self._out.symbol(" › ", " > ")
+        return "".join(arrow + _flat(part) for part in hit.chunk.heading_path)
+
+    def details(self, hit: Hit) -> str:
+        """ "lines 3–9 · 2024-03-01 · score 0.82"."""
+        chunk = hit.chunk
+        dash, dot = self._out.symbol("–", "-"), self._out.symbol(" · ", ", ")
+        lines = f"line {chunk.start_line}"
+        if chunk.end_line != chunk.start_line:
+            lines = f"lines {chunk.start_line}{dash}{chunk.end_line}"
+        return dot.join([lines, local_day(hit.note.date), f"score {hit.scores.final:.2f}"])
+
+    def print(self, label: str, hit: Hit, quote: str = "") -> None:
+        """Two lines or more: label and place; details; a quotation; other notes with the text."""
+        out = self._out
+        indent = " " * (columns(label) + 1)
+        out.print(f"{out.style(label, 'bold')} {self.path(hit)}{self.section(hit)}")
+        out.print(out.style(f"{indent}{self.details(hit)}", "dim"))
+        for line in wrapped(quote, min(out.width, 100) - len(indent)):
+            out.print(f"{indent}{line}")
+        for other in hit.duplicates:
+            out.print(out.style(f"{indent}the same text is in {_flat(other)}", "dim"))
+
+
+class CitationMarks:
+    """Numbers citations in order of their first appearance, and links each to its note."""
+
+    def __init__(self, out: Terminal, view: PlaceView, hits: Mapping[str, Hit]) -> None:
+        self._out = out
+        self._view = view
+        self._hits = hits
+        self._numbers: dict[str, int] = {}
+
+    def __call__(self, citation: str) -> tuple[str, str]:
+        """What is seen ("[1]"), and the same with colour and link."""
+        number = self._numbers.setdefault(citation, len(self._numbers) + 1)
+        visible = f"[{number}]"
+        hit = self._hits.get(citation)
+        uri = self._view.uri(hit) if hit is not None else None
+        return visible, self._out.link(self._out.style(visible, "cyan"), uri)
+
+
+def _flat(text: str) -> str:
+    """On one line, without control characters."""
+    return " ".join(strip_controls(text).split("\n"))

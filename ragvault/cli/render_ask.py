@@ -1,0 +1,187 @@
+"""``ask`` as it happens: wait, stream, then sources, caveats and the footer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+
+from ragvault import flows
+from ragvault.cli import words
+from ragvault.cli.citations_view import AnswerPrinter, columns, wrapped
+from ragvault.cli.links import Links
+from ragvault.cli.places import CitationMarks, PlaceView
+from ragvault.cli.session import Session
+from ragvault.cli.waiting import Waiting
+from ragvault.model import AbstainReason, Abstention, Answer, AskResult, Band, Hit, Reference
+from ragvault.text import snippet, strip_controls
+
+TEXT_WIDTH = 92
+BAND_WORDS = {
+    Band.HIGH: "high",
+    Band.MEDIUM: "medium",
+    Band.LOW: "low",
+    Band.VERY_LOW: "very low",
+}
+_HOW_TO_ASK_BETTER = {
+    AbstainReason.NO_RELEVANT_CONTEXT: (
+        "Use words that stand in the notes, or look around with `ragvault search`."
+    ),
+    AbstainReason.INSUFFICIENT_INFORMATION: (
+        "Name what you mean more exactly, or read the nearest notes."
+    ),
+    AbstainReason.AMBIGUOUS_QUESTION: "Say what it is about: a name, a project, a place, a time.",
+}
+
+
+class AskView:
+    """One answer on the terminal. ``on_evidence`` and ``on_text`` are given to ``flows.ask``."""
+
+    def __init__(self, session: Session, *, stream: bool) -> None:
+        self._out = session.out
+        self._stream = stream
+        self._waiting = Waiting(session.err)
+        self._session = session
+        self._places: PlaceView | None = None
+        self._marks: CitationMarks | None = None
+        self._printer: AnswerPrinter | None = None
+        self._held = ""
+
+    def waiting(self) -> AbstractContextManager[None]:
+        return self._waiting.shown("Searching your notes …")
+
+    def on_evidence(self, hits: Sequence[Hit]) -> None:
+        """The hits that may be cited: citations of them become numbers and links."""
+        vaults = self._session.container.catalog.vaults()
+        links = Links(vaults, self._session.settings.output.links)
+        self._places = PlaceView(self._out, links, show_vault=len(vaults) > 1)
+        by_citation: dict[str, Hit] = {}
+        for hit in hits:
+            by_citation.setdefault(strip_controls(flows.citation_of(hit)), hit)
+        self._marks = CitationMarks(self._out, self._places, by_citation)
+        self._printer = AnswerPrinter(self._out, by_citation, self._marks)
+        if hits:
+            self._waiting.say("Reading what was found …")
+
+    def on_text(self, text: str) -> None:
+        """Print it as it comes. What may be the whole of a quoted answer waits for the next
+        piece, since quotations are set apart (and come in one piece)."""
+        if not self._stream:
+            return
+        if self._held or not _may_be_quotations(text):
+            held, self._held = self._held, ""
+            self._write(held + text)
+        else:
+            self._held = text
+
+    def _write(self, text: str) -> None:
+        assert self._printer is not None
+        self._waiting.clear()
+        self._printer.write(text)
+
+    def show(self, result: AskResult) -> None:
+        """The rest, once the outcome is known."""
+        self._waiting.clear()
+        if self._places is None:
+            self.on_evidence(())
+        outcome = result.outcome
+        if isinstance(outcome, Abstention):
+            self._abstention(outcome)
+        else:
+            self._answer(outcome)
+        if not (isinstance(outcome, Answer) and outcome.mode == "none"):
+            self._footer(result)
+        self._out.flush()
+
+    def _answer(self, answer: Answer) -> None:
+        assert self._printer is not None
+        if answer.mode == "extractive":
+            self._quotations(answer)
+        else:
+            if not self._printer.has_printed:
+                self._printer.write(answer.text)
+            self._printer.finish()
+        self._caveats(answer)
+        self._sources(answer.references)
+
+    def _quotations(self, answer: Answer) -> None:
+        """Each passage behind a bar, its citation at its end."""
+        assert self._marks is not None
+        out = self._out
+        bar = out.style(out.symbol("│", "|"), "cyan")
+        start = 0
+        for number, citation in enumerate(answer.citations):
+            body = answer.text[start : citation.position].strip("\n")
+            start = citation.position + len(citation.raw)
+            visible, printable = self._marks(strip_controls(citation.raw))
+            if number:
+                out.print()
+            lines = [row for line in body.rstrip().split("\n") for row in self._rows(line)]
+            if out.is_tty and columns(lines[-1]) + len(visible) + 3 > out.width:
+                lines.append("")
+            lines[-1] += (" " if lines[-1] else "") + printable
+            for line in lines:
+                out.print(f"{bar} {line}")
+
+    def _rows(self, line: str) -> list[str]:
+        """A line of a note, wrapped on a terminal with its indentation kept."""
+        text = strip_controls(line)
+        if not self._out.is_tty or not text.strip():
+            return [text]
+        indent = text[: len(text) - len(text.lstrip())].expandtabs(4)
+        width = min(self._out.width, TEXT_WIDTH) - 2 - len(indent)
+        return [indent + row for row in wrapped(text, width)]
+
+    def _caveats(self, answer: Answer) -> None:
+        out = self._out
+        mark = out.symbol("⚠", "!")
+        if answer.caveats or answer.unsupported:
+            out.print()
+        for caveat in answer.caveats:
+            out.print(out.style(f"{mark} {strip_controls(caveat)}", "yellow"))
+        for statement in answer.unsupported:
+            text = snippet(statement, 160)
+            out.print(out.style(f"{mark} Not in the note cited: {text}", "yellow"))
+
+    def _sources(self, references: Sequence[Reference]) -> None:
+        assert self._marks is not None and self._places is not None
+        if not references:
+            return
+        self._out.print()
+        self._out.print(self._out.style("Sources", "bold"))
+        for reference in references:
+            citation = strip_controls(flows.citation_of(reference.hit))
+            self._places.print(self._marks(citation)[0], reference.hit)
+
+    def _abstention(self, outcome: Abstention) -> None:
+        assert self._places is not None
+        out = self._out
+        for line in wrapped(outcome.message, min(out.width, TEXT_WIDTH)):
+            out.print(out.style(line, "bold"))
+        if outcome.searched:
+            out.print(out.style(f"Searched: {strip_controls(outcome.searched)}.", "dim"))
+        if outcome.nearest:
+            out.print()
+            out.print("Nearest in your notes:")
+        for number, hit in enumerate(outcome.nearest, start=1):
+            self._places.print(f"{number}.", hit, snippet(hit.chunk.text, 140))
+        out.print()
+        arrow = out.symbol("→", "->")
+        out.print(out.style(f"{arrow} {_HOW_TO_ASK_BETTER[outcome.reason]}", "dim"))
+
+    def _footer(self, result: AskResult) -> None:
+        """Confidence, who wrote it, how long it took."""
+        out, outcome = self._out, result.outcome
+        band = BAND_WORDS[Band.of(outcome.confidence)]
+        parts = [f"confidence {band} ({outcome.confidence:.2f})"]
+        if isinstance(outcome, Answer) and outcome.mode == "extractive":
+            parts.append("quoted from your notes, word for word")
+        elif result.model and isinstance(outcome, Answer):
+            parts.append(f"written by {strip_controls(result.model)}")
+        parts.append(words.duration(result.total_ms / 1000))
+        out.print()
+        out.print(out.style(out.symbol(" · ", ", ").join(parts), "dim"))
+
+
+def _may_be_quotations(text: str) -> bool:
+    """An extractive answer's text ends with a citation, as does each of its paragraphs."""
+    return text.rstrip().endswith("]")

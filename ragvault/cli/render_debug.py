@@ -1,0 +1,116 @@
+"""``--debug``: every candidate in rank order with all its scores, and how the time went."""
+
+from __future__ import annotations
+
+from ragvault.cli import words
+from ragvault.cli.citations_view import columns
+from ragvault.cli.terminal import Terminal
+from ragvault.model import AskResult, Hit, Retrieval
+from ragvault.text import strip_controls
+
+_ID_LENGTH = 12  # of 32: enough to tell chunks apart; --json has the whole
+_FOLDERS_SHOWN = 12
+
+
+def print_debug(
+    out: Terminal, retrieval: Retrieval | None, result: AskResult | None = None
+) -> None:
+    """The candidates, the folders, the query as it was understood, timings and tokens."""
+    out.print()
+    out.print(out.style("Debug", "bold"))
+    if retrieval is None:
+        out.print("Nothing was looked for.")
+        return
+    _print_query(out, retrieval)
+    _print_folders(out, retrieval)
+    _print_timings(out, retrieval, result)
+    _print_candidates(out, retrieval)
+
+
+def _row(out: Terminal, label: str, value: str) -> None:
+    out.print(f"{out.style(f'{label:<11}', 'dim')} {strip_controls(value)}")
+
+
+def _print_query(out: Terminal, retrieval: Retrieval) -> None:
+    query = retrieval.query
+    _row(out, "keywords", ", ".join(query.keywords) or "none")
+    if query.time_hint is not None:
+        from ragvault.cli.jsonout import local_day
+
+        hint = query.time_hint
+        days = f"{local_day(hint.since)} to {local_day(hint.until)}"
+        _row(out, "time", f'"{hint.phrase}": {days} ({words.count(hint.days, "day")})')
+    kept = sum(hit.kept for hit in retrieval.hits)
+    _row(
+        out,
+        "strategy",
+        f"{retrieval.strategy}, k = {retrieval.k}, {query.breadth} question; "
+        f"{words.count(retrieval.candidate_count, 'candidate')}, {kept} kept",
+    )
+    _row(out, "searched", retrieval.searched or "nothing")
+
+
+def _print_folders(out: Terminal, retrieval: Retrieval) -> None:
+    selection = retrieval.folder_selection
+    chosen = ", ".join(words.shortened(selection.selected, _FOLDERS_SHOWN)) or "none: everywhere"
+    _row(out, "folders", f"{chosen} (by {selection.mode}, of {len(selection.available)})")
+    if selection.available:
+        _row(out, "available", ", ".join(words.shortened(selection.available, _FOLDERS_SHOWN)))
+
+
+def _print_timings(out: Terminal, retrieval: Retrieval, result: AskResult | None) -> None:
+    parts = [f"{name} {value:.0f} ms" for name, value in retrieval.timings_ms.items()]
+    if result is not None:
+        if result.llm_ms is not None:
+            parts.append(f"model {result.llm_ms:.0f} ms")
+        parts.append(f"total {result.total_ms:.0f} ms")
+    _row(out, "time spent", ", ".join(parts))
+    if result is not None and result.usage.prompt_tokens is not None:
+        completion = result.usage.completion_tokens or 0
+        _row(out, "tokens", f"{result.usage.prompt_tokens:,} prompt, {completion:,} answer")
+
+
+_HEADER = f"{'#':>3}  final vector   word recent folder rerank  {'fate':<12} {'chunk':<12} place"
+
+
+def _print_candidates(out: Terminal, retrieval: Retrieval) -> None:
+    if not retrieval.hits:
+        return
+    out.print()
+    out.print(out.style(_HEADER, "dim"))
+    for hit in retrieval.hits:
+        line = f"{_numbers(hit)}  {_fate(hit):<12} {hit.chunk.id[:_ID_LENGTH]:<12} {_place(hit)}"
+        if out.is_tty:
+            line = _cut(line, out.width, out.symbol("…", "~"))
+        out.print(line if hit.kept else out.style(line, "dim"))
+
+
+def _numbers(hit: Hit) -> str:
+    scores = hit.scores
+    return (
+        f"{hit.rank:>3} {scores.final:>6.3f} {_number(scores.vector)} {_number(scores.lexical)} "
+        f"{_number(scores.recency)} {_number(scores.folder_weight)} {_number(scores.rerank)}"
+    )
+
+
+def _number(value: float | None) -> str:
+    return f"{'–':>6}" if value is None else f"{value:>6.3f}"
+
+
+def _fate(hit: Hit) -> str:
+    return "kept" if hit.kept else f"{hit.dropped_by or 'dropped'}"
+
+
+def _place(hit: Hit) -> str:
+    chunk = hit.chunk
+    section = " > ".join(chunk.heading_path)
+    place = f"{chunk.vault}/{chunk.rel_path}:{chunk.start_line}"
+    return " ".join(strip_controls(f"{place} {section}").split())
+
+
+def _cut(line: str, width: int, mark: str) -> str:
+    if columns(line) <= width:
+        return line
+    while line and columns(line) > width - 1:
+        line = line[:-1]
+    return line + mark
