@@ -1,0 +1,520 @@
+"""What every vector store promises (`ports.VectorIndex`): run on the fake, on embedded Chroma
+and on a real Chroma server; then what only the real ones can show."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import pytest
+
+from ragvault.adapters import chroma
+from ragvault.adapters.chroma import (
+    HttpChroma,
+    PersistentChroma,
+    collection_name,
+    persistent_identity,
+    server_identity,
+)
+from ragvault.adapters.chroma_errors import BY_CLASS, translate
+from ragvault.errors import (
+    DiskFullError,
+    IndexBusyError,
+    RagvaultError,
+    StoreDamagedError,
+    StoreError,
+)
+from ragvault.model import ScoredId, VectorRecord
+from tests.support.chroma_server import chroma_server, free_port
+from tests.support.fakes import FakeVectorIndex
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ragvault.model import Matrix, Vector
+    from ragvault.ports import VectorIndex
+
+DIMENSIONS = 16
+
+
+class Reopen(Protocol):
+    def __call__(self) -> VectorIndex: ...
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    with chroma_server(tmp_path_factory.mktemp("chroma-server")) as port:
+        yield port
+
+
+@pytest.fixture(params=["fake", "persistent", "http"])
+def open_index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Reopen]:
+    """Opens the same store again at each call, as another process would."""
+    opened: list[VectorIndex] = []
+    place: dict[str, dict[str, VectorRecord]] = {}
+
+    def make() -> VectorIndex:
+        index: VectorIndex
+        if request.param == "fake":
+            index = FakeVectorIndex(place)
+        elif request.param == "persistent":
+            index = PersistentChroma(tmp_path / "chroma")
+        else:
+            port = request.getfixturevalue("server")
+            index = HttpChroma("127.0.0.1", port, namespace=tmp_path.name)
+        opened.append(index)
+        return index
+
+    yield make
+    for index in opened:
+        index.close()
+
+
+@pytest.fixture
+def index(open_index: Reopen) -> VectorIndex:
+    return open_index()
+
+
+def unit(n: int, seed: int = 0, dimensions: int = DIMENSIONS) -> Matrix:
+    rows = np.random.default_rng(seed).standard_normal((n, dimensions)).astype(np.float32)
+    matrix: Matrix = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return matrix
+
+
+def record(chunk_id: str, vector: Vector, folder: str = "", modified: float = 0.0) -> VectorRecord:
+    return VectorRecord(chunk_id, vector, folder, "note", modified)
+
+
+def records(n: int, seed: int = 0) -> list[VectorRecord]:
+    return [
+        record(f"{i:04}", vector, f"f{i % 3}", float(i)) for i, vector in enumerate(unit(n, seed))
+    ]
+
+
+def ids_of(hits: list[ScoredId]) -> list[str]:
+    return [hit.chunk_id for hit in hits]
+
+
+# --------------------------------------------------------------------------- the contract
+
+
+def test_the_nearest_come_first_with_their_cosine(index: VectorIndex) -> None:
+    stored = records(40)
+    index.upsert("notes", stored)
+    question = unit(1, seed=9)[0]
+    cosines = {r.chunk_id: float(r.vector @ question) for r in stored}
+    expected = sorted(cosines, key=lambda i: -cosines[i])[:7]
+    hits = index.query("notes", question, 7)
+    assert ids_of(hits) == expected
+    for hit in hits:
+        assert hit.score == pytest.approx(cosines[hit.chunk_id], abs=1e-5)
+        assert -1.0 <= hit.score <= 1.0
+
+
+def test_ties_are_ordered_by_id(index: VectorIndex) -> None:
+    """Notes with the same text must not change places from one run to the next."""
+    vector = unit(1)[0]
+    index.upsert("notes", [record(i, vector) for i in ("c", "a", "e", "b", "d")])
+    assert ids_of(index.query("notes", vector, 3)) == ["a", "b", "c"]
+
+
+def test_an_unknown_vault_is_empty(index: VectorIndex) -> None:
+    assert index.query("nope", unit(1)[0], 5) == []
+    assert index.ids("nope") == set()
+    assert index.count("nope") == 0
+    index.delete("nope", ["x"])
+    index.drop("nope")
+
+
+def test_fewer_come_when_there_are_fewer(index: VectorIndex) -> None:
+    index.upsert("notes", records(3))
+    assert len(index.query("notes", unit(1)[0], 500)) == 3
+    assert index.query("notes", unit(1)[0], 0) == []
+
+
+def test_an_upsert_replaces_vector_and_fields(index: VectorIndex) -> None:
+    old, new = unit(2)
+    index.upsert("notes", [record("a", old, "old", 1.0)])
+    index.upsert("notes", [record("a", new, "new", 2.0)])
+    assert index.count("notes") == 1
+    assert index.query("notes", new, 1)[0].score == pytest.approx(1.0, abs=1e-5)
+    assert index.query("notes", new, 1, folders=["old"]) == []
+    assert ids_of(index.query("notes", new, 1, folders=["new"], since=2.0)) == ["a"]
+
+
+def test_of_one_id_given_twice_the_last_counts(index: VectorIndex) -> None:
+    old, new = unit(2)
+    index.upsert("notes", [record("a", old), record("b", old), record("a", new)])
+    assert index.count("notes") == 2
+    assert ids_of(index.query("notes", new, 1)) == ["a"]
+
+
+def test_deleted_ids_are_not_found_and_absent_ones_ignored(index: VectorIndex) -> None:
+    stored = records(5)
+    index.upsert("notes", stored)
+    index.delete("notes", ["0001", "0003", "absent"])
+    assert index.ids("notes") == {"0000", "0002", "0004"}
+    assert index.count("notes") == 3
+    assert "0001" not in ids_of(index.query("notes", stored[1].vector, 5))
+    index.delete("notes", [])
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ({"folders": ["f0"]}, {0, 3, 6}),
+        ({"folders": ["f0", "f2"]}, {0, 2, 3, 5, 6, 8}),
+        ({"folders": ["absent"]}, set()),
+        ({"folders": []}, set()),
+        ({"since": 6.0}, {6, 7, 8}),
+        ({"until": 1.0}, {0, 1}),
+        ({"since": 3.0, "until": 5.0}, {3, 4, 5}),
+        ({"folders": ["f1"], "since": 2.0, "until": 6.0}, {4}),
+    ],
+)
+def test_limits_hold(index: VectorIndex, limits: dict[str, object], expected: set[int]) -> None:
+    index.upsert("notes", records(9))
+    found = index.query("notes", unit(1)[0], 9, **limits)  # type: ignore[arg-type]
+    assert set(ids_of(found)) == {f"{i:04}" for i in expected}
+
+
+def test_vaults_are_apart_whatever_their_names(index: VectorIndex) -> None:
+    names = ["notes", "Notes", "nötes", "n o/t:e s", "日本語", "x" * 300, ".", "", "notes-"]
+    for number, name in enumerate(names):
+        index.upsert(name, [record(str(number), unit(1)[0])])
+    for number, name in enumerate(names):
+        assert index.ids(name) == {str(number)}, name
+    index.drop("notes")
+    assert index.ids("notes") == set()
+    assert index.ids("Notes") == {"1"}
+
+
+def test_a_dropped_vault_can_be_filled_again_with_another_model(index: VectorIndex) -> None:
+    index.upsert("notes", records(3))
+    index.drop("notes")
+    index.upsert("notes", [record("a", unit(1, dimensions=24)[0])])
+    assert index.ids("notes") == {"a"}
+
+
+def test_what_is_stored_is_there_after_reopening(open_index: Reopen) -> None:
+    first = open_index()
+    first.upsert("notes", records(20))
+    identity = first.identity
+    first.close()
+    second = open_index()
+    assert second.count("notes") == 20
+    assert len(second.query("notes", unit(1)[0], 20)) == 20
+    if not isinstance(second, FakeVectorIndex):
+        assert second.identity == identity
+
+
+def test_a_reset_forgets_everything(index: VectorIndex) -> None:
+    index.upsert("notes", records(3))
+    index.upsert("other", records(3))
+    index.reset()
+    assert index.ids("notes") == index.ids("other") == set()
+    index.upsert("notes", records(2))
+    assert index.count("notes") == 2
+
+
+def test_a_reader_sees_other_writers_after_sync(open_index: Reopen) -> None:
+    """Embedded Chroma goes on answering from memory: without this a new note is never found."""
+    reader, writer = open_index(), open_index()
+    vectors = unit(2)
+    writer.upsert("notes", [record("old", vectors[0])])
+    reader.sync_to(1)
+    assert ids_of(reader.query("notes", vectors[1], 5)) == ["old"]
+    writer.upsert("notes", [record("new", vectors[1])])
+    writer.delete("notes", ["old"])
+    reader.sync_to(2)
+    assert ids_of(reader.query("notes", vectors[1], 5)) == ["new"]
+
+
+def test_a_reader_outlives_a_store_that_is_made_anew(open_index: Reopen) -> None:
+    reader, writer = open_index(), open_index()
+    writer.upsert("notes", records(3))
+    reader.sync_to(1)
+    assert reader.count("notes") == 3
+    writer.drop("notes")
+    writer.upsert("notes", records(2))
+    reader.sync_to(2)
+    assert reader.count("notes") == 2
+    assert len(reader.query("notes", unit(1)[0], 9)) == 2
+    writer.reset()
+    reader.sync_to(3)
+    assert reader.query("notes", unit(1)[0], 9) == []
+
+
+# --------------------------------------------------------------------------- real stores only
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "chroma"
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        np.full(DIMENSIONS, np.nan, dtype=np.float32),
+        np.full(DIMENSIONS, np.inf, dtype=np.float32),
+        np.ones(3, dtype=np.float32),
+        np.ones((2, DIMENSIONS), dtype=np.float32),
+        np.ones(0, dtype=np.float32),
+    ],
+)
+def test_a_broken_vector_is_refused_and_harms_nothing(folder: Path, bad: Vector) -> None:
+    index = PersistentChroma(folder)
+    index.upsert("notes", records(3))
+    with pytest.raises(StoreError):
+        index.upsert("notes", [record("bad", bad)])
+    with pytest.raises(StoreError):
+        index.upsert("notes", [record("good", unit(1)[0]), record("bad", bad)])
+    with pytest.raises(StoreError):
+        index.query("notes", bad, 3)
+    assert index.ids("notes") == {"0000", "0001", "0002"}
+    index.close()
+
+
+def test_more_than_chromas_batch_at_once(folder: Path) -> None:
+    index = PersistentChroma(folder)
+    many = records(6000)
+    index.upsert("notes", many)
+    assert index.count("notes") == 6000
+    index.delete("notes", [r.chunk_id for r in many[:5900]])
+    assert index.count("notes") == 100
+    index.close()
+
+
+def test_names_that_chroma_allows() -> None:
+    for name in ("", "..", "é" * 400, "a" * 600, "x/y", "-"):
+        made = collection_name(name)
+        assert 3 <= len(made) <= 512
+        assert made[0].isalnum()
+        assert made[-1].isalnum()
+        assert made.replace("-", "").isascii()
+        assert made != collection_name(name, "another namespace")
+
+
+def test_nothing_is_opened_or_made_to_read_an_empty_store(folder: Path) -> None:
+    """`ask` before the first `index` would spend a second on importing Chroma and leave files."""
+    code = (
+        "import sys; from pathlib import Path; from ragvault.adapters.chroma import *\n"
+        "folder = Path(sys.argv[1]); index = PersistentChroma(folder)\n"
+        "assert persistent_identity(folder) is None\n"
+        "assert index.count('v') == 0 and index.ids('v') == set()\n"
+        "index.delete('v', ['a']); index.drop('v'); index.sync_to(3); index.close()\n"
+        "assert not {'chromadb', 'numpy', 'httpx'} & set(sys.modules), 'imported too early'\n"
+        "assert not folder.exists()\n"
+    )
+    _python(code, str(folder))
+
+
+def test_the_identity_is_the_stores_own(folder: Path) -> None:
+    """A store that was deleted or copied over must not be taken for the one the catalog knows."""
+    index = PersistentChroma(folder)
+    first = index.identity
+    assert persistent_identity(folder) == first
+    index.upsert("notes", records(1))
+    index.close()
+    assert persistent_identity(folder) == first == PersistentChroma(folder).identity
+    index.reset()
+    assert persistent_identity(folder) is None
+    assert index.identity != first
+    index.close()
+    (folder / "chroma.sqlite3").unlink()
+    assert persistent_identity(folder) is None
+
+
+def test_servers_and_namespaces_have_identities_of_their_own() -> None:
+    made = {
+        server_identity("h", 1),
+        server_identity("h", 2),
+        server_identity("h", 1, ssl=True),
+        server_identity("h", 1, namespace="x"),
+    }
+    assert len(made) == 4
+    assert HttpChroma("h", 1, namespace="x").identity == server_identity("h", 1, namespace="x")
+
+
+def test_installations_on_one_server_do_not_touch_each_other(server: int) -> None:
+    mine = HttpChroma("127.0.0.1", server, namespace="mine")
+    theirs = HttpChroma("127.0.0.1", server, namespace="theirs")
+    mine.upsert("notes", records(3))
+    theirs.upsert("notes", records(5))
+    mine.reset()
+    assert (mine.count("notes"), theirs.count("notes")) == (0, 5)
+    mine.close()
+    theirs.close()
+
+
+def _python(code: str, *args: str) -> str:
+    run = subprocess.run(
+        [sys.executable, "-c", code, *args],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stderr == "", "Chroma's noise would mix with the progress on stderr"
+    return run.stdout
+
+
+_WRITER = """
+import sys; from pathlib import Path; import numpy as np
+from ragvault.adapters.chroma import PersistentChroma
+from ragvault.model import VectorRecord
+index = PersistentChroma(Path(sys.argv[1]))
+rows = np.eye(16, dtype=np.float32)
+index.upsert("notes", [VectorRecord(f"new{i}", rows[i], "", "note", 1.0) for i in range(16)])
+index.close()
+"""
+
+
+def test_a_long_lived_reader_sees_another_process_after_sync(folder: Path) -> None:
+    """The real thing: a writer in a process of its own, and a reader that was open before."""
+    reader = PersistentChroma(folder)
+    reader.upsert("notes", records(300))
+    rows = np.eye(16, dtype=np.float32)
+    reader.sync_to(1)
+    assert ids_of(reader.query("notes", rows[3], 1)) != ["new3"]
+    _python(_WRITER, str(folder))
+    reader.sync_to(2)
+    assert ids_of(reader.query("notes", rows[3], 1)) == ["new3"]
+    assert reader.count("notes") == 316
+    reader.close()
+
+
+def _filled(folder: Path) -> None:
+    index = PersistentChroma(folder)
+    index.upsert("notes", records(1500))
+    index.close()
+
+
+@pytest.mark.parametrize("damage", ["garbage", "truncated", "zeroed", "hnsw header", "hnsw ids"])
+def test_a_damaged_store_is_named_so_and_can_be_reset(folder: Path, damage: str) -> None:
+    _filled(folder)
+    database = folder / "chroma.sqlite3"
+    if damage == "garbage":
+        database.write_bytes(b"garbage" * 2000)
+    elif damage == "truncated":
+        database.write_bytes(database.read_bytes()[: database.stat().st_size // 2])
+    elif damage == "zeroed":
+        content = bytearray(database.read_bytes())
+        content[8192:200_000] = bytes(200_000 - 8192)
+        database.write_bytes(content)
+    else:
+        name = "header.bin" if damage == "hnsw header" else "index_metadata.pickle"
+        (segment,) = folder.glob(f"*/{name}")
+        segment.write_bytes(b"x" * 50)
+    index = PersistentChroma(folder)
+    with pytest.raises(StoreDamagedError, match="vector store") as caught:
+        index.count("notes")
+        index.query("notes", unit(1)[0], 3)
+    assert "index --full" in caught.value.hint
+    index.reset()
+    index.upsert("notes", records(3))
+    assert index.count("notes") == 3
+    index.close()
+
+
+def test_a_file_in_the_place_of_the_folder_is_an_error_with_a_hint(folder: Path) -> None:
+    folder.write_text("not a folder")
+    with pytest.raises(StoreError, match="chroma") as caught:
+        PersistentChroma(folder).upsert("notes", records(1))
+    assert "index.path" in caught.value.hint
+
+
+def test_a_server_that_is_down_is_named(server: int) -> None:
+    port = free_port()
+    with pytest.raises(StoreError, match=f"127.0.0.1:{port}") as caught:
+        HttpChroma("127.0.0.1", port).count("notes")
+    assert "store.port" in caught.value.hint
+
+
+def test_a_server_that_goes_away_is_named(tmp_path: Path) -> None:
+    with chroma_server(tmp_path / "server") as port:
+        index = HttpChroma("127.0.0.1", port)
+        index.upsert("notes", records(3))
+    with pytest.raises(StoreError, match=f"127.0.0.1:{port}.*reached"):
+        index.query("notes", unit(1)[0], 3)
+
+
+def test_no_env_file_or_variable_redirects_the_store(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """chromadb reads ``.env`` of the current folder, which may be anyone's vault."""
+    (tmp_path / ".env").write_text("CHROMA_API_IMPL=nonsense\nCHROMA_SERVER_HOST=example.org\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CHROMA_OTEL_COLLECTION_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("PERSIST_DIRECTORY", str(tmp_path / "elsewhere"))
+    index = PersistentChroma(folder)
+    index.upsert("notes", records(1))
+    settings = chroma._settings()
+    assert settings.chroma_otel_collection_endpoint == ""
+    assert settings.anonymized_telemetry is False
+    assert settings.chroma_server_host is None
+    index.close()
+    assert (folder / "chroma.sqlite3").exists()
+    assert not (tmp_path / "elsewhere").exists()
+
+
+# --------------------------------------------------------------------------- the table of errors
+
+
+def _subclasses(kind: type[BaseException]) -> set[type[BaseException]]:
+    direct = set(kind.__subclasses__())
+    return direct.union(*(_subclasses(sub) for sub in direct)) if direct else set()
+
+
+def test_every_error_of_chroma_and_httpx_is_in_the_table() -> None:
+    import httpx
+    from chromadb import errors as chroma_errors
+
+    for kind in set(chroma_errors.error_types.values()) | _subclasses(chroma_errors.ChromaError):
+        assert kind.__name__ in BY_CLASS, kind
+    httpx_kinds = {
+        kind
+        for name in dir(httpx)
+        if isinstance(kind := getattr(httpx, name), type) and issubclass(kind, Exception)
+    }
+    assert httpx_kinds, "httpx moved its exceptions"
+    for kind in httpx_kinds:
+        assert any(base.__name__ in BY_CLASS for base in kind.__mro__), kind
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("error returned from database: (code: 13) database or disk is full", DiskFullError),
+        ("IO error: No space left on device (os error 28)", DiskFullError),
+        ("(code: 5) database is locked", IndexBusyError),
+        ("(code: 11) database disk image is malformed", StoreDamagedError),
+        ("something never seen before", StoreDamagedError),
+    ],
+)
+def test_the_rust_cores_words_decide(words: str, expected: type[RagvaultError]) -> None:
+    from chromadb.errors import InternalError
+
+    assert type(translate(InternalError(words), "/index", server=False)) is expected
+
+
+def test_a_readonly_store_is_no_damage() -> None:
+    from chromadb.errors import InternalError
+
+    error = InternalError("(code: 8) attempt to write a readonly database")
+    made = translate(error, "/index", server=False)
+    assert type(made) is StoreError
+    assert "permissions" in made.hint
+
+
+def test_a_servers_inner_error_is_not_for_this_machine_to_rebuild() -> None:
+    from chromadb.errors import InternalError
+
+    made = translate(InternalError("hnsw exploded"), "host:1", server=True)
+    assert type(made) is StoreError
+    assert "host:1" in made.message
