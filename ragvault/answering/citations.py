@@ -9,10 +9,12 @@ longest first. ``resolve.resolve`` then finds the chunk. What is shown is always
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ragvault.model import HeadingPath, Hit
+from ragvault.text import strip_controls
 
 TOP = "(top)"  # the section of a chunk that stands before its note's first heading
 
@@ -44,7 +46,8 @@ def canonical(hit: Hit) -> str:
 
 
 def one_line(name: str) -> str:
-    return " ".join(name.split())
+    """A file or section name without line breaks and control characters, which names can hold."""
+    return " ".join(strip_controls(name).split())
 
 
 # --------------------------------------------------------------------------- parsing
@@ -69,7 +72,7 @@ _SEPARATOR = re.compile(r"(?:[\s,;|&]|\band\b|\bund\b|\bet\b|\by\b)+", re.I)
 _LEAD = re.compile(r"(?:see(?: also)?|cf\.?|from|source|ref(?:erence)?|in)\s*:?\s+", re.IGNORECASE)
 _AFTER_VAULT = re.compile(r"\]\s*(\[)?\s*(?=file\s*:)", re.IGNORECASE)
 _WIKILINK = re.compile(r"!?\[\[([^\[\]|#\n]+)(?:#([^\[\]|\n]+))?(?:\|[^\[\]\n]*)?\]\]")
-_BARE = re.compile(r"(?<![\w·\[(])(?:source\s+)?(?:file|source)\s*:\s*(?=\S)", re.IGNORECASE)
+_BARE = re.compile(r"(?<![\w·\[(])(?:source\s+)?(?:file|source)\s*:\s*(?=[^\s\[(])", re.IGNORECASE)
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.M | re.S)
 _CODE = re.compile(r"(?<!`)(`+)(?!`)([^\n]*?[^`\n])\1(?!`)")
 _WRAPPED = re.compile(r"[\[(]\s*(?:file|chunk|source)\b.*[\])]", re.IGNORECASE)
@@ -86,20 +89,29 @@ class _View:
             if not (c == "\\" and i + 1 < len(draft) and draft[i + 1] in "_*[]()#<>`&-.")
         ]
         self.draft = draft
-        self.text = "".join(draft[i] for i in kept).translate(_QUOTES)
+        self.original = "".join(draft[i] for i in kept)
+        self.text = self.original.translate(_QUOTES)
         self.lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in self.text)
         self._places = [*kept, len(draft)]
 
     def at(self, index: int) -> int:
+        """The place in the draft of a character of the text."""
         return self._places[index]
+
+    def index(self, place: int) -> int:
+        """The first character of the text at or behind a place in the draft."""
+        return bisect_left(self._places, place)
+
+    def value(self, start: int, end: int) -> str:
+        return one_line(self.original[start:end].strip(" \"'`“”‘’"))
 
     def citation(self, start: int, end: int, item: RawCitation) -> RawCitation:
         a, b = self.at(start), self.at(end - 1) + 1
         return replace(item, raw=self.draft[a:b], start=a, end=b)
 
 
-class _Known:
-    """The names that the context holds, as they may be written, longest first."""
+class Known:
+    """The names that a context holds, as they may be written, longest first. Linear to build."""
 
     def __init__(self, hits: Sequence[Hit]) -> None:
         files: set[str] = set()
@@ -112,6 +124,15 @@ class _Known:
             heading = hit.chunk.heading_path
             sections.update((section_label(heading), " > ".join(heading) or TOP))
             sections.update(name for h in heading for name in (h, f"# {h}"))
+        forms = {
+            f"[File: {one_line(h.chunk.rel_path)}, Section: {one_line(section)}]": (h, section)
+            for h in hits
+            for section in (
+                " > ".join(h.chunk.heading_path) or TOP,
+                section_label(h.chunk.heading_path),
+            )
+        }
+        self.forms = sorted(forms.items(), key=lambda form: -len(form[0]))
         self.files = self._ordered(files)
         self.sections = self._ordered(sections)
 
@@ -125,14 +146,14 @@ def _stemless(path: str) -> str:
     return re.sub(r"\.(?:md|markdown)$", "", path, flags=re.IGNORECASE)
 
 
-def parse(draft: str, hits: Sequence[Hit] = ()) -> list[RawCitation]:
+def parse(draft: str, context: Known | Sequence[Hit] = ()) -> list[RawCitation]:
     """All citations of the draft, in order. Nothing inside a code fence or code span is one,
     unless the span is a citation and nothing else.
 
     Linear in the draft times the number of known names.
     """
     view = _View(draft)
-    known = _Known(hits)
+    known = context if isinstance(context, Known) else Known(context)
     code, skip = _code_spans(view.text)
     found: list[RawCitation] = []
     index = 0
@@ -142,7 +163,7 @@ def parse(draft: str, hits: Sequence[Hit] = ()) -> list[RawCitation]:
             continue
         end, items = _citation_at(view, known, index)
         if not items:
-            index += 1
+            index = max(end, index + 1)
             continue
         start = index
         if index - 1 in code and code[index - 1] == end + 1:  # a code span around a citation
@@ -167,9 +188,15 @@ def _code_spans(text: str) -> tuple[dict[int, int], dict[int, int]]:
     return wraps, skip
 
 
-def _citation_at(view: _View, known: _Known, index: int) -> tuple[int, list[RawCitation]]:
+def _citation_at(view: _View, known: Known, index: int) -> tuple[int, list[RawCitation]]:
     """(Where it ends, what it cites) of a citation that starts here; nothing cited: none does."""
     char = view.text[index]
+    if char == "[":
+        place = view.at(index)
+        for form, (hit, section) in known.forms:  # as asked for: nothing to interpret
+            if view.draft.startswith(form, place):
+                item = RawCitation("", 0, 0, file=hit.chunk.rel_path, section=section)
+                return view.index(place + len(form)), [item]
     wiki = _WIKILINK.match(view.text, index) if char in "[!" else None
     if wiki:
         return _wikilink(view, known, wiki)
@@ -185,7 +212,7 @@ def _citation_at(view: _View, known: _Known, index: int) -> tuple[int, list[RawC
     return index, []
 
 
-def _wikilink(view: _View, known: _Known, match: re.Match[str]) -> tuple[int, list[RawCitation]]:
+def _wikilink(view: _View, known: Known, match: re.Match[str]) -> tuple[int, list[RawCitation]]:
     """A wikilink is a citation where it can't be a word of the sentence: with a heading, in
     parentheses, or after the sentence's end."""
     name, heading = match.group(1).strip(), match.group(2)
@@ -199,7 +226,7 @@ def _wikilink(view: _View, known: _Known, match: re.Match[str]) -> tuple[int, li
 class _Reader:
     """Reads one bracket (or one bare line) of labelled values."""
 
-    def __init__(self, view: _View, known: _Known, start: int, close: str, *, strict: bool) -> None:
+    def __init__(self, view: _View, known: Known, start: int, close: str, *, strict: bool) -> None:
         self.view, self.known, self.close, self.strict = view, known, close, strict
         self.text, self.at, self.start = view.text, start, start
         self.limit = min(len(self.text), start + _MAX_LENGTH)
@@ -311,13 +338,13 @@ class _Reader:
         self.at = end
         self._close_quote(quote)
         self.items = [i for i in self.items if i.number is None]  # "[Chunk 1, File: …]"
-        self._add(file=one_line(self.text[start:end]))
+        self._add(file=self.view.value(start, end))
         return True
 
     def _file_end(self, start: int, *, required: bool) -> int | None:
         stop = self._until(lambda i: self.text[i] in (self.close or "\n", "\n", ";", "|", '"'))
         end = _MD_END.search(self.text, start, stop)
-        if end:
+        if end and (required or not re.search(r"[\[(:]", self.text[start : end.end()])):
             return end.end()
         if not required or not self.close:
             return None
@@ -332,7 +359,7 @@ class _Reader:
         end = self._known(self.known.sections, start)
         if end is None:
             end = self._section_end(start)
-        name = one_line(self.text[start:end].strip(" \"'`"))
+        name = self.view.value(start, end)
         self.at = end
         self._close_quote(quote)
         if self.items and self.items[-1].file and self.items[-1].section is None:

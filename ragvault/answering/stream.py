@@ -16,21 +16,25 @@ character at a time, so that the tokens' borders can't change anything.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ragvault.answering.citations import RawCitation, canonical, parse
+from ragvault.answering.citations import Known, RawCitation, canonical, parse
 from ragvault.answering.resolve import Resolution, resolve
-from ragvault.answering.support import unsupported
+from ragvault.answering.support import content_stems, unsupported
 from ragvault.answering.uncertainty import is_uncertain
-from ragvault.model import Citation, CitationStatus, Hit
+from ragvault.model import Citation, Hit
 from ragvault.text import sentence_spans, strip_controls
 
 _FENCE_OPEN = re.compile(r"(?m)^[ \t]{0,3}(`{3,}|~{3,})[^\n`]*\n")
 _MARKER = re.compile(r"(?:\s*(?:[-*+]|\d{1,3}[.)]|[a-z]\)|#{1,6}|>|\||\*\*)\s*)+")
+_MIN_CLAIM = 3  # content words
 _OPENERS = "[(【"
 _CLOSERS = {"[": "]", "(": ")", "【": "】"}
 _LABELS = ("file:", "source:", "section:")
+_ENDED = re.compile(
+    r"(?:[.!?…][\"'”’)\]*_`]*\s+|[。！？｡؟۔][」』”’)]*\s*|\n[^\n]{0,8})\S\Z|^\s{0,3}[`~]{3}"
+)
 _LOOKAHEAD = 600  # characters of an open bracket that may still become a citation
 _BEFORE_REMOVED = re.compile(
     r"[ \t]*(?:\(\s*(?:see\s+)?|,?\s*\b(?:according to|as (?:stated|mentioned|noted) in"
@@ -87,7 +91,6 @@ class _Piece:
     statement: str
     citations: tuple[Citation, ...]
     cited: tuple[Hit, ...]
-    is_code: bool
 
 
 class CitationStream:
@@ -95,7 +98,9 @@ class CitationStream:
 
     def __init__(self, hits: Sequence[Hit]) -> None:
         self._hits = tuple(hits)
+        self._known = Known(self._hits)
         self._buffer = ""
+        self._waiting = False  # a sentence has ended, but a citation of it may follow
         self._held: list[_Piece] = []
         self._pieces: list[_Piece] = []
         self._gap = ""  # white space owed before the next piece
@@ -111,12 +116,13 @@ class CitationStream:
         return self._open
 
     def feed(self, token: str) -> list[Shown]:
-        """Take in some of the draft; what may be shown now. Linear, but for open brackets."""
+        """Take in some of the draft; what may be shown now. Linear in the draft, times the
+        length of a sentence."""
         shown: list[Shown] = []
         for char in token:
             self._buffer += char
-            if char == "\n" or char in "])】" or not char.isspace():
-                shown += self._advance(final=False) if self._may_split(char) else []
+            if self._may_split(char):
+                shown += self._advance(final=False)
         return shown
 
     def close(self, *, cut_off: bool = False) -> list[Shown]:
@@ -141,14 +147,16 @@ class CitationStream:
     # -- splitting
 
     def _may_split(self, char: str) -> bool:
-        """Whether this character can complete a sentence: it follows one, or ends a line."""
-        before = self._buffer[-2:-1]
-        return char in "\n])】" or not before or before.isspace() or before in "。！？｡؟۔”』」"
+        """Whether a sentence may be complete now: this character is the first behind an end, or
+        closes what was waited for."""
+        if self._waiting and char in "\n])】":
+            return True
+        return not char.isspace() and (self._waiting or bool(_ENDED.search(self._buffer[-24:])))
 
     def _advance(self, *, final: bool, drop_last: bool = False) -> list[Shown]:
         shown: list[Shown] = []
         while True:
-            end = _next_end(self._buffer, self._hits, final=final)
+            end, self._waiting = _next_end(self._buffer, self._known, final=final)
             if end is None:
                 break
             whole, self._buffer = self._buffer[:end], self._buffer[end:]
@@ -160,7 +168,7 @@ class CitationStream:
     # -- showing
 
     def _take(self, source: str) -> list[Shown]:
-        piece = _render(strip_controls(source), self._hits)
+        piece = _render(strip_controls(source), self._hits, self._known)
         admits = is_uncertain(piece.statement)
         self._uncertain = self._uncertain or admits
         self._held.append(piece)
@@ -202,7 +210,7 @@ class CitationStream:
 
     def _checked(self, statement: Statement, cited: tuple[Hit, ...]) -> Statement:
         """An uncited sentence is held when the chunks that the answer cites hold it."""
-        if statement.is_uncertain:
+        if statement.is_uncertain or (not statement.cited and _claims_nothing(statement.text)):
             return statement
         reasons = unsupported(statement.text, statement.cited or cited)
         return Statement(
@@ -214,6 +222,11 @@ def _is_complete(source: str) -> bool:
     """Whether a last piece is a whole sentence: it ends with a full stop or a citation."""
     text = source.rstrip()
     return bool(text) and text[-1] in '.!?…。！？])】"”'
+
+
+def _claims_nothing(text: str) -> bool:
+    """ "Sure!", "I hope this helps.": an uncited sentence of few words and no number."""
+    return len(content_stems(text)) < _MIN_CLAIM and not re.search(r"\d", text)
 
 
 def _is_heading(statement: str) -> bool:
@@ -235,28 +248,24 @@ def _moved(citation: Citation, offset: int, limit: int) -> Citation:
 # --------------------------------------------------------------------------- sentence borders
 
 
-def _next_end(buffer: str, hits: Sequence[Hit], *, final: bool) -> int | None:
-    """Where the first complete sentence ends, its citations and white space with it.
-
-    None while that can't be told. A code fence is one piece.
-    """
+def _next_end(buffer: str, known: Known, *, final: bool) -> tuple[int | None, bool]:
+    """Where the first complete sentence ends, with its citations and white space; None while
+    that can't be told. And whether it is waited for. A code fence is one piece."""
     if not buffer or (not final and not buffer.strip()):
-        return None
+        return None, False
+    whole = len(buffer) if final else None
     fence = _FENCE_OPEN.search(buffer)
     if fence and not buffer[: fence.start()].strip():
         end = _fence_end(buffer, fence)
         if end is None:
-            return len(buffer) if final else None
-        return _with_citations(buffer, end, hits, final=final)
+            return whole, True
+        return _with_citations(buffer, end, known, final=final), True
     limit = fence.start() if fence else len(buffer)
-    citations = parse(buffer[:limit], hits)
-    masked = _mask(buffer[:limit], citations)
+    masked = _mask(buffer[:limit], parse(buffer[:limit], known))
     end = _sentence_end(masked)
-    if end is None:
-        if fence:
-            return limit
-        return len(buffer) if final else None
-    return _with_citations(buffer, end, hits, final=final)
+    if end is not None:
+        return _with_citations(buffer, end, known, final=final), True
+    return (limit if fence else whole), bool(fence)
 
 
 def _fence_end(buffer: str, fence: re.Match[str]) -> int | None:
@@ -298,7 +307,7 @@ def _in_bracket(text: str) -> bool:
     )
 
 
-def _with_citations(buffer: str, end: int, hits: Sequence[Hit], *, final: bool) -> int | None:
+def _with_citations(buffer: str, end: int, known: Known, *, final: bool) -> int | None:
     """Extend a sentence over the citations right behind it, and over white space.
 
     "It is Go. [File: a.md]" cites the sentence before it. None while more has to come.
@@ -309,7 +318,7 @@ def _with_citations(buffer: str, end: int, hits: Sequence[Hit], *, final: bool) 
         gap = len(rest) - len(body)
         if not body:
             return len(buffer) if final else None
-        length = _citation_length(body, hits, final=final)
+        length = _citation_length(body, known, final=final)
         if length is None:
             return None
         if length == 0 or (_starts_statement(body[length:]) and "\n" in rest[:gap]):
@@ -325,7 +334,7 @@ def _starts_statement(after: str) -> bool:
     return bool(re.search(r"\w", re.sub(r"\[[^\]]*\]", "", line)))
 
 
-def _citation_length(body: str, hits: Sequence[Hit], *, final: bool) -> int | None:
+def _citation_length(body: str, known: Known, *, final: bool) -> int | None:
     """Length of the citation that the text starts with; 0: none; None: not yet known."""
     lowered = body[:16].lower()
     if body[0] in _OPENERS:
@@ -338,39 +347,42 @@ def _citation_length(body: str, hits: Sequence[Hit], *, final: bool) -> int | No
             return None
     else:
         return 0
-    first = next(iter(parse(body, hits)), None)
+    first = next(iter(parse(body, known)), None)
     return first.end if first is not None and first.start == 0 else 0
 
 
 # --------------------------------------------------------------------------- rendering
 
 
-def _render(source: str, hits: Sequence[Hit]) -> _Piece:
+def _render(source: str, hits: Sequence[Hit], known: Known) -> _Piece:
     """Put canonical citations for resolved ones, and take removed ones out without a trace."""
-    raws = parse(source, hits)
+    raws = parse(source, known)
     statement = _without(source, raws)
-    out: list[str] = []
+    text, at = "", 0
     citations: list[Citation] = []
     cited: list[Hit] = []
-    at = 0
+    marks: dict[str, int] = {}  # canonical citations at the end of the text so far → place
     for start, end, group in _grouped(raws):
+        between = source[at:start]
+        if between.strip():
+            marks = {}
+        text, at = text + between, end
         found = [(raw, resolve(raw, hits, statement)) for raw in group]
-        out.append(source[at:start])
-        text = "".join(out)
-        marks, text = _marks(found, text)
-        out = [text]
-        for raw, resolution, mark in marks:
-            place = len("".join(out))
-            citations.append(_citation(raw, resolution, place))
-            out.append(mark)
-            if resolution.hit is not None and resolution.hit not in cited:
-                cited.append(resolution.hit)
-        at = end
-        if not any(resolution.hit for _, resolution in found):
-            at += _debris_after(text, source[end:])
-    out.append(source[at:])
-    text = _drop_empty_item("".join(out), source)
-    return _Piece(text, statement, tuple(citations), tuple(cited), source.lstrip()[:3] == "```")
+        hits_here = list(dict.fromkeys(r.hit for _, r in found if r.hit is not None))
+        new = [hit for hit in hits_here if canonical(hit) not in marks]
+        if not new:
+            text, skip = _closed_up(text, source[end:], is_repeated=bool(hits_here))
+            at += skip
+        for i, hit in enumerate(new):
+            text += " " if i else ""
+            marks[canonical(hit)] = len(text)
+            text += canonical(hit)
+        citations += [_citation(raw, resolved, marks, len(text)) for raw, resolved in found]
+        cited += [hit for hit in hits_here if hit not in cited]
+    text = _drop_empty_item(text + source[at:], source)
+    if not text.strip():
+        citations = [Citation(c.raw, 0, c.status, c.chunk_id) for c in citations]
+    return _Piece(text, statement, tuple(citations), tuple(cited))
 
 
 def _grouped(raws: Sequence[RawCitation]) -> list[tuple[int, int, list[RawCitation]]]:
@@ -383,42 +395,32 @@ def _grouped(raws: Sequence[RawCitation]) -> list[tuple[int, int, list[RawCitati
     return groups
 
 
-def _marks(
-    found: Sequence[tuple[RawCitation, Resolution]], before: str
-) -> tuple[list[tuple[RawCitation, Resolution, str]], str]:
-    """The text of each citation of one bracket, and the text before it without debris."""
-    resolved = [resolution.hit for _, resolution in found if resolution.hit is not None]
-    if not resolved:
-        before = _BEFORE_REMOVED.sub("", before)
-    marks: list[tuple[RawCitation, Resolution, str]] = []
-    seen: set[str] = set()
-    for raw, resolution in found:
-        mark = canonical(resolution.hit) if resolution.hit is not None else ""
-        repeated = mark in seen or (bool(mark) and before.rstrip().endswith(mark))
-        marks.append((raw, resolution, "" if repeated else ((" " if seen else "") + mark)))
-        if mark:
-            seen.add(mark)
-    if marks and not any(mark for _, _, mark in marks):
-        before = before.rstrip(" \t")
-    return marks, before
+def _citation(
+    raw: RawCitation, resolved: Resolution, marks: Mapping[str, int], end: int
+) -> Citation:
+    hit = resolved.hit
+    if hit is None:
+        return Citation(raw.raw, end, resolved.status, None)
+    return Citation(raw.raw, marks[canonical(hit)], resolved.status, hit.chunk.id)
 
 
-def _citation(raw: RawCitation, resolution: Resolution, position: int) -> Citation:
-    hit = resolution.hit
-    return Citation(raw.raw, position, resolution.status, hit.chunk.id if hit else None)
-
-
-def _debris_after(before: str, after: str) -> int:
-    """How much to skip behind a removed citation: its closing parenthesis, a second full stop."""
-    skip = 0
-    if after.startswith(")") and before.count("(") < before.count(")") + 1:
-        skip = 1
+def _closed_up(before: str, after: str, *, is_repeated: bool) -> tuple[str, int]:
+    """The text before a citation that goes, and how much to skip behind it, so that no bracket,
+    space, lead-in or second full stop is left over."""
+    text = before.rstrip(" \t") if is_repeated else _BEFORE_REMOVED.sub("", before)
+    opened = before.count("(") > text.count("(") or text.endswith("(")
+    text = text.removesuffix("(").rstrip(" \t") if opened else text
+    skip = 1 if opened and after.startswith(")") else 0
+    if opened and not skip:  # words follow inside the parenthesis: it stays
+        text = before.rstrip(" \t")
     rest = after[skip:]
-    if before.rstrip()[-1:] in ".!?" and rest[:1] == ".":
+    if text.endswith("\n") and rest[:1] in ("", "\n"):
+        text = text.rstrip()
+    if text.rstrip()[-1:] in (".", "!", "?") and rest[:1] in (".", ","):
         skip += 1
-    if not before and rest[:1] == " ":
-        skip += 1
-    return skip
+    if not text.strip():
+        skip += len(rest) - len(rest.lstrip(" \t,"))
+    return text, skip
 
 
 def _drop_empty_item(text: str, source: str) -> str:
@@ -437,4 +439,4 @@ def _without(source: str, raws: Sequence[RawCitation]) -> str:
     return re.sub(r"[ \t]+([.,;:!?])", r"\1", re.sub(r"[ \t]{2,}", " ", text)).strip()
 
 
-__all__ = ["CitationStatus", "CitationStream", "CitedText", "Shown", "Statement"]
+__all__ = ["CitationStream", "CitedText", "Shown", "Statement"]

@@ -172,8 +172,8 @@ def _missing_values(statement: str, text: str) -> list[str]:
         rest = rest[:start] + " " * (end - start) + rest[end:]
     lowered = text.casefold()
     for number in find_numbers(rest):
-        if number.token.casefold() in lowered and not number.unit and not number.is_plain:
-            continue
+        if not (number.values and number.is_plain) and number.token.casefold() in lowered:
+            continue  # part of a name such as v2 or MD5, or of an address
         reason = _number_reason(number, known)
         if reason:
             reasons.append(reason)

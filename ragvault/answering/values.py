@@ -226,9 +226,9 @@ def _minutes(hour: int, minute: int) -> float:
 
 def _values(digits: str) -> set[float]:
     plain = re.sub(r"[\u00a0\u202f '’]", "", digits)
-    if ":" in plain:
-        parts = plain.split(":")
-        return {_minutes(int(parts[0]), int(parts[1]))}
+    if ":" in plain:  # a time of day; ratios and addresses are compared as text
+        clock = re.fullmatch(r"(\d{1,2}):(\d\d)(?::\d\d)?", plain)
+        return {_minutes(int(clock.group(1)), int(clock.group(2)))} if clock else set()
     separators = re.findall(r"[.,]", plain)
     if not separators:
         return {float(plain)}
