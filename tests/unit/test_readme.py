@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ragvault import config_file
-from ragvault.config import GateSettings, OllamaSettings, RetrievalSettings, Settings
+from ragvault.config import OllamaSettings, RetrievalSettings, Settings
 from tests.support import readme_output
 
 ROOT = Path(__file__).parents[2]
@@ -128,15 +128,14 @@ def test_keys_that_the_text_names_exist() -> None:
 
 def test_formula_has_the_default_weights() -> None:
     r = RetrievalSettings()
-    assert f"{r.weight_vector:.2f} × vector + {r.weight_lexical:.2f} × lexical" in README
+    assert f"{r.weight_vector:.2f} × vector × folder + {r.weight_lexical:.2f} × lexical" in README
     timed = (
-        f"{r.time_weight_vector:.2f} × vector + {r.time_weight_lexical:.2f} × lexical"
+        f"{r.time_weight_vector:.2f} × vector × folder + {r.time_weight_lexical:.2f} × lexical"
         f" + {r.time_weight_recency:.2f} × recency"
     )
     assert timed in README
-    assert f"halves every {r.recency_half_life_days:g} days" in README
+    assert f"halves with every {r.recency_half_life_days:g} days" in README
     assert f"best {r.k_min} to {r.k_max}" in README
-    assert GateSettings.model_fields.keys() >= {"min_final", "min_confidence"}
     assert f"`{OllamaSettings().model}` (3 B, the default)" in README
 
 
