@@ -18,6 +18,8 @@ from markdown_it.token import Token
 
 # Levels of lists and quotes that are looked into; text below is kept, only not split by item.
 MAX_NESTING = 100
+# Below this depth a block is cut by lines: each level costs one more look at the text.
+_MAX_DEPTH = 8
 _CODE = ("fence", "code_block")
 _CONTAINERS = ("list_item", "blockquote")
 _LEAVES = {
@@ -102,7 +104,7 @@ def _tree(tokens: list[Token], i: int, lines: Sequence[str], depth: int) -> tupl
             if name in _CONTAINERS and token.nesting == 1:
                 children, i = _tree(tokens, i + 1, lines, depth + 1)
                 covered = _cover(children, first, last, lines, depth + 1)
-                found.append(Block(name, first, last, depth, covered))
+                found.append(Block(name, first, last, depth, covered if depth < _MAX_DEPTH else ()))
             elif token.type in _LEAVES:
                 found.append(Block(_LEAVES[token.type], first, last, depth))
                 if token.type == "table_open":

@@ -64,14 +64,9 @@ class Frontmatter:
                 return found
         return []
 
-    def raw(self, key: str) -> list[str]:
-        """All text below ``key`` as it stands, wikilinks in brackets."""
-        return [
-            text
-            for name, value in self.values.items
-            if name == key
-            for _, text in _leaves(value, "")
-        ]
+    def raw(self) -> list[str]:
+        """All text as it stands, wikilinks in brackets."""
+        return [text for _, text in _leaves(self.values, "")]
 
     def first(self, *keys: str) -> str | None:
         found = self.strings(*keys)

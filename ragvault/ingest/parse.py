@@ -143,7 +143,7 @@ def _frontmatter_tags(front: Frontmatter | None) -> Iterable[str]:
 def _frontmatter_links(front: Frontmatter | None) -> list[str]:
     if front is None:
         return []
-    texts = [text for key, _ in front.values.items for text in front.raw(key) if "[" in text]
+    texts = [text for text in front.raw() if "[" in text]
     return tags_and_links(texts, frozenset())[1]
 
 

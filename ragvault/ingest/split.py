@@ -29,8 +29,9 @@ _STRENGTH_WEIGHT = 0.06  # of one such step, against a piece's distance from the
 _WORDS = re.compile(r"\s*[^\s，、；：・]+[，、；：・]*\s*|\s*[，、；：・]+\s*")
 _ENDS_SENTENCE = re.compile(r"[.!?…。！？｡؟۔:][\"'”’」』)\]*_]*\s*$")
 _CALLOUT = re.compile(r"\s*>\s*\[!")
-_SEGMENT = 20_000  # characters of a line that are looked at together
+_SEGMENT = 4_000  # characters of a line that are looked at together
 _RUN_LENGTH = 64
+_MAX_GRAPHEME = 40  # characters; Unicode's stream-safe text has at most 30 marks in a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +192,10 @@ def _parts(atom: _Atom, lines: Sequence[str]) -> list[_Atom]:
     """The next smaller atoms of one that is too long; none when it can't be cut."""
     piece = atom.piece
     if atom.block is not None and atom.block.children:
-        parts = _child_atoms(atom.block, lines, piece.repeat)
+        block = atom.block
+        while len(block.children) == 1 and block.children[0].children:
+            block = block.children[0]  # a quote in a quote: the same lines
+        parts = _child_atoms(block, lines, piece.repeat)
     elif atom.block is not None and piece.first < piece.last:
         parts = list(_line_atoms(atom.block, lines, piece.repeat))
     else:
@@ -199,7 +203,10 @@ def _parts(atom: _Atom, lines: Sequence[str]) -> list[_Atom]:
         parts = []
         grain = _LINE if atom.block is not None else atom.grain
         for finer, spans in ((_SENTENCE, _sentences), (_WORD, _words), (_RUN, _runs)):
-            if grain in _COARSER[finer] and len(found := list(spans(text))) > 1:
+            if grain not in _COARSER[finer]:
+                continue
+            found = list(spans(text))
+            if len(found) > 1 or (found and found[0] != (0, len(text))):
                 parts = [_span_atom(piece, a, b, finer) for a, b in found]
                 break
     if parts:
@@ -285,20 +292,24 @@ def _runs(text: str) -> Iterator[tuple[int, int]]:
     start = 0
     while start < len(text):
         end = min(len(text), start + length)
-        while end < len(text) and _joins(text, end):
+        limit = min(len(text), end + _MAX_GRAPHEME)
+        while end < limit and _joins(text, start, end):
             end += 1
         yield start, end
         start = end
 
 
-def _joins(text: str, at: int) -> bool:
-    """True when a cut before ``text[at]`` would tear a grapheme (UAX #29, in short)."""
+def _joins(text: str, start: int, at: int) -> bool:
+    """True when a cut before ``text[at]`` would tear a grapheme (UAX #29, in short).
+
+    ``start`` is a place before it where a grapheme begins.
+    """
     char, before = text[at], text[at - 1]
-    if "\U0001f1e6" <= char <= "\U0001f1ff" and "\U0001f1e6" <= before <= "\U0001f1ff":
-        run = 1
-        while at - run - 1 >= 0 and "\U0001f1e6" <= text[at - run - 1] <= "\U0001f1ff" and run < 99:
-            run += 1
-        return run % 2 == 1  # the second letter of a flag
+    if _is_flag_letter(char) and _is_flag_letter(before):
+        letters = 1
+        while at - letters - 1 >= start and _is_flag_letter(text[at - letters - 1]):
+            letters += 1
+        return letters % 2 == 1  # the second letter of a flag
     return (
         before == "\u200d"
         or char in "\u200d\ufe0e\ufe0f\u20e3"
@@ -307,6 +318,10 @@ def _joins(text: str, at: int) -> bool:
         or "\U000e0020" <= char <= "\U000e007f"
         or unicodedata.category(char) in ("Mn", "Mc", "Me")
     )
+
+
+def _is_flag_letter(char: str) -> bool:
+    return "\U0001f1e6" <= char <= "\U0001f1ff"
 
 
 # --------------------------------------------------------------------------- packing

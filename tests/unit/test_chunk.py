@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from itertools import pairwise
 
 import pytest
 
@@ -123,7 +124,7 @@ def test_a_long_section_is_cut_between_blocks():
 def test_a_long_paragraph_is_cut_between_sentences_and_overlaps():
     chunks = chunked("# A\n\n" + _sentences(40), window=60)
     assert chunks[0].text.startswith("# A\n\nSentence 0")
-    for before, after in zip(chunks, chunks[1:], strict=False):
+    for before, after in pairwise(chunks):
         assert before.text.endswith("thing.")
         assert after.text.startswith("Sentence")
         assert after.text.split(" says")[0] in before.text, "no overlap"
