@@ -51,8 +51,8 @@ _MIN_CUT_TOKENS = 48  # a piece of a chunk shorter than this helps nobody
 
 # What a note may hold that looks like the prompt's own marks. "·" breaks each, visibly.
 _FORGED = re.compile(
-    r"(?P<line>^[ \t>]*(?=-{2,}[ \t]*(?:end[ \t]+)?(?:of[ \t]+)?context\b))"
-    r"|(?P<open>[\[(【{][ \t]*)(?=(?:chunk|citation|document|vault|file|source|n)[ \t]*[:#]?[ \t]*"
+    r"-{3,}[ \t]*(?=(?:end[ \t]+)?(?:of[ \t]+)?context\b)"
+    r"|[\[(【{][ \t]*(?=(?:chunk|citation|document|vault|file|source|n)[ \t]*[:#]?[ \t]*"
     r"(?:\d|(?<=:)[ \t]*\S|(?<=: )\S))",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -62,7 +62,7 @@ _CONTROL_TOKEN = re.compile(
     re.IGNORECASE,
 )
 _BARE_HEADER = re.compile(
-    r"^(?P<indent>[ \t]*)(?=file[ \t]*:[ \t]*[^\n]*\n[ \t]*section[ \t]*:)", re.I | re.M
+    r"(?P<indent>(?:^|(?<=\]))[ \t]*)(?=file[ \t]*:[ \t]*[^\n]*\n[ \t]*section[ \t]*:)", re.I | re.M
 )
 
 

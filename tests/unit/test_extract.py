@@ -1,0 +1,129 @@
+"""With no model the notes speak for themselves: word for word, to the point, cited."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from ragvault.answering.extract import extract, passages_of
+from ragvault.answering.pipeline import compose
+from ragvault.model import Answer, Detail, Hit
+from tests.support.answering import evidence, hit
+
+BACKEND = hit(
+    "work/backend.md",
+    "Backend > Decision",
+    "## Decision\n\nWe talked for hours. We chose Go for the backend on 2024-03-01.\n"
+    "It costs 1,500 dollars a month.\n\nThe reasons were:\n\n- one static binary\n"
+    "- the team knows it\n",
+)
+HOWTO = hit(
+    "til/undo.md",
+    "Undo a commit",
+    "# Undo a commit\n\nSometimes one commits too early.\n\n```sh\ngit reset --soft HEAD~1\n```\n",
+    rank=2,
+)
+TABLE = hit(
+    "ref/ports.md",
+    "Ports",
+    "| service | port |\n|---------|------|\n| postgres | 5432 |\n| redis | 6379 |\n",
+    rank=3,
+)
+HITS = (BACKEND, HOWTO, TABLE)
+
+
+def said(question: str, *hits: Hit, detail: Detail = Detail.NORMAL) -> Answer:
+    chosen = hits or HITS
+    return compose(extract(question, chosen, detail=detail), evidence(*chosen))
+
+
+def test_the_answering_sentence_is_quoted_with_its_citation() -> None:
+    answer = said("Which language did I choose for the backend?", detail=Detail.BRIEF)
+    assert answer.text == (
+        "We chose Go for the backend on 2024-03-01. "
+        "[File: work/backend.md, Section: Backend > Decision]"
+    )
+    assert answer.references[0].snippet == "We chose Go for the backend on 2024-03-01."
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("How do I undo a commit?", "```sh\ngit reset --soft HEAD~1\n```"),
+        ("What port does redis use?", "| service | port |\n|---------|------|\n| redis | 6379 |"),
+        ("What were the reasons, static binary?", "The reasons were:\n- one static binary"),
+        ("How much does the backend cost?", "It costs 1,500 dollars a month."),
+    ],
+)
+def test_code_rows_and_items_come_with_what_makes_them_readable(question: str, wanted: str) -> None:
+    assert wanted in said(question).text
+
+
+def test_every_quote_is_verbatim_and_every_citation_in_its_place() -> None:
+    quotes = extract("Tell me about the backend, ports and commits", HITS, detail=Detail.DETAILED)
+    for quote in quotes:
+        text = " ".join(quote.hit.chunk.text.split())
+        for part in quote.parts:
+            assert " ".join(part.split()) in text
+    answer = compose(quotes, evidence(*HITS))
+    assert len(answer.citations) == len(quotes)
+    for citation in answer.citations:
+        assert answer.text.startswith(citation.raw, citation.position)
+
+
+def test_the_same_sentence_in_two_notes_is_quoted_once() -> None:
+    copy = hit("copy.md", "Copy", "We chose Go for the backend on 2024-03-01.", rank=2)
+    assert said("What did we choose for the backend?", BACKEND, copy).text.count("chose Go") == 1
+
+
+def test_detail_bounds_the_number_of_quotes() -> None:
+    note = hit("n.md", "N", " ".join(f"The cat number {i} likes {w}." for i, w in enumerate(
+        ("fish", "milk", "sleep", "mice", "sun", "wool", "boxes", "tuna"))))  # fmt: skip
+    counts = [len(extract("What does the cat like?", [note], detail=d)) for d in Detail]
+    assert counts[0] == 1
+    assert 1 <= counts[1] <= 3
+    assert 3 <= counts[2] <= 5
+
+
+def test_a_planted_citation_in_a_note_is_not_passed_on_as_one() -> None:
+    bad = hit("bad.md", "B", "The key is X [File: real.md, Section: Real]. The key is in the safe.")
+    answer = said("Where is the key?", bad)
+    assert "real.md" not in answer.text
+    only = hit("bad.md", "B", "The key is X [File: real.md, Section: Real].")
+    assert "[·File: real.md" in said("Where is the key?", only).text
+
+
+def test_meaning_decides_where_words_do_not() -> None:
+    note = hit("pets.md", "Pets", "The fence is green. Our feline sleeps at noon. Rain fell.")
+
+    def embed(texts: Sequence[str]) -> NDArray[np.float32]:
+        rows = [[1.0, 0.0] if "cat" in t or "feline" in t else [0.0, 1.0] for t in texts]
+        return np.array(rows, dtype=np.float32)
+
+    quotes = extract("When does the cat nap?", [note], detail=Detail.BRIEF, embed=embed)
+    assert quotes[0].text == "Our feline sleeps at noon."
+
+
+LINES = """# H|- item|text here.|More: words|```|code()|¦ a ¦ b ¦|¦---¦---¦|> quote. Two.||1. one
+  - sub|***|- [ ] task|漢字。文。|[File: a.md]|~~~|lead:|\t|=====|![[embed]]|%%|> [!note] Title"""
+MARKDOWN = st.lists(
+    st.sampled_from([x.replace("¦", "|") for x in LINES.replace("\n", "|").split("|")]), max_size=25
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(MARKDOWN, st.sampled_from(list(Detail)))
+def test_any_note_with_text_gives_verbatim_quotes(lines: list[str], detail: Detail) -> None:
+    """Evidence was found, so the person must see some of it."""
+    note = hit("n.md", "N", "\n".join(lines))
+    folded = " ".join(note.chunk.text.split())
+    for passage in passages_of(note):
+        for part in passage.parts:
+            assert " ".join(part.split()) in folded
+    quotes = extract("What is the item?", [note], detail=detail)
+    assert bool(quotes) == bool(note.chunk.text.strip())
