@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from itertools import islice
 
 from ragvault.config import OllamaSettings
 from ragvault.model import ChatOptions, Message
@@ -17,6 +18,9 @@ from ragvault.ports import ChatModel
 # The listing has to leave room in a small context window.
 MAX_LISTED = 150
 MAX_ANSWER_TOKENS = 300
+# A model that runs wild is read this far, and tried at this many brackets.
+MAX_REPLY_CHARS = 20_000
+MAX_BRACKETS = 20
 
 SYSTEM = (
     "You select folders of a notes vault for a search. Reply with a JSON array of folder names "
@@ -72,7 +76,8 @@ def parse_ranking(reply: str, names: Sequence[str]) -> list[str] | None:
 
 def _read_array(reply: str) -> list[str] | None:
     decoder = json.JSONDecoder()
-    for start in (m.start() for m in re.finditer(r"\[", reply)):
+    reply = reply[:MAX_REPLY_CHARS]
+    for start in (m.start() for m in islice(re.finditer(r"\[", reply), MAX_BRACKETS)):
         try:
             value, _ = decoder.raw_decode(reply, start)
         except (ValueError, RecursionError):

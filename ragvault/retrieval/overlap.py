@@ -11,15 +11,18 @@ from collections.abc import Iterable
 
 from ragvault import text
 
-_ENDINGS = re.compile(r"(?:ies|ing|edly|ed|ers|er|es|ly|s|e|y)$")
+_PLURAL = re.compile(r"(?<=[^s])e?s$")
+_ENDINGS = re.compile(r"(?:ing|edly|ed|er|ly|ie|e|y|i)$")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 MIN_STEM = 3
 
 
 def stem(word: str) -> str:
     """The word without a common English ending, at least three characters long."""
-    cut = _ENDINGS.sub("", word)
-    return cut if len(cut) >= MIN_STEM else word
+    for ending in (_PLURAL, _ENDINGS):
+        cut = ending.sub("", word)
+        word = cut if len(cut) >= MIN_STEM else word
+    return word
 
 
 def stems(value: str) -> frozenset[str]:

@@ -169,5 +169,5 @@ def _is_recent_only(question: str, hint: TimeHint | None, relative: bool) -> boo
         return False
     temporal = set(text.words(hint.phrase)) if hint is not None else set()
     subject = words - temporal - GENERIC - RECENCY - TIME_WORDS
-    named = bool(words & GENERIC) or relative
+    named = bool(words & GENERIC) or relative or asks_recent
     return not subject and named

@@ -235,7 +235,7 @@ PATTERNS = (
     ),
     _absolute(rf"\b(?P<mon>{_MONTH})\.?{_YEAR_TAIL}{_NOT_AFTER}", _read_month),
     _absolute(
-        rf"(?P<mon>(?!mars\b){_MONTH})\b(?P<y>)(?!\s+(?:be|have|not)\b|[-']|\s+\d)",
+        rf"(?P<mon>(?!mars\b)(?:{_MONTH}))\b(?P<y>)(?!\s+(?:be|have|not)\b|[-']|\s+\d)",
         _read_month,
         _MONTH_LEAD,
     ),
@@ -258,7 +258,7 @@ PATTERNS = (
         rf"(?:this|current|dies(?:e|er|en|em|es)|est[ea]|cette|ce)\s+(?P<u>{UNIT})", _read_this
     ),
     _relative(
-        rf"(?:last|previous|letzte[nrsm]?|vergangene[nrsm]?)\s+(?P<u>(?!days?\b|tag){UNIT})",
+        rf"(?:last|previous|letzte[nrsm]?|vergangene[nrsm]?)\s+(?P<u>(?!days?\b|tag)(?:{UNIT}))",
         _read_last,
     ),
     _relative(rf"(?:la|el)\s+(?P<u>{UNIT})\s+pasad[oa]", _read_last),

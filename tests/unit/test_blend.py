@@ -1,0 +1,231 @@
+"""The blend: what is shown is what was sorted by."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragvault.config import RetrievalSettings
+from ragvault.model import Chunk, Hit, NoteInfo, Scores, StoredChunk
+from ragvault.retrieval.blend import Candidate, TimeWindow, choose_weights, score_all
+from ragvault.retrieval.pick import pick
+from ragvault.retrieval.pool import over_limit
+from ragvault.retrieval.rerank import rerank
+
+SETTINGS = RetrievalSettings()
+NOW = datetime(2024, 5, 15, 10, 30).timestamp()
+DAY = 86_400.0
+
+
+def candidate(
+    chunk_id: str,
+    vector: float | None = 0.5,
+    bm25: float = 0.0,
+    *,
+    weight: float = 1.0,
+    headings: tuple[str, ...] = (),
+    date: float = NOW,
+    text: str | None = None,
+    note: str | None = None,
+    by_keyword: bool | None = None,
+) -> Candidate:
+    path = note or f"{chunk_id}.md"
+    chunk = Chunk(
+        chunk_id, "v", path, headings, 0, 0, 1, 2, text or f"text of {chunk_id}", "", chunk_id
+    )
+    info = NoteInfo("v", path, chunk_id, "", (), (), date, date)
+    found = bm25 > 0 if by_keyword is None else by_keyword
+    return Candidate(StoredChunk(chunk, info), vector, bm25, weight, found)
+
+
+def blended(
+    *candidates: Candidate,
+    terms: tuple[str, ...] = ("api",),
+    timed: bool = False,
+    has_vectors: bool = True,
+    window: TimeWindow = TimeWindow(None, NOW),
+    settings: RetrievalSettings = SETTINGS,
+) -> list[tuple[Candidate, Scores]]:
+    weights = choose_weights(settings, timed=timed, has_vectors=has_vectors)
+    return score_all(candidates, terms=terms, weights=weights, window=window, settings=settings)
+
+
+def test_the_blend_is_the_seeds() -> None:
+    [(_, best), (_, second)] = blended(candidate("a", 0.8, 4.0), candidate("b", 0.6, 2.0))
+    assert best.final == pytest.approx(0.7 * 0.8 + 0.3 * 1.0)
+    assert second.final == pytest.approx(0.7 * 0.6 + 0.3 * 0.5)
+
+
+def test_with_time_the_blend_is_the_other_seeds() -> None:
+    window = TimeWindow(NOW - 14 * DAY, NOW)
+    old = NOW - (14 + SETTINGS.recency_half_life_days) * DAY
+    ranked = blended(
+        candidate("a", 0.8, 4.0, date=NOW - DAY),
+        candidate("b", 0.8, 4.0, date=old),
+        timed=True,
+        window=window,
+    )
+    assert [c.id for c, _ in ranked] == ["a", "b"]
+    assert ranked[0][1].final == pytest.approx(0.6 * 0.8 + 0.25 + 0.15)
+    assert ranked[1][1].final == pytest.approx(0.6 * 0.8 + 0.25 + 0.15 * 0.5)
+
+
+def test_without_vectors_keywords_and_dates_fill_the_whole_scale() -> None:
+    [(_, scores)] = blended(candidate("a", None, 4.0), has_vectors=False)
+    assert scores.final == pytest.approx(1.0)
+    assert scores.vector is None
+
+
+def test_a_heading_that_says_the_words_wins_a_tie() -> None:
+    ranked = blended(
+        candidate("a", 0.5, 2.0), candidate("b", 0.5, 2.0, headings=("APIs", "Backend")),
+        candidate("c", 0.5, 4.0),
+    )  # fmt: skip
+    assert [c.id for c, _ in ranked] == ["c", "b", "a"]
+    assert ranked[1][1].heading_bonus == pytest.approx(SETTINGS.heading_bonus)
+
+
+def test_the_folder_weight_multiplies_the_vector_score() -> None:
+    [(_, scores)] = blended(candidate("a", 0.8, 0.0, weight=0.5))
+    assert scores.final == pytest.approx(0.7 * 0.8 * 0.5)
+    assert scores.folder_weight == 0.5
+
+
+def test_a_cosine_below_zero_counts_as_none_but_is_shown() -> None:
+    [(_, scores)] = blended(candidate("a", -0.4, 0.0))
+    assert scores.final == 0.0
+    assert scores.vector == -0.4
+
+
+def test_equal_scores_are_ordered_by_id_whatever_order_they_came_in() -> None:
+    forward = blended(candidate("a"), candidate("b"), candidate("c"))
+    backward = blended(candidate("c"), candidate("b"), candidate("a"))
+    assert [c.id for c, _ in forward] == ["a", "b", "c"] == [c.id for c, _ in backward]
+
+
+def test_recency_is_one_inside_the_window_and_halves_outside_on_both_sides() -> None:
+    window = TimeWindow(NOW - 10 * DAY, NOW)
+    half = SETTINGS.recency_half_life_days
+    assert window.recency(NOW - 5 * DAY, half) == 1.0
+    assert window.recency(NOW - (10 + half) * DAY, half) == pytest.approx(0.5)
+    assert window.recency(NOW + half * DAY, half) == pytest.approx(0.5)
+
+
+def test_a_note_dated_in_the_future_is_as_recent_as_can_be() -> None:
+    assert TimeWindow(None, NOW).recency(NOW + 40 * DAY, 30) == 1.0
+
+
+_SCORES = st.tuples(
+    st.one_of(st.none(), st.floats(-1, 1)), st.floats(0, 1e6), st.floats(0.1, 1), st.floats(0, 4e9)
+)
+
+
+@given(st.lists(_SCORES, max_size=30), st.booleans(), st.booleans())
+def test_the_explanation_is_the_score(
+    raw: list[tuple[float | None, float, float, float]], timed: bool, has_vectors: bool
+) -> None:
+    """--debug and the order of the sources can't disagree: terms add up to final, exactly."""
+    candidates = [
+        candidate(f"{i:02}", v, b, weight=w, date=d, headings=("api",))
+        for i, (v, b, w, d) in enumerate(raw)
+    ]
+    ranked = blended(*candidates, timed=timed, has_vectors=has_vectors)
+    for _, scores in ranked:
+        assert sum(value for _, value in scores.terms) == scores.final
+        assert 0.0 <= scores.final <= 1.0 + 1e-9
+        assert scores.lexical is not None
+        assert 0.0 <= scores.lexical <= 1.0
+    finals = [scores.final for _, scores in ranked]
+    assert finals == sorted(finals, reverse=True)
+    assert {c.id for c, _ in ranked} == {c.id for c in candidates}
+
+
+# ------------------------------------------------------------------------------- pick
+
+
+def picked(*candidates: Candidate, k: int = 3, min_final: float | None = None) -> list[Hit]:
+    trimmed = over_limit(candidates, SETTINGS.max_candidates)
+    ranked = blended(*candidates)
+    return list(pick(ranked, k=k, min_vector=0.3, min_final=min_final, trimmed=trimmed))
+
+
+def test_every_dropped_candidate_stays_with_its_reason() -> None:
+    hits = picked(
+        candidate("a", 0.9, 4.0),
+        candidate("b", 0.8, 2.0),
+        candidate("c", 0.2, 0.0),
+        candidate("d", 0.1, 3.0),
+        candidate("e", 0.5, 0.0),
+        candidate("f", 0.85, 3.9, text="TEXT of  a"),
+        k=2,
+        min_final=0.3,
+    )
+    fate = {hit.chunk.id: hit.dropped_by for hit in hits}
+    assert fate == {
+        "a": None,
+        "b": None,
+        "c": "min_vector",
+        "d": "min_final",
+        "e": "rank",
+        "f": "duplicate",
+    }
+    assert [hit.rank for hit in hits] == [1, 2, 3, 4, 5, 6]
+    assert all(hit.kept == (hit.dropped_by is None) for hit in hits)
+
+
+def test_what_a_keyword_found_is_spared_the_vector_floor() -> None:
+    """An error code or a name may mean nothing to the model and everything to the user."""
+    hits = picked(candidate("a", 0.05, 4.0), candidate("b", 0.05, 0.0))
+    assert [(h.chunk.id, h.dropped_by) for h in hits] == [("a", None), ("b", "min_vector")]
+
+
+def test_the_same_text_in_several_notes_shows_once_and_names_the_others() -> None:
+    hits = picked(
+        candidate("a", 0.9, text="Buy milk\n\nand  bread"),
+        candidate("b", 0.8, text="buy milk and bread", note="copy.md"),
+        candidate("c", 0.7, text="Buy milk", note="other.md"),
+    )
+    assert hits[0].duplicates == ("copy.md",)
+    assert [h.dropped_by for h in hits] == [None, "duplicate", None]
+
+
+def test_only_the_best_by_weighted_vector_stay_in_an_overfull_pool() -> None:
+    many = [candidate(f"{i:03}", i / 250) for i in range(250)]
+    gone = over_limit(many, 200)
+    assert gone == {f"{i:03}" for i in range(50)}
+
+
+# ----------------------------------------------------------------------------- rerank
+
+
+class Reverse:
+    """Prefers what the blend put last."""
+
+    name = "reverse"
+
+    def rerank(self, question: str, texts: list[str]) -> list[float]:
+        return [i / max(1, len(texts) - 1) for i in range(len(texts))]
+
+    def close(self) -> None: ...
+
+
+def test_no_reranker_leaves_the_blends_order() -> None:
+    ranked = blended(candidate("a", 0.9), candidate("b", 0.1))
+    assert rerank("q", ranked, None, top=20, weight=0.5) == ranked
+
+
+def test_a_reranker_reorders_and_the_explanation_follows() -> None:
+    ranked = blended(candidate("a", 0.9), candidate("b", 0.8), candidate("c", 0.7))
+    again = rerank("q", ranked, Reverse(), top=2, weight=0.9)
+    assert [c.id for c, _ in again] == ["b", "a", "c"]
+    for _, scores in again:
+        assert sum(value for _, value in scores.terms) == scores.final
+    assert again[2][1].rerank is None
+
+
+def test_a_week_is_seven_days_of_recency() -> None:
+    half = timedelta(days=7).total_seconds() / DAY
+    assert TimeWindow(None, NOW).recency(NOW - 7 * DAY, half) == pytest.approx(0.5)

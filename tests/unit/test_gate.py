@@ -1,0 +1,216 @@
+"""The gate: an answer from nothing is the worst failure, a needless "no" the second."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragvault.config import GateSettings, Settings
+from ragvault.model import (
+    AbstainReason,
+    Abstention,
+    Chunk,
+    Evidence,
+    FolderSelection,
+    Hit,
+    Intent,
+    NoteInfo,
+    Query,
+    Retrieval,
+    Scores,
+    StoredChunk,
+)
+from ragvault.retrieval.calibration import (
+    GENERIC,
+    MINILM,
+    Calibration,
+    features_of,
+    for_model,
+    rank_weighted_mean,
+)
+from ragvault.retrieval.gate import decide
+
+SETTINGS = Settings()
+FLAT = Calibration("flat", ("top_cosine",), (10.0,), -5.0)  # 0.5 at a cosine of 0.5
+
+
+def hit(
+    rank: int,
+    vector: float | None,
+    final: float,
+    dropped_by: str | None = None,
+    *,
+    bm25: float = 0.0,
+    note: str | None = None,
+    text: str = "text",
+) -> Hit:
+    path = note or f"{rank}.md"
+    chunk = Chunk(f"c{rank}", "v", path, ("Heading",), 0, 0, 1, 2, text, "", "h")
+    info = NoteInfo("v", path, "title", "", (), (), 0.0, 0.0)
+    scores = Scores(vector, min(1.0, bm25), None, 1.0, final, bm25=bm25)
+    return Hit(rank, StoredChunk(chunk, info), scores, dropped_by is None, dropped_by)
+
+
+def retrieval(*hits: Hit, strategy: str = "hybrid", intent: Intent = Intent.QUESTION) -> Retrieval:
+    return Retrieval(
+        query=Query("the question", ("question",), ("question",), intent),
+        hits=hits,
+        k=5,
+        strategy=strategy,
+        folder_selection=FolderSelection("off"),
+        candidate_count=len(hits),
+        timings_ms={},
+        searched="12 notes in v",
+    )
+
+
+def abstention(outcome: Evidence | Abstention) -> Abstention:
+    assert isinstance(outcome, Abstention)
+    return outcome
+
+
+def test_good_hits_open_the_gate_with_their_confidence() -> None:
+    found = decide(retrieval(hit(1, 0.7, 0.8), hit(2, 0.6, 0.5)), SETTINGS, FLAT)
+    assert isinstance(found, Evidence)
+    assert [h.rank for h in found.hits] == [1, 2]
+    assert found.confidence == pytest.approx(1 / (1 + 2.718281828**-2))
+    assert found.caveats == ()
+
+
+def test_no_hits_at_all_is_no_relevant_context() -> None:
+    found = abstention(decide(retrieval(), SETTINGS, FLAT))
+    assert found.reason is AbstainReason.NO_RELEVANT_CONTEXT
+    assert found.confidence == 0.0
+    assert found.searched == "12 notes in v"
+    assert found.message
+
+
+def test_hits_below_the_floors_are_no_evidence_but_are_shown_as_nearest() -> None:
+    found = abstention(
+        decide(
+            retrieval(
+                hit(1, 0.35, 0.39, "min_final"),
+                hit(2, 0.2, 0.1, "min_vector"),
+                hit(3, 0.2, 0.1, "min_vector", note="2.md"),
+                hit(4, 0.1, 0.1, "min_vector"),
+                hit(5, 0.1, 0.1, "min_vector"),
+            ),
+            SETTINGS,
+            FLAT,
+        )
+    )
+    assert found.reason is AbstainReason.NO_RELEVANT_CONTEXT
+    assert [h.rank for h in found.nearest] == [1, 2, 4]  # a note once
+
+
+def test_the_floors_hold_even_where_the_search_applied_none() -> None:
+    """``search`` keeps weak hits; a gate that trusted them would answer from them."""
+    weak = retrieval(hit(1, 0.9, SETTINGS.gate.min_final - 0.01))
+    assert isinstance(decide(weak, SETTINGS, FLAT), Abstention)
+
+
+def test_a_keyword_hit_is_spared_the_vector_floor() -> None:
+    sure = Calibration("sure", ("top_final",), (100.0,), -10.0)
+    found = decide(retrieval(hit(1, 0.1, 0.5, bm25=3.0)), SETTINGS, sure)
+    assert isinstance(found, Evidence)
+    assert isinstance(decide(retrieval(hit(1, 0.1, 0.5)), SETTINGS, sure), Abstention)
+
+
+def test_low_confidence_abstains_and_says_how_sure_it_was() -> None:
+    found = abstention(decide(retrieval(hit(1, 0.4, 0.6)), SETTINGS, FLAT))
+    assert 0.0 < found.confidence < SETTINGS.gate.min_confidence
+    assert len(found.nearest) == 1
+
+
+def test_the_confidence_floor_is_the_users() -> None:
+    lenient = Settings(gate=GateSettings(min_confidence=0.0))
+    found = decide(retrieval(hit(1, 0.4, 0.6)), lenient, FLAT)
+    assert isinstance(found, Evidence)
+    assert found.caveats  # and the answer says that it is on thin ice
+
+
+def test_an_ambiguous_question_is_told_so_even_when_something_is_near() -> None:
+    asked = retrieval(hit(1, 0.9, 0.9), intent=Intent.AMBIGUOUS)
+    found = abstention(decide(asked, SETTINGS, FLAT))
+    assert found.reason is AbstainReason.AMBIGUOUS_QUESTION
+    assert found.nearest
+
+
+def test_recent_notes_are_what_was_asked_for() -> None:
+    found = decide(retrieval(hit(1, None, 0.01), strategy="recent"), SETTINGS, FLAT)
+    assert isinstance(found, Evidence)
+    assert found.confidence >= 0.8
+
+
+def test_without_vectors_the_words_decide() -> None:
+    held = replace(
+        retrieval(hit(1, None, 0.8, bm25=2.0, text="rotor bearings"), strategy="keyword_recency"),
+        term_weights=(("rotor", 3.0), ("bearing", 2.0)),
+    )
+    assert isinstance(decide(held, SETTINGS, FLAT), Evidence)
+    missed = replace(held, term_weights=(("rotor", 1.0), ("zeppelin", 9.0)))
+    assert isinstance(decide(missed, SETTINGS, FLAT), Abstention)
+
+
+def test_coverage_counts_rare_words_for_more() -> None:
+    found = replace(
+        retrieval(hit(1, 0.5, 0.5, text="The meetings were long")),
+        term_weights=(("meeting", 3.0), ("zeppelin", 1.0)),
+    )
+    assert features_of(found)["coverage"] == pytest.approx(0.75)
+
+
+def test_dropped_noise_says_nothing_about_the_confidence() -> None:
+    features = features_of(retrieval(hit(1, 0.5, 0.5), hit(2, 0.9, 0.9, "max_candidates")))
+    assert features["top_cosine"] == 0.5
+
+
+def test_the_seeds_rank_weighted_mean() -> None:
+    assert rank_weighted_mean([0.9, 0.6, 0.3]) == pytest.approx(
+        (0.9 + 0.3 + 0.1) / (1 + 0.5 + 1 / 3)
+    )
+    assert rank_weighted_mean([]) == 0.0
+
+
+def test_the_calibration_belongs_to_the_model() -> None:
+    """Cosines of two models are not on one scale."""
+    assert for_model("all-MiniLM-L6-v2 (int8 ONNX)") is MINILM
+    assert for_model("sentence-transformers/all-MiniLM-L6-v2") is MINILM
+    assert for_model("nomic-embed-text") is GENERIC
+
+
+def test_a_calibration_without_a_coefficient_for_a_feature_is_refused() -> None:
+    with pytest.raises(ValueError, match="coefficient"):
+        Calibration("x", ("a", "b"), (1.0,), 0.0)
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_more_similar_never_means_less_sure(a: float, b: float) -> None:
+    low, high = sorted((a, b))
+    for calibration in (MINILM, GENERIC):
+        lower, higher = (calibration.confidence(_features(c)) for c in (low, high))
+        assert 0.0 <= lower <= higher <= 1.0
+
+
+def _features(cosine: float) -> dict[str, float]:
+    return features_of(retrieval(hit(1, cosine, cosine)))
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.one_of(st.none(), st.floats(-1, 1)),
+            st.floats(0, 1),
+            st.sampled_from([None, "min_vector", "min_final", "rank", "duplicate"]),
+        ),
+        max_size=12,
+    )
+)
+def test_features_stay_in_range_whatever_was_found(
+    raw: list[tuple[float | None, float, str | None]],
+) -> None:
+    hits = [hit(i + 1, v, f, d) for i, (v, f, d) in enumerate(raw)]
+    assert all(0.0 <= value <= 1.0 for value in features_of(retrieval(*hits)).values())
