@@ -9,13 +9,13 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragvault.errors import NoIndexError, StoreError, UsageError
+from ragvault.errors import Interrupted, NoIndexError, StoreError, UsageError
 from ragvault.model import (
     Abstention,
     Answer,
@@ -36,8 +36,8 @@ from ragvault.text import strip_controls
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ragvault.adapters.catalog import SqliteCatalog
-    from ragvault.ports import Progress
+    from ragvault.answering.extract import Embed
+    from ragvault.ports import Catalog, Progress
     from ragvault.wiring import Container
 
 OBSIDIAN_FOLDER = ".obsidian"
@@ -154,7 +154,7 @@ def sync(
 
 
 @contextmanager
-def _catalog_for(container: Container, *, dry_run: bool) -> Iterator[SqliteCatalog]:
+def _catalog_for(container: Container, *, dry_run: bool) -> Iterator[Catalog]:
     """The catalog to work on; a dry run before the first index leaves no trace of one."""
     if not dry_run:
         yield container.new_catalog
@@ -164,14 +164,85 @@ def _catalog_for(container: Container, *, dry_run: bool) -> Iterator[SqliteCatal
     except NoIndexError:
         import tempfile
 
-        from ragvault.adapters.catalog import SqliteCatalog
-
         with tempfile.TemporaryDirectory() as folder:
-            catalog = SqliteCatalog(Path(folder) / "catalog.sqlite3")
+            catalog = container.make_catalog(Path(folder))
             try:
                 yield catalog
             finally:
                 catalog.close()
+
+
+def watch(
+    container: Container,
+    vaults: Sequence[VaultInfo],
+    refresh: Callable[[VaultInfo], None],
+    notify: Callable[[str], None],
+) -> None:
+    """Call ``refresh`` once for each vault, then whenever one has changed and been quiet for a
+    moment. Its RagvaultErrors go to ``notify`` and it is tried again later.
+
+    Returns on Ctrl-C or SIGTERM.
+    """
+    import signal
+    import threading
+
+    from ragvault.ingest.watch import watch_vaults
+
+    by_path = {vault.path: vault for vault in vaults}
+    stop = threading.Event()
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        watch_vaults(
+            list(by_path),
+            lambda path, _changed: refresh(by_path[path]),
+            stop,
+            container.settings.index,
+            notify=notify,
+        )
+    except (KeyboardInterrupt, Interrupted):
+        stop.set()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def remove_vault(container: Container, name: str) -> list[str]:
+    """Forget a vault: its notes' text, chunks and vectors. The notes themselves stay.
+
+    Returns notices. Vectors that can't be reached now are dropped if the name is used again.
+    """
+    known_vaults(container, [name])
+    with container.lock():
+        container.catalog.remove_vault(name)
+        try:
+            container.vectors.drop(name)
+        except StoreError as error:
+            return [f"Its vectors could not be dropped from the vector store: {error.message}"]
+    return []
+
+
+def rename_vault(
+    container: Container, old: str, new: str, *, progress: Progress | None = None
+) -> IndexReport:
+    """Give a vault another name and index it under it, embedding nothing again.
+
+    Raises VaultPathError when its folder is out of reach (its chunks' ids hold the name, so the
+    notes are read), UsageError for a name that is taken or unfit.
+    """
+    from ragvault.ingest.walk import check_vault_path
+
+    vault = known_vaults(container, [old])[0]
+    wanted = vault_name(new)
+    others = [v for v in container.catalog.vaults() if v.name != old]
+    if wanted == old:
+        raise UsageError(f"The vault is called '{old}' already.", "Choose another name.")
+    if any(v.name.lower() == wanted.lower() for v in others):
+        raise UsageError(f"There is a vault '{wanted}' already.", "Choose another name.")
+    check_vault_path(vault.path, container.data_dir, [vault])
+    with container.lock():
+        container.catalog.rename_vault(old, wanted)
+        with suppress(StoreError):  # what is left of the old name is never asked for
+            container.vectors.drop(old)
+        return sync(container, replace(vault, name=wanted), progress=progress)
 
 
 # --------------------------------------------------------------------------- search and ask
@@ -276,7 +347,7 @@ def _decide(container: Container, retrieval: Retrieval) -> GateOutcome:
     return decide(retrieval, settings, for_model(model))
 
 
-def _embed_of(container: Container, retrieval: Retrieval):  # type: ignore[no-untyped-def]
+def _embed_of(container: Container, retrieval: Retrieval) -> Embed | None:
     """The embedder for choosing quotations; None where the search had to do without it."""
     if "embed" not in retrieval.timings_ms or retrieval.strategy == "keyword_recency":
         return None

@@ -14,8 +14,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from ragvault.errors import ConfigError
-
 if TYPE_CHECKING:
     from ragvault.adapters.catalog import SqliteCatalog
     from ragvault.adapters.files import IndexLock
@@ -75,7 +73,7 @@ class Container:
     @cached_property
     def catalog(self) -> SqliteCatalog:
         """The catalog that is there. Raises NoIndexError when nothing was ever indexed."""
-        return self._open_catalog(create=False)
+        return self._kept(self.make_catalog(self.data_dir, create=False))
 
     @cached_property
     def new_catalog(self) -> SqliteCatalog:
@@ -83,14 +81,34 @@ class Container:
         from ragvault.adapters.files import private_folder
 
         private_folder(self.data_dir)
-        return self._open_catalog(create=True)
+        return self._kept(self.make_catalog(self.data_dir))
 
-    def _open_catalog(self, *, create: bool) -> SqliteCatalog:
+    def make_catalog(self, folder: Path, *, create: bool = True) -> SqliteCatalog:
+        """A catalog in any folder; the caller closes it."""
         from ragvault.adapters.catalog import SqliteCatalog
 
-        catalog = SqliteCatalog(self.data_dir / CATALOG_NAME, create=create)
+        return SqliteCatalog(folder / CATALOG_NAME, create=create)
+
+    def _kept(self, catalog: SqliteCatalog) -> SqliteCatalog:
         self._closers.append(catalog.close)
         return catalog
+
+    def sizes(self) -> tuple[tuple[str, int], ...]:
+        """Bytes on disk: of the catalog, and of the vector store. Linear in its files."""
+        from ragvault.adapters.files import folder_size
+
+        folder = self.data_dir
+        catalog = sum(file.stat().st_size for file in folder.glob(f"{CATALOG_NAME}*"))
+        return (("catalog", catalog), ("vectors", folder_size(folder / VECTORS_NAME)))
+
+    def try_writing(self) -> None:
+        """Write and remove a small file in the index folder, if it is there. Raises StoreError."""
+        from ragvault.adapters.files import atomic_write
+
+        if self.data_dir.is_dir():
+            probe = self.data_dir / ".doctor"
+            atomic_write(probe, "ok")
+            probe.unlink()
 
     @cached_property
     def vectors(self) -> VectorIndex:
@@ -154,35 +172,66 @@ class Container:
     def _make_embedder(self) -> Embedder:
         wanted = self.settings.embedding
         path = Path(wanted.path).expanduser() if wanted.path else None
-        if wanted.backend == "onnx":
-            from ragvault.adapters.onnx import OnnxEmbedder
+        # A dry run before the first index leaves nothing behind.
+        facts = self.data_dir / FACTS_NAME if self.data_dir.is_dir() else None
+        if wanted.backend == "ollama":
+            from ragvault.adapters.ollama import OllamaEmbedder
 
-            return OnnxEmbedder(
+            server = self.settings.ollama
+            return OllamaEmbedder(
+                host=server.host,
+                model=server.embedding_model,
+                timeout_s=server.timeout_s,
+                connect_timeout_s=server.connect_timeout_s,
+                keep_alive=server.keep_alive,
+                query_prefix=wanted.query_prefix,
+                document_prefix=wanted.document_prefix,
+                cache_file=facts,
+            )
+        if wanted.backend == "sentence-transformers":
+            from ragvault.adapters.sentence_transformers import SentenceTransformersEmbedder
+
+            return SentenceTransformersEmbedder(
                 model=wanted.model,
                 path=path,
                 threads=wanted.threads,
                 query_prefix=wanted.query_prefix,
                 document_prefix=wanted.document_prefix,
                 download=wanted.download,
-                # A dry run before the first index leaves nothing behind.
-                cache_file=self.data_dir / FACTS_NAME if self.data_dir.is_dir() else None,
+                cache_file=facts,
                 notify=self._notify,
             )
-        raise ConfigError(f"embedding.backend {wanted.backend} isn't available yet.")
+        from ragvault.adapters.onnx import OnnxEmbedder
+
+        return OnnxEmbedder(
+            model=wanted.model,
+            path=path,
+            threads=wanted.threads,
+            query_prefix=wanted.query_prefix,
+            document_prefix=wanted.document_prefix,
+            download=wanted.download,
+            cache_file=facts,
+            notify=self._notify,
+        )
 
     @cached_property
     def chat(self) -> OllamaChat:
+        chat = self.make_chat()
+        self._closers.append(chat.close)
+        return chat
+
+    def make_chat(self, max_wait_s: float = float("inf")) -> OllamaChat:
+        """The model server, waiting for it no longer than so; the caller closes it."""
         from ragvault.adapters.ollama_chat import OllamaChat
 
         server = self.settings.ollama
-        chat = OllamaChat(
+        return OllamaChat(
             host=server.host,
-            timeout_s=server.timeout_s,
-            connect_timeout_s=server.connect_timeout_s,
+            timeout_s=min(server.timeout_s, max_wait_s),
+            connect_timeout_s=min(server.connect_timeout_s, max_wait_s),
             keep_alive=server.keep_alive,
+            think=server.think,
         )
-        self._closers.append(chat.close)
-        return chat
 
     # -- life
 

@@ -50,7 +50,11 @@ def index(
     alone refreshes every vault, reading only what changed. Notes are never written to.
     """
     from ragvault.cli.session import Session
+    from ragvault.errors import UsageError
 
+    if watch and (as_json or dry_run):
+        other = "--json" if as_json else "--dry-run"
+        raise UsageError(f"--watch and {other} don't go together.", "Leave out one of the two.")
     with Session.open(config) as session:
         run = IndexRun(session, full=full, dry_run=dry_run, as_json=as_json)
         vaults = run.choose(paths or [], name, vault or [])
@@ -107,15 +111,20 @@ class IndexRun:
         self._print_failures()
         names = ", ".join(vault.name for vault in vaults)
         session.notices([f"Watching {names}. Ctrl-C ends it."])
-        flows.watch(session.container, vaults, self._watched)
+        flows.watch(session.container, vaults, self._refresh, lambda line: session.notices([line]))
         session.notices(["Stopped watching."])
         return 0
 
-    def _watched(self, vault: VaultInfo) -> None:
-        """One vault changed: refresh it; a line if something came of it."""
-        self._sync_all([vault])
-        self._print_failures()
-        self.failures.clear()
+    def _refresh(self, vault: VaultInfo) -> None:
+        """One vault changed: a line if something came of it."""
+        from ragvault import flows
+        from ragvault.cli.render_index import has_news
+
+        container = self.session.container
+        with container.lock():
+            report = flows.sync(container, vault, progress=self._progress())
+        if has_news(report):
+            self._show(report)
 
     def _sync_all(self, vaults: list[VaultInfo]) -> None:
         """A vault whose folder is out of reach doesn't keep the others from being refreshed."""

@@ -100,6 +100,11 @@ class BarProgress:
         self._progress = self._task = None
 
 
+def has_news(report: IndexReport) -> bool:
+    """Whether a run did anything that a person who watches would want to read."""
+    return bool(report.added or report.changed or report.removed or report.renamed)
+
+
 def words_cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 

@@ -10,6 +10,7 @@ from types import TracebackType
 
 from ragvault.cli.terminal import Terminal
 from ragvault.config import Settings
+from ragvault.config_file import LoadedSettings
 from ragvault.text import strip_controls
 from ragvault.wiring import Container, load_settings
 
@@ -18,15 +19,20 @@ from ragvault.wiring import Container, load_settings
 class Session:
     """One command's run. ``out`` carries the result, ``err`` notices; use as a context manager."""
 
-    settings: Settings
+    loaded: LoadedSettings
     container: Container
     out: Terminal
     err: Terminal
 
+    @property
+    def settings(self) -> Settings:
+        return self.loaded.settings
+
     @classmethod
     def open(cls, config: Path | None, flags: Mapping[str, object] | None = None) -> Session:
         """Raises ConfigError."""
-        settings = load_settings(config, flags).settings
+        loaded = load_settings(config, flags)
+        settings = loaded.settings
         out = Terminal.of(sys.stdout, settings.output.color)
         err = Terminal.of(sys.stderr, settings.output.color)
 
@@ -34,7 +40,7 @@ class Session:
             err.print(err.style(strip_controls(line), "dim"))
             err.flush()
 
-        return cls(settings, Container(settings, notify), out, err)
+        return cls(loaded, Container(settings, notify), out, err)
 
     def notices(self, lines: Iterable[str]) -> None:
         """Each notice once, on stderr."""

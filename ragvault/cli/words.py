@@ -16,11 +16,11 @@ def size(n_bytes: float) -> str:
     """ "12.3 MB", in powers of 1,000."""
     if n_bytes < 1000:
         return f"{n_bytes:.0f} B"
-    for unit in ("kB", "MB", "GB"):
+    for unit in ("kB", "MB"):
         n_bytes /= 1000
         if n_bytes < 1000:
-            break
-    return f"{n_bytes:.1f} {unit}"
+            return f"{n_bytes:.1f} {unit}"
+    return f"{n_bytes / 1000:.1f} GB"
 
 
 def age(seconds: float) -> str:

@@ -1,0 +1,139 @@
+"""``ragvault status``: what is indexed, how current it is, and what it runs on."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from ragvault.cli.group import command_app
+from ragvault.cli.options import ConfigOption, JsonOption
+
+if TYPE_CHECKING:
+    from ragvault.cli.terminal import Terminal
+    from ragvault.health import OllamaStatus, Status, VaultStatus
+
+app = command_app()
+
+
+@app.command()
+def status(as_json: JsonOption = False, config: ConfigOption = None) -> int:
+    """Show vaults, coverage, model, sizes, Ollama.
+
+    Coverage is the share of the notes on disk that are indexed as they are now. Nothing is
+    loaded, no note is opened. Exits with 0 also when nothing is indexed yet.
+    """
+    from ragvault import health
+    from ragvault.cli.session import Session
+
+    with Session.open(config) as session:
+        seen = health.status(session.container, session.loaded.file)
+        if as_json:
+            from ragvault.cli.jsonout import print_json
+
+            print_json(status_object(seen))
+        else:
+            print_status(session.out, seen)
+    return 0
+
+
+def status_object(seen: Status) -> dict[str, Any]:
+    from ragvault.cli.vault import vault_object
+
+    vaults = []
+    for entry in seen.vaults:
+        found = entry.coverage
+        vaults.append(
+            {
+                **vault_object(entry.vault),
+                "coverage": round(found.share, 4),
+                "on_disk": {
+                    "current": found.current,
+                    "changed": found.changed,
+                    "new": found.new,
+                    "gone": found.gone,
+                },
+                "problem": found.problem,
+                "vectors_in_step": entry.vectors_in_step,
+            }
+        )
+    ollama = seen.ollama
+    return {
+        "index_path": str(seen.data_dir),
+        "config_file": str(seen.config_file) if seen.config_file else None,
+        "vaults": vaults,
+        "embedding": {
+            "model": seen.model,
+            "fingerprint": seen.fingerprint,
+            "problem": seen.model_problem,
+        },
+        "size_bytes": dict(seen.sizes),
+        "ollama": {
+            "host": ollama.host,
+            "reachable": ollama.problem is None,
+            "version": ollama.version,
+            "model": ollama.model,
+            "model_present": ollama.has_model,
+            "models": list(ollama.models),
+            "problem": ollama.problem,
+        },
+    }
+
+
+def print_status(out: Terminal, seen: Status) -> None:
+    from ragvault.cli import words
+    from ragvault.text import strip_controls
+
+    def row(label: str, value: str, style: str = "") -> None:
+        text = strip_controls(value)
+        out.print(f"{out.style(f'{label:<10}', 'dim')} {out.style(text, style) if style else text}")
+
+    if not seen.vaults:
+        out.print("Nothing is indexed yet: `ragvault index ~/notes`.")
+    for entry in seen.vaults:
+        _print_vault(out, entry)
+    out.print()
+    if seen.model_problem:
+        row("Embedding", f"{seen.model}: {seen.model_problem}", "red")
+    else:
+        row("Embedding", f"{seen.model} ({(seen.fingerprint or '')[:16]})")
+    sizes = ", ".join(f"{name} {words.size(number)}" for name, number in seen.sizes)
+    row("Index", f"{seen.data_dir} ({sizes})")
+    row("Config", str(seen.config_file) if seen.config_file else "defaults, no file")
+    row("Ollama", *_ollama(seen.ollama))
+
+
+def _print_vault(out: Terminal, entry: VaultStatus) -> None:
+    from ragvault.cli import words
+    from ragvault.text import strip_controls
+
+    vault, found = entry.vault, entry.coverage
+    dot = out.symbol(" · ", ", ")
+    age = words.age(time.time() - vault.indexed_at) if vault.indexed_at else "never"
+    facts = [words.count(vault.notes, "note"), words.count(vault.chunks, "passage")]
+    facts.append(f"indexed {age}")
+    out.print(f"{out.style(strip_controls(vault.name), 'bold')}  {dot.join(facts)}")
+    out.print(out.style(f"  {strip_controls(str(vault.path))} ({vault.kind})", "dim"))
+    if found.problem:
+        out.print(f"  {out.style(strip_controls(found.problem), 'red')}")
+        return
+    waiting = [
+        f"{number:,} {what}"
+        for number, what in ((found.new, "new"), (found.changed, "changed"), (found.gone, "gone"))
+        if number
+    ]
+    text = f"  coverage {found.share:.0%}"
+    if waiting:
+        text += f": {', '.join(waiting)} since; run `ragvault index`"
+    elif not entry.vectors_in_step:
+        text += "; the vector store is to be brought in step: run `ragvault index`"
+    is_fine = not waiting and entry.vectors_in_step
+    out.print(out.style(text, "green" if is_fine else "yellow"))
+
+
+def _ollama(seen: OllamaStatus) -> tuple[str, str]:
+    if seen.problem is not None:
+        return f"{seen.problem} Answers are quoted from the notes.", "yellow"
+    if seen.has_model:
+        return f"{seen.version} at {seen.host}, writes with {seen.model}", ""
+    held = ", ".join(seen.models) or "no model at all"
+    return f"{seen.version} at {seen.host} has {held}; `ollama pull {seen.model}`", "yellow"

@@ -1,0 +1,115 @@
+"""``ragvault vault``: the remembered vaults."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ragvault.cli.group import command_app
+from ragvault.cli.options import ConfigOption, JsonOption
+
+if TYPE_CHECKING:
+    from ragvault.model import VaultInfo
+
+app = command_app(no_args_is_help=True, help="List, remove or rename vaults.")
+
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The vault.")]
+
+
+@app.command("list")
+def list_vaults(as_json: JsonOption = False, config: ConfigOption = None) -> int:
+    """List the vaults with their folders."""
+    from ragvault import flows
+    from ragvault.cli import words
+    from ragvault.cli.jsonout import print_json
+    from ragvault.cli.session import Session
+    from ragvault.text import strip_controls
+
+    with Session.open(config) as session:
+        vaults = flows.known_vaults(session.container)
+        if as_json:
+            print_json({"vaults": [vault_object(vault) for vault in vaults]})
+            return 0
+        out = session.out
+        now = time.time()
+        for vault in vaults:
+            when = words.age(now - vault.indexed_at) if vault.indexed_at else "never"
+            dot = out.symbol(" · ", ", ")
+            facts = [words.count(vault.notes, "note"), words.count(vault.chunks, "passage")]
+            facts.append(f"indexed {when}")
+            out.print(f"{out.style(strip_controls(vault.name), 'bold')}  {dot.join(facts)}")
+            out.print(out.style(f"  {strip_controls(str(vault.path))}", "dim"))
+    return 0
+
+
+@app.command("remove")
+def remove(
+    name: NameArgument,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+) -> int:
+    """Forget a vault. Its notes are not touched."""
+    from ragvault import flows
+    from ragvault.cli import words
+    from ragvault.cli.jsonout import print_json
+    from ragvault.cli.session import Session
+    from ragvault.errors import UsageError
+
+    with Session.open(config) as session:
+        vault = flows.known_vaults(session.container, [name])[0]
+        if not yes:
+            if as_json or not sys.stdin.isatty():
+                raise UsageError(
+                    "Removing a vault needs a yes.", f"ragvault vault remove {name} --yes"
+                )
+            notes = words.count(vault.notes, "note")
+            question = (
+                f"Forget the index of {notes} of '{vault.name}'? The notes stay where they are"
+            )
+            if not typer.confirm(question, err=True):
+                session.notices(["Nothing was removed."])
+                return 0
+        session.notices(flows.remove_vault(session.container, name))
+        if as_json:
+            print_json({"removed": vault_object(vault)})
+        else:
+            session.out.print(f"Removed '{vault.name}'. Its notes are untouched in {vault.path}.")
+    return 0
+
+
+@app.command("rename")
+def rename(
+    old: Annotated[str, typer.Argument(metavar="OLD", help="The vault.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="Its new name.")],
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+) -> int:
+    """Give a vault another name. Nothing is embedded again."""
+    from ragvault import flows
+    from ragvault.cli.jsonout import index_object, print_json
+    from ragvault.cli.session import Session
+
+    with Session.open(config) as session:
+        report = flows.rename_vault(session.container, old, new)
+        if as_json:
+            print_json({"renamed": {"from": old, "to": report.name}, **index_object([report])})
+        else:
+            session.out.print(f"'{old}' is now '{report.name}'.")
+    return 0
+
+
+def vault_object(vault: VaultInfo) -> dict[str, Any]:
+    from ragvault.cli.jsonout import iso_time
+
+    return {
+        "name": vault.name,
+        "path": str(vault.path),
+        "kind": vault.kind,
+        "notes": vault.notes,
+        "chunks": vault.chunks,
+        "indexed_at": iso_time(vault.indexed_at) if vault.indexed_at else None,
+    }
