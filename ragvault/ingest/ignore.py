@@ -112,3 +112,48 @@ class IgnoreRules:
         fixed = [r for r in self.rules if r.source == "index.exclude"]
         rest = [r for r in self.rules if r.source != "index.exclude"]
         return IgnoreRules((*fixed, *found, *rest))
+
+
+class PathRules:
+    """Whether single paths are passed over, as the walk would: for events on paths.
+
+    Reads ignore files when first needed; ``forget`` after one of them changed. Linear in a
+    path's depth.
+    """
+
+    def __init__(self, root: str, exclude: IgnoreRules, names: Sequence[str]) -> None:
+        """``exclude``: what holds from the root on; ``names``: ignore files, strongest first."""
+        self._root = root
+        self._exclude = exclude
+        self._names = tuple(names)
+        self._known: dict[str, IgnoreRules] = {}
+
+    def forget(self) -> None:
+        self._known.clear()
+
+    def passes_over(self, rel: str, is_dir: bool) -> bool:
+        """``rel``: the raw path in the vault, with slashes. An ignore file itself is not passed
+        over: what it says matters."""
+        parts = rel.split("/")
+        if any(is_hidden(part) for part in parts[:-1]):
+            return True
+        if is_hidden(parts[-1]):
+            return is_dir or parts[-1] not in self._names
+        for depth in range(1, len(parts) + 1):
+            base = "".join(f"{part}/" for part in parts[: depth - 1])
+            part_is_dir = is_dir or depth < len(parts)
+            if self._rules(base).ignored_by("/".join(parts[:depth]), part_is_dir) is not None:
+                return True
+        return False
+
+    def _rules(self, base: str) -> IgnoreRules:
+        """The rules inside the folder ``base`` ("" or with a slash at its end)."""
+        if base not in self._known:
+            above = self._exclude
+            if base:
+                above = self._rules(base[: base.rstrip("/").rfind("/") + 1])
+            folder = f"{self._root.rstrip(os.sep)}{os.sep}{base}"
+            names = [n for n in self._names if os.path.isfile(folder + n)]  # noqa: PTH113
+            # A bad pattern is reported by the walk, on each run.
+            self._known[base] = above.entering(folder, base, names, lambda *_: None)
+        return self._known[base]

@@ -155,11 +155,9 @@ def walk(
         real_root=os.path.realpath(top),
         extensions=tuple(e.lower() for e in settings.extensions),
         max_bytes=int(settings.max_file_mb * 1_000_000),
-        ignore_files=(RAGVAULT_IGNORE, GIT_IGNORE)
-        if settings.respect_gitignore
-        else (RAGVAULT_IGNORE,),
+        ignore_files=ignore_files(settings),
     )
-    is_empty = _run(state, _exclude_rules(settings), scandir or os.scandir)
+    is_empty = _run(state, exclude_rules(settings), scandir or os.scandir)
     return WalkResult(
         files=_with_keys(state),
         skipped=tuple(sorted(state.skipped, key=lambda s: (s.path, s.reason))),
@@ -214,7 +212,13 @@ def _is_ignored(state: _Walk, rules: IgnoreRules, base: str, entry: os.DirEntry[
     return True
 
 
-def _exclude_rules(settings: IndexSettings) -> IgnoreRules:
+def ignore_files(settings: IndexSettings) -> tuple[str, ...]:
+    """The names of ignore files that count, the strongest first."""
+    return (RAGVAULT_IGNORE, GIT_IGNORE) if settings.respect_gitignore else (RAGVAULT_IGNORE,)
+
+
+def exclude_rules(settings: IndexSettings) -> IgnoreRules:
+    """``index.exclude`` as rules. Raises ConfigError for a bad pattern."""
     if not settings.exclude:
         return IgnoreRules()
 
