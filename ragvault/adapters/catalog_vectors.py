@@ -29,7 +29,8 @@ def pack(vectors: Sequence[Vector]) -> list[bytes]:
 
     packed = []
     for vector in vectors:
-        half = np.asarray(vector, dtype="<f2")
+        with np.errstate(over="ignore"):  # what overflows becomes infinite, and is refused
+            half = np.asarray(vector).astype("<f2")
         if half.ndim != 1 or not half.size or not np.isfinite(half).all():
             raise StoreError(
                 "The embedding model returned a vector that isn't a row of finite numbers.",
