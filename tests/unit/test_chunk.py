@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
+import ragvault
 from ragvault.config import ChunkingSettings
 from ragvault.ingest.chunk import chunk_note, embed_format, index_fingerprint
 from tests.support.chunking import (
@@ -280,3 +282,64 @@ def test_the_fingerprint_moves_with_what_decides_the_chunks():
     assert index_fingerprint("n", ChunkingSettings()) != base
     assert index_fingerprint("m", ChunkingSettings(max_tokens=100)) != base
     assert index_fingerprint("m", ChunkingSettings(overlap=0.2)) != base
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        (">" * 200 + " x\n") * 100,
+        "".join("  " * i + "- x\n" for i in range(200)),
+        "Dr. " * 20_000,
+        "🇩🇪" * 20_000,
+        "e" + "\u0301" * 20_000,
+        " " * 100_000 + "x",
+        "`a " * 20_000,
+        "-" * 50_000,
+        "漢字" * 20_000,
+        "| a |\n|---|\n" + "| 1 |\n" * 5_000,
+        "---\n" + "key: value\n" * 3_000 + "---\n",
+        "## a b c\n" * 5_000 + "text",
+    ],
+    ids=lambda text: repr(text[:12]),
+)
+def test_hostile_notes_are_chunked_in_linear_work(text):
+    """Each level of nesting, or each word, looked at again and again would be a hang."""
+
+    class Characters(WordCounter):
+        seen = 0
+
+        def count_tokens(self, texts):
+            self.seen += sum(map(len, texts))
+            return super().count_tokens(texts)
+
+    counter = Characters()
+    chunks = chunked(text, window=60, counter=counter)
+    found = sum(len("".join(chunk.text.split())) for chunk in chunks)
+    assert found >= len("".join(text.split()))
+    assert counter.seen < 30 * len(text) + 10_000
+
+
+def test_with_the_real_tokenizer_nothing_is_cut_off_by_the_model():
+    """What is beyond the window is not embedded: it would be invisible to the vector leg."""
+    tokenizers = pytest.importorskip("tokenizers")
+    path = Path(ragvault.__file__).parent / "adapters" / "data" / "minilm-tokenizer.json"
+    tokenizer = tokenizers.Tokenizer.from_file(str(path))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+
+    class WordPiece:
+        def count_tokens(self, texts):
+            encodings = tokenizer.encode_batch(list(texts), add_special_tokens=False)
+            return [len(encoding.ids) for encoding in encodings]
+
+    table = "| Город | 都市 | naïveté |\n|---|---|---|\n" + "| Köln | 東京都 | 3.14 % |\n" * 60
+    code = "```python\n" + "result = call_something(argument[0], key='väl')\n" * 40 + "```\n"
+    text = (
+        f"# Übersicht\n\n{_sentences(80)}\n\n{table}\n{code}\n{'会議の予算は百万円です。' * 60}\n"
+    )
+    note = parsed(text)
+    chunks = chunk_note(note, "v", WordPiece(), ChunkingSettings(), 254)
+    sizes = WordPiece().count_tokens([chunk.embed_text for chunk in chunks])
+    assert max(sizes) <= 254
+    assert sum(sizes) / len(sizes) > 150
+    assert uncovered_lines(note, chunks) == []
