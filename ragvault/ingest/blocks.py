@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
-from markdown_it import MarkdownIt
-from markdown_it.rules_block import StateBlock
-from markdown_it.token import Token
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.token import Token
 
 # Levels of lists and quotes that are looked into; text below is kept, only not split by item.
 MAX_NESTING = 100
@@ -155,6 +157,8 @@ def _parse(lines: Sequence[str]) -> list[Token]:
 
 @cache
 def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # 50 ms that a run without a changed note doesn't pay
+
     md = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable("table")
     md.disable("reference")
     md.block.ruler.before(
