@@ -40,12 +40,16 @@ def ask(
     until: UntilOption = None,
     k: Annotated[
         int | None,
-        typer.Option(
-            "-k", min=1, max=50, help="Passages to answer from (3 to 8).", show_default="automatic"
-        ),
+        typer.Option("-k", metavar="N", min=1, help="Passages to answer from, 3 to 8 [automatic]."),
     ] = None,
     detail: Annotated[
-        Detail, typer.Option("--detail", help="How long the answer is.", case_sensitive=False)
+        Detail,
+        typer.Option(
+            "--detail",
+            metavar="LEVEL",
+            help="How much is said: brief, normal or detailed [normal].",
+            case_sensitive=False,
+        ),
     ] = Detail.NORMAL,
     model: Annotated[
         str | None,

@@ -37,6 +37,9 @@ def as_reported(error: BaseException) -> RagvaultError:
 
 def _usage_error(error: BaseException) -> UsageError:
     message = str(error.format_message()).strip()  # type: ignore[attr-defined]
+    message = message.replace("Value error, ", "")  # pydantic's, behind typer
+    if not is_bare_call(error) and message[-1:] not in ".?!)":
+        message += "."
     path = getattr(getattr(error, "ctx", None), "command_path", "ragvault")
     return UsageError(message, f"Run `{path} --help`.")
 

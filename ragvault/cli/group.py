@@ -1,23 +1,17 @@
-"""The command group: one table of commands, each imported when it is used, and plain help.
-
-Help is typer's plain layout (which needs neither rich nor its Markdown parser: 60 ms) with a
-little colour where the terminal takes it.
-"""
+"""The commands: one table of them, each imported when it is used."""
 
 from __future__ import annotations
 
 import importlib
-import re
-import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from ragvault.cli.terminal import Terminal
+from ragvault.cli.help import first_sentence, render
 
-HELP_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+HELP_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
 class Entry(NamedTuple):
@@ -61,20 +55,21 @@ class LazyCommands(Mapping[str, Any]):
 
 
 class PlainCommand(TyperCommand):
-    """A command whose help is coloured on a terminal."""
+    """A command with this program's help."""
 
     def get_help(self, ctx: Any) -> str:
-        return decorate(super().get_help(ctx))
+        return render(self, ctx)
 
 
 class PlainGroup(TyperGroup):
-    """A group of the same (``vault``, ``config``)."""
+    """A group of commands (``vault``, ``config``) with the same."""
 
     def get_help(self, ctx: Any) -> str:
-        return decorate(super().get_help(ctx))
+        rows = [(name, first_sentence(c.help or "")) for name, c in self.commands.items()]
+        return render(self, ctx, [("Commands", rows)])
 
 
-class LazyGroup(PlainGroup):
+class LazyGroup(TyperGroup):
     """The top level. Its overview comes from the table, so no command is imported for it."""
 
     def __init__(self, **settings: Any) -> None:
@@ -84,16 +79,25 @@ class LazyGroup(PlainGroup):
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
-        for panel in dict.fromkeys(entry.panel for entry in COMMANDS.values()):
-            rows = [(n, e.summary) for n, e in COMMANDS.items() if e.panel == panel]
-            with formatter.section(panel):
-                formatter.write_dl(rows, col_max=12)
+    def get_help(self, ctx: Any) -> str:
+        panels = dict.fromkeys(entry.panel for entry in COMMANDS.values())
+        sections = [
+            (panel, [(name, e.summary) for name, e in COMMANDS.items() if e.panel == panel])
+            for panel in panels
+        ]
+        return render(self, ctx, sections)
+
+
+class CommandApp(typer.Typer):
+    """A Typer whose commands have this program's help."""
+
+    def command(self, name: str | None = None, **settings: Any) -> Any:
+        return super().command(name, cls=PlainCommand, **settings)
 
 
 def command_app(**settings: Any) -> typer.Typer:
-    """The Typer object of one command's module."""
-    return typer.Typer(
+    """The Typer object of one command's module, or of a group of commands."""
+    return CommandApp(
         cls=PlainGroup,
         add_completion=False,
         rich_markup_mode=None,
@@ -101,14 +105,3 @@ def command_app(**settings: Any) -> typer.Typer:
         context_settings=HELP_SETTINGS,
         **settings,
     )
-
-
-_HEADING = re.compile(r"^(?:Usage|Start|Exit codes|Arguments|Options|[A-Z][a-z]+):", re.MULTILINE)
-_TERM = re.compile(r"^  (?:-{1,2}[\w-]+(?:, --[\w-]+)*|[a-z]+(?=  ))", re.MULTILINE)
-
-
-def decorate(help_text: str) -> str:
-    """Headings bold and names cyan, where stdout takes colour."""
-    out = Terminal.of(sys.stdout)
-    text = _HEADING.sub(lambda match: out.style(match.group(), "bold"), help_text)
-    return _TERM.sub(lambda match: f"  {out.style(match.group()[2:], 'cyan')}", text)

@@ -23,12 +23,15 @@ app = command_app()
 def index(
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[PATH]...", help="Folders of notes.", show_default=False),
+        typer.Argument(metavar="PATH", help="Folders of notes.", show_default=False),
     ] = None,
     name: Annotated[
         str | None,
         typer.Option(
-            "--name", help="Name of a new vault (else its folder's name).", show_default=False
+            "--name",
+            metavar="NAME",
+            help="Name of a new vault (else its folder's name).",
+            show_default=False,
         ),
     ] = None,
     vault: VaultOption = None,

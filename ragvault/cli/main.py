@@ -25,15 +25,13 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings=HELP_SETTINGS,
-    epilog=(
-        "\b\n"
-        "Start:\n"
-        "  ragvault index ~/notes\n"
-        '  ragvault ask "What did I decide about the backend?"\n'
-        "\n"
-        "Exit codes: 0 done; 2 usage or config; 3 abstained or nothing found; 4 no index; "
-        "5 model server or model missing; 6 index busy; 1 anything else; 130 interrupted."
-    ),
+    epilog="""Start:
+  ragvault index ~/notes
+  ragvault ask "What did I decide about the backend?"
+
+Exit codes: 0 done; 2 usage or configuration; 3 abstained or nothing found; 4 no index;
+5 model server or model missing; 6 index busy; 1 anything else; 130 interrupted.
+""",
 )
 
 

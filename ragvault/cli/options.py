@@ -62,7 +62,8 @@ FolderSelectOption = Annotated[
     FolderSelect | None,
     typer.Option(
         "--folder-select",
-        help="How likely folders are chosen [default: retrieval.folder_select].",
+        metavar="HOW",
+        help="Choose likely folders: auto, llm (the model ranks them) or off.",
         show_default=False,
         case_sensitive=False,
     ),

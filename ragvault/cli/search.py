@@ -32,7 +32,9 @@ def search(
     query: Annotated[
         list[str], typer.Argument(metavar="QUERY", help="What to look for; - reads it from stdin.")
     ],
-    n: Annotated[int, typer.Option("-n", min=1, max=200, help="Most passages to list.")] = 10,
+    n: Annotated[
+        int, typer.Option("-n", metavar="N", min=1, max=200, help="Most passages to list [10].")
+    ] = 10,
     files: Annotated[
         bool, typer.Option("--files", help="Print the notes' paths only, one a line.")
     ] = False,
