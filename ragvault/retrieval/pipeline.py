@@ -77,9 +77,9 @@ def retrieve(
     thanks find nothing (strategy "none"). Raises NoIndexError (nothing indexed, or a vault by
     that name), UsageError (an unknown folder) and StoreError (the catalog failed).
     """
-    vaults = choose_vaults(request, deps.catalog.vaults())
     if query.intent in (Intent.GREETING, Intent.THANKS):
         return Retrieval(query, (), 0, "none", FolderSelection("off"), 0, {})
+    vaults = choose_vaults(request, deps.catalog.vaults())
     search = _Search(request, query, deps, settings, now, vaults)
     if query.recent_only:
         found = search.recent()
@@ -265,9 +265,11 @@ class _Search:
         """Step 3. Loading a model and opening the store take most of a cold search: they run in
         two threads while the catalog is read here."""
         generation = self.deps.catalog.generation
-        with ThreadPoolExecutor(max_workers=2, thread_name_prefix="ragvault") as pool:
+        chunks = {vault.name: vault.chunks for vault in self.vaults}
+        pool = ThreadPoolExecutor(max_workers=2, thread_name_prefix="ragvault")
+        wait = True
+        try:
             embedding = pool.submit(_timed, self._embed)
-            chunks = {vault.name: vault.chunks for vault in self.vaults}
             opening = pool.submit(
                 _timed, lambda: open_store(self.deps.vector_index, generation, chunks)
             )
@@ -279,8 +281,12 @@ class _Search:
                 self.settings.retrieval.lexical_candidates,
             )
             lexical_ms = _ms(started)
-            vectors = _collect(embedding, opening)
-        return vectors, by_keyword, lexical_ms
+            return _collect(embedding, opening), by_keyword, lexical_ms
+        except KeyboardInterrupt:
+            wait = False  # the other thread may be fetching a model: Ctrl-C needn't wait for that
+            raise
+        finally:
+            pool.shutdown(wait=wait, cancel_futures=True)
 
     def _embed(self) -> tuple[Vector, str]:
         embedder = self.deps.embedder()

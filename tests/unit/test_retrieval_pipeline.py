@@ -213,6 +213,7 @@ def test_the_floor_for_answers_does_not_thin_a_plain_search(real: SearchIndex) -
 def test_greetings_search_nothing(fake: SearchIndex) -> None:
     found = fake.search("hello!", deps=Deps(fake.catalog, no_embedder, no_store))
     assert (found.strategy, found.hits) == ("none", ())
+    assert SearchIndex.fake().search("hello!").hits == ()  # nor needs anything indexed
 
 
 def test_an_empty_index_says_what_to_run() -> None:
