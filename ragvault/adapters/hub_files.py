@@ -22,6 +22,7 @@ from ragvault.adapters.model_files import (
     REMEDY,
     ModelFiles,
     Notify,
+    first_line,
     pooling_of,
     remembered_sha256,
 )
@@ -176,8 +177,7 @@ class _Hub:
         if self._hub.constants.HF_HUB_OFFLINE:
             reason = "the hub may not be asked (HF_HUB_OFFLINE is set)"
         else:
-            reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
-            reason = f"it can't be fetched: {reason.rstrip('.')}"
+            reason = f"it can't be fetched: {first_line(error)}"
         return EmbedderUnavailableError(
             f"The embedding model {self._model} isn't on this machine, and {reason}.", REMEDY
         )

@@ -211,3 +211,9 @@ def _unreadable(file: Path, error: OSError) -> EmbedderUnavailableError:
     return EmbedderUnavailableError(
         f"The model file {file} can't be read: {error.strerror or error}.", REMEDY
     )
+
+
+def first_line(error: BaseException) -> str:
+    """What a library's exception says, cut to a sentence's length, without its full stop."""
+    text = str(error).strip() or type(error).__name__
+    return text.splitlines()[0][:300].rstrip(" .")

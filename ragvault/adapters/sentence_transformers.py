@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragvault.adapters.cores import usable_cores
 from ragvault.adapters.facts import FactStore
-from ragvault.adapters.model_files import Notify, remembered_sha256
+from ragvault.adapters.model_files import Notify, first_line, remembered_sha256
 from ragvault.adapters.vectors import QueryCache, encodable, unit_rows
 from ragvault.errors import EmbedderUnavailableError
 
@@ -180,7 +180,7 @@ class SentenceTransformersEmbedder:
                 convert_to_numpy=True,
             )
         except Exception as error:  # torch and transformers share no base of exceptions
-            raise self._unusable(f"it failed: {_first_line(error)}") from error
+            raise self._unusable(f"it failed: {first_line(error)}") from error
         if rows.shape != (len(texts), self.dimensions):
             raise self._unusable(f"it gave an output of shape {rows.shape}")
         unit = unit_rows(rows)
@@ -214,7 +214,7 @@ class SentenceTransformersEmbedder:
                 str(folder or self._model), device="cpu", local_files_only=folder is not None
             )
         except Exception as error:  # as above, and the hub's
-            raise self._unusable(f"it can't be loaded: {_first_line(error)}") from error
+            raise self._unusable(f"it can't be loaded: {first_line(error)}") from error
         if self._window:
             model.max_seq_length = self._window
         return model
@@ -225,7 +225,3 @@ class SentenceTransformersEmbedder:
             "Correct `embedding.model` or `embedding.path` in the config, or connect to the "
             "network once.",
         )
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0][:300]
