@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Embed: TypeAlias = "Callable[[Sequence[str]], Matrix]"
 
 _LIMIT = {Detail.BRIEF: 1, Detail.NORMAL: 3, Detail.DETAILED: 5}
-_KEEP = 0.55  # of the best score: what else is worth quoting
+_KEEP = 0.65  # of the best score: what else is worth quoting
 _MAX_EMBEDDED = 32  # passages, the best by words; more would cost more than they help
 _MAX_CODE_LINES = 30
 _SAME = 0.7  # word overlap (Jaccard) above which two passages say the same
@@ -37,6 +37,11 @@ _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})")
 _HEADING = re.compile(r"^ {0,3}#{1,6}(?:\s|$)|^\s*(?:={3,}|-{3,}|\*{3,}|_{3,})\s*$")
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
 _QUOTE = re.compile(r"^\s*(?:>\s*)+(?:\[![\w-]+\][+-]?\s*)?")
+_FIELD = re.compile(r"^\s*(?:[\w -]+:(?:\s|$)|-\s|#|[\]}\"'])")
+_DULL_FIELD = re.compile(
+    r"^(?:title|alias(?:es)?|tags?|date|created|updated|css\w*)\s*:|^[\w -]+:\s*$", re.IGNORECASE
+)
+_TAGS = re.compile(r"(?:#[^\s#]+\s*)+|(?:!?\[\[[^\]]*\]\]\s*)+")
 _TABLE = re.compile(r"^\s*\|.*\|\s*$")
 _RULE_ROW = re.compile(r"^\s*\|?[\s:|-]+\|?\s*$")
 _DEFINITION = re.compile(
@@ -59,7 +64,7 @@ class Quote:
     hit: Hit
     parts: tuple[str, ...]
     start: int  # where it stands in the chunk's text
-    kind: str  # "sentence" | "item" | "row" | "code"
+    kind: str  # "sentence" | "item" | "row" | "code" | "field"
     score: float = 0.0
 
     @property
@@ -74,7 +79,7 @@ def extract(
     detail: Detail = Detail.NORMAL,
     embed: Embed | None = None,
 ) -> list[Quote]:
-    """One to five passages that answer best, in the order of their hits and of their place.
+    """One to five passages that answer best, the best first.
 
     Not empty when any hit has text. ``embed`` gives unit rows for texts; without it the words
     alone decide. Linear in the hits' text.
@@ -103,7 +108,7 @@ def passages_of(hit: Hit) -> list[Quote]:
     lines = hit.chunk.text.split("\n")
     starts = _line_starts(lines)
     found: list[Quote] = []
-    index = 0
+    index = _take_frontmatter(hit, lines, starts, found)
     while index < len(lines):
         index = _take(hit, lines, starts, index, found)
     if not found and hit.chunk.text.strip():
@@ -116,6 +121,23 @@ def _line_starts(lines: Sequence[str]) -> list[int]:
     for line in lines:
         starts.append(starts[-1] + len(line) + 1)
     return starts
+
+
+def _take_frontmatter(
+    hit: Hit, lines: Sequence[str], starts: Sequence[int], found: list[Quote]
+) -> int:
+    """A passage for each field that says something; the line after the frontmatter."""
+    if lines[0].rstrip() != "---" or "---" not in (line.rstrip() for line in lines[1:]):
+        return 0
+    end = next(j for j in range(1, len(lines)) if lines[j].rstrip() == "---")
+    if not all(not line.strip() or _FIELD.match(line) for line in lines[1:end]):
+        return 0
+    found.extend(
+        Quote(hit, (lines[j].strip(),), starts[j], "field")
+        for j in range(1, end)
+        if re.search(r"\w", lines[j]) and not _DULL_FIELD.match(lines[j])
+    )
+    return end + 1
 
 
 def _take(hit: Hit, lines: Sequence[str], starts: Sequence[int], i: int, found: list[Quote]) -> int:
@@ -195,7 +217,7 @@ def _take_table(
 
 def _score_words(question: str, passages: Sequence[Quote]) -> list[Quote]:
     wanted = set(content_stems(question))
-    bags = [set(content_stems(p.text)) for p in passages]
+    bags = [set(content_stems(p.parts[-1])) for p in passages]
     counts = Counter(stem for bag in bags for stem in bag)
     weight = {w: math.log(1 + (len(bags) + 1) / (1 + counts[w])) for w in wanted}
     total = sum(weight.values()) or 1.0
@@ -211,7 +233,7 @@ def _score_words(question: str, passages: Sequence[Quote]) -> list[Quote]:
         score += 0.25 * passage.hit.scores.final / best
         score += 0.05 / (1 + passage.start / 200)
         score += _form_bonus(question, passage)
-        if len(bag) < 3 and not own:
+        if (len(bag) < 3 and not own) or _TAGS.fullmatch(passage.text.strip()):
             score *= 0.6  # "See below." answers nothing
         scored.append(replace(passage, score=score))
     return scored
@@ -219,6 +241,8 @@ def _score_words(question: str, passages: Sequence[Quote]) -> list[Quote]:
 
 def _form_bonus(question: str, passage: Quote) -> float:
     text = passage.parts[-1]
+    if passage.kind == "field":
+        return -0.1  # prose says it better, where it does
     if _ASKS_DATE.search(question):
         return 0.15 if find_dates(text) or re.search(r"\b(?:19|20)\d\d\b", text) else 0.0
     if _ASKS_NUMBER.search(question):
@@ -250,7 +274,27 @@ def _choose(passages: Sequence[Quote], limit: int, order: Sequence[str]) -> list
             break
         if not any(_says_the_same(passage, other) for other in chosen):
             chosen.append(passage)
-    return sorted(chosen, key=lambda p: (order.index(p.hit.chunk.id), p.start))
+    return _merged(chosen)
+
+
+def _merged(quotes: Sequence[Quote]) -> list[Quote]:
+    """Rows of one table under one header, items of one list under one lead-in."""
+    merged: list[Quote] = []
+    for quote in quotes:
+        head = quote.parts[:-1]
+        for i, other in enumerate(merged):
+            same = other.hit == quote.hit and other.parts[: len(head)] == head
+            if same and (head or quote.kind == other.kind == "row"):
+                rows = sorted({*other.parts[len(head) :], quote.parts[-1]}, key=_place_in(quote))
+                merged[i] = replace(other, parts=(*head, *rows))
+                break
+        else:
+            merged.append(quote)
+    return merged
+
+
+def _place_in(quote: Quote) -> Callable[[str], int]:
+    return quote.hit.chunk.text.find
 
 
 def _says_the_same(a: Quote, b: Quote) -> bool:

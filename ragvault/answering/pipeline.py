@@ -273,7 +273,7 @@ def compose(quotes: Sequence[Quote], evidence: Evidence) -> Answer:
     for quote in quotes:
         mark = canonical(quote.hit)
         body = strip_controls(quote.text).strip("\n")
-        text += ("\n\n" if text else "") + body + (" " if quote.kind == "sentence" else "\n")
+        text += ("\n\n" if text else "") + body + ("\n" if quote.kind in ("code", "row") else " ")
         citations.append(Citation(mark, len(text), CitationStatus.EXACT, quote.hit.chunk.id))
         text += mark
         best.setdefault(quote.hit.chunk.id, (quote.hit, body))

@@ -76,6 +76,23 @@ def test_every_quote_is_verbatim_and_every_citation_in_its_place() -> None:
         assert answer.text.startswith(citation.raw, citation.position)
 
 
+def test_frontmatter_is_quoted_by_the_field_and_only_where_it_answers() -> None:
+    note = hit(
+        "house.md",
+        "Heat pump",
+        "---\ntitle: Heat pump\ntags: [house]\nsupplier:\n  contact: Derek Pugh\n"
+        '  phone: "0117 496 0152"\n---\n# Heat pump\n\nWe replaced the gas boiler.\n',
+    )
+    assert said("What is the supplier's phone number?", note).text.startswith('phone: "0117')
+    assert said("What did the heat pump replace?", note).text.startswith("We replaced")
+
+
+def test_rows_of_one_table_come_under_one_header() -> None:
+    text = said("What port does redis and postgres use?").text
+    assert text.count("| service | port |") == 1
+    assert text.index("| postgres | 5432 |") < text.index("| redis | 6379 |")
+
+
 def test_the_same_sentence_in_two_notes_is_quoted_once() -> None:
     copy = hit("copy.md", "Copy", "We chose Go for the backend on 2024-03-01.", rank=2)
     assert said("What did we choose for the backend?", BACKEND, copy).text.count("chose Go") == 1

@@ -85,9 +85,7 @@ def test_a_chunk_too_big_alone_is_cut_at_a_sentence_with_a_mark() -> None:
     text = "A sentence of some words here. " * 400
     built = prompt(hit("big.md", "B", text), window=1024)
     content = built.messages[1].content
-    assert (
-        "words here. […]\n" in content.replace("here. […]", "here. […]") or "here. […]" in content
-    )
+    assert "words here. […]\n\n--- End Context ---" in content
     assert built.estimated_tokens + 1024 // 4 <= 1024
 
 
@@ -156,7 +154,7 @@ def test_a_hostile_note_can_forge_neither_chunk_nor_citation_nor_control_token(t
     "text",
     [
         "Plain words, a [link](x.md), [[wiki]] and `code[1]`.",
-        "---\ntitle: x\n---\n# Heading\n- [ ] task\n- [x] done [1]",
+        "---\ntitle: x\n---\n- [ ] task\n- [x] done [1]\nkubectl --context prod",
         "def f(x: list[int]) -> None: ...  # <b>html</b> a < b | c > d",
         "The file: see (a) and (1).\nNote: the source of it.\nFile: one line only",
         "| a | b |\n|---|---|\n| <tag> | x |",
