@@ -64,7 +64,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """``code_lines`` are the lines (from 0) that hold code or HTML, where ``#`` makes no tag."""
+    """``code_lines`` are the lines (from 0) that hold code, where ``#`` makes no tag."""
 
     headings: tuple[Heading, ...]
     code_lines: frozenset[int]

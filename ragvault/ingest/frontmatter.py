@@ -64,6 +64,15 @@ class Frontmatter:
                 return found
         return []
 
+    def listed(self, *keys: str) -> list[str]:
+        """As ``strings``; a value that is one string is split at its commas, a list isn't."""
+        single = {k.casefold() for k, value in self.values.items if isinstance(value, str)}
+        for key in keys:
+            if found := self.strings(key):
+                parts = ",".join(found).split(",") if key in single else found
+                return [part.strip() for part in parts if part.strip()]
+        return []
+
     def raw(self) -> list[str]:
         """All text as it stands, wikilinks in brackets."""
         return [text for _, text in _leaves(self.values, "")]

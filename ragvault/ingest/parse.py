@@ -60,7 +60,7 @@ def parse_note(rel_path: str, data: bytes, mtime: float) -> Note:
     return Note(
         rel_path=rel_path,
         title=_title(front, named, rel_path),
-        aliases=unique(_listed(front, "aliases", "alias")),
+        aliases=unique(front.listed("aliases", "alias") if front is not None else ()),
         tags=unique([*_frontmatter_tags(front), *tags]),
         links=unique([*_frontmatter_links(front), *links]),
         date=_date(front, rel_path, mtime),
@@ -128,16 +128,10 @@ def _title(front: Frontmatter | None, named: Sequence[tuple[Heading, str]], rel_
     return title if len(title) <= MAX_TITLE_CHARS else title[: MAX_TITLE_CHARS - 1] + "…"
 
 
-def _listed(front: Frontmatter | None, *keys: str) -> Iterable[str]:
-    """A list, or one string with commas between."""
-    for text in front.strings(*keys) if front is not None else ():
-        yield from filter(None, (part.strip() for part in text.split(",")))
-
-
 def _frontmatter_tags(front: Frontmatter | None) -> Iterable[str]:
-    for text in [*_listed(front, "tags"), *_listed(front, "tag")]:
-        # Obsidian: a tag has no space, so "tags: a b" are two
-        yield from filter(None, (clean_tag(part) for part in text.split()))
+    for text in [*front.listed("tags"), *front.listed("tag")] if front is not None else ():
+        # a tag has no space and no comma: "tags: a b" are two
+        yield from filter(None, (clean_tag(part) for part in re.split(r"[\s,]+", text)))
 
 
 def _frontmatter_links(front: Frontmatter | None) -> list[str]:

@@ -77,6 +77,10 @@ def test_tags_in_every_way_that_people_write_them(yaml, tags):
 def test_aliases_from_both_keys():
     assert parsed("---\naliases: [One, Two]\n---\n").aliases == ("One", "Two")
     assert parsed("---\nalias: One, Two\n---\n").aliases == ("One", "Two")
+    assert parsed("---\naliases: ['Smith, John', '[[Two]]']\n---\n").aliases == (
+        "Smith, John",
+        "Two",
+    )
 
 
 @pytest.mark.parametrize(
