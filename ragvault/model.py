@@ -92,7 +92,8 @@ class Chunk:
     ``chunk_index`` counts those of the note from 0. ``text`` is the note's own lines
     ``start_line..end_line``, verbatim, or a part of one when a single line is longer than a
     chunk. ``embed_text`` is what the model reads: title, heading path, text. ``text_hash`` is
-    the SHA-256 of ``embed_text``: the key of the embedding cache.
+    the SHA-256 of ``embed_text``: the key of the embedding cache. The catalog doesn't store
+    ``embed_text`` (it would double the texts): it is "" in a chunk that was read back.
     """
 
     id: str
@@ -240,6 +241,8 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class VectorRecord:
+    """``modified`` is the note's date, which ``Filter.since`` and ``until`` bound."""
+
     chunk_id: str
     vector: Vector
     folder: str

@@ -111,7 +111,8 @@ class VectorIndex(Protocol):
 class Catalog(Protocol):
     """The truth: files, chunks and their text, full text index, embedding cache, answer log.
 
-    Every write method is one transaction and moves ``generation``. Reads never see half of one.
+    Every write method is one transaction and moves ``generation`` (the answer log doesn't:
+    nothing that is found changes). Reads never see half of one.
     """
 
     # -- vaults
@@ -198,7 +199,8 @@ class Catalog(Protocol):
         """All ids that the filter lets through, or None when they are more than ``limit``."""
 
     def neighbours(self, chunk_id: str, reach: int) -> list[StoredChunk]:
-        """Chunks of the same note and heading path within ``reach`` before and after, in order."""
+        """Chunks of the same note and heading path within ``reach`` before and after, in order,
+        the chunk itself included."""
 
     def note_chunks(self, vault: str, rel_path: str) -> list[StoredChunk]:
         """All chunks of one note, in order."""

@@ -35,12 +35,18 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Measured at 100,000 vectors: see the table in docs at HNSW below.
+# Chroma proposes candidates, their scores are computed again from the catalog: all that counts
+# here is that the nearest are among them, in whatever order the vectors came. Measured at 100,000
+# clustered vectors of 384 (recall of the 15 nearest, against brute force):
+#   ef_construction 100, 16 neighbours: ef_search 100 0.989, 200 0.996, 400 0.999, 800 0.9997
+#   ef_construction 200, 24 neighbours: ef_search 100 0.996, 200 0.999, 400 1.000
+# The second costs twice the time to fill; ef_search 400 a few ms a query. A sync_threshold above
+# Chroma's 1,000 made nothing faster and the first query after opening slower.
 HNSW: Mapping[str, Any] = {
     "space": "cosine",
-    "ef_construction": 200,
-    "max_neighbors": 32,
-    "ef_search": 200,
+    "ef_construction": 100,
+    "max_neighbors": 16,
+    "ef_search": 400,
 }
 _MARGIN = 16  # extra results, so that ties at the n-th place can be ordered by id
 _STORE_FILE = "chroma.sqlite3"
