@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from ragvault.cli.terminal import Terminal
 from ragvault.text import strip_controls
@@ -60,19 +60,29 @@ class AnswerPrinter:
             if any(len(text) > len(tail) and text.startswith(tail) for text in self._known):
                 return start
             start = self._pending.rfind("[", 0, start)
-        return max(self._pending.rfind(" "), self._pending.rfind("\n")) + 1
+        cut = max(self._pending.rfind(" "), self._pending.rfind("\n")) + 1
+        for start, end in self._citations(self._pending):
+            if start < cut < end:  # a blank within a citation is no end of a word
+                return (
+                    max(self._pending.rfind(" ", 0, start), self._pending.rfind("\n", 0, start)) + 1
+                )
+        return cut
+
+    def _citations(self, text: str) -> Iterator[tuple[int, int]]:
+        """(start, end) of each known citation, the longest that fits."""
+        position = 0
+        while (start := text.find(OPENING, position)) >= 0:
+            found = next((c for c in self._known if text.startswith(c, start)), OPENING)
+            position = start + len(found)
+            if found != OPENING:
+                yield start, position
 
     def _emit(self, text: str) -> None:
         position = 0
-        while (start := text.find(OPENING, position)) >= 0:
-            citation = next((c for c in self._known if text.startswith(c, start)), None)
-            if citation is None:
-                self._plain(text[position : start + len(OPENING)])
-                position = start + len(OPENING)
-                continue
+        for start, end in self._citations(text):
             self._plain(text[position:start])
-            self._word(*self._mark(citation))
-            position = start + len(citation)
+            self._word(*self._mark(text[start:end]))
+            position = end
         self._plain(text[position:])
 
     def _plain(self, text: str) -> None:

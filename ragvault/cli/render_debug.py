@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ragvault.cli import words
 from ragvault.cli.citations_view import columns
+from ragvault.cli.jsonout import local_day, total_ms
 from ragvault.cli.terminal import Terminal
 from ragvault.model import AskResult, Hit, Retrieval
 from ragvault.text import strip_controls
@@ -35,8 +36,6 @@ def _print_query(out: Terminal, retrieval: Retrieval) -> None:
     query = retrieval.query
     _row(out, "keywords", ", ".join(query.keywords) or "none")
     if query.time_hint is not None:
-        from ragvault.cli.jsonout import local_day
-
         hint = query.time_hint
         days = f"{local_day(hint.since)} to {local_day(hint.until)}"
         _row(out, "time", f'"{hint.phrase}": {days} ({words.count(hint.days, "day")})')
@@ -59,7 +58,9 @@ def _print_folders(out: Terminal, retrieval: Retrieval) -> None:
 
 
 def _print_timings(out: Terminal, retrieval: Retrieval, result: AskResult | None) -> None:
-    parts = [f"{name} {value:.0f} ms" for name, value in retrieval.timings_ms.items()]
+    timings = retrieval.timings_ms
+    parts = [f"{name} {value:.0f} ms" for name, value in timings.items() if name != "total"]
+    parts.append(f"search {total_ms(retrieval):.0f} ms")
     if result is not None:
         if result.llm_ms is not None:
             parts.append(f"model {result.llm_ms:.0f} ms")
