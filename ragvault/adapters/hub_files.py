@@ -7,6 +7,7 @@ cache uses as the blob's name), and with the hash at first use, which ``facts`` 
 
 from __future__ import annotations
 
+import logging
 import os
 import platform
 import re
@@ -34,6 +35,7 @@ KNOWN = {
     ),
 }
 _POOLING_FILE = "1_Pooling/config.json"
+_REACH_TIMEOUT_S = 5.0
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -119,6 +121,8 @@ class _Hub:
         self._hub = huggingface_hub
         self._model = model
         self._facts = facts
+        self._reached = False
+        logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # failures are raised
 
     def first_cached(self, names: tuple[str, ...]) -> tuple[Path | None, str]:
         for name in names:
@@ -151,8 +155,23 @@ class _Hub:
         if file is not None or not download:
             return file
         where = self._hub.constants.ENDPOINT
+        self._reach(where)
         notify(f"Fetching {name} of the embedding model {self._model} from {where}")
         return self._translated(lambda: self._hub.hf_hub_download(self._model, name))
+
+    def _reach(self, endpoint: str) -> None:
+        """Ask once whether the hub can be reached: its client would try for half a minute."""
+        if self._reached:
+            return
+        if self._hub.constants.HF_HUB_OFFLINE:
+            raise self._failed(ConnectionError("offline"))
+        import httpx
+
+        try:
+            httpx.head(endpoint, timeout=_REACH_TIMEOUT_S)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise self._failed(error) from error
+        self._reached = True
 
     def cached(self, name: str) -> Path | None:
         try:

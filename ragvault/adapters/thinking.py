@@ -41,7 +41,8 @@ class ThinkingFilter:
         elif final:
             self._held = ""
         else:
-            self._held = self._held[-_LONGEST_TAG:]
+            # The beginning of a tag, and the character before it, which may be a backtick.
+            self._held = self._held[-(_tag_start(self._held) + 1) :]
         return "".join(out)
 
     def _leave_block(self) -> bool:
