@@ -198,7 +198,6 @@ class _Search:
     # -------------------------------------------------------------------- 3 to 7. search
 
     def run(self, *, for_answer: bool) -> Retrieval:
-        retrieval = self.settings.retrieval
         hinted = self._hinted()
         filters = [self.where] if hinted is None else [self.where, hinted]
         vectors, by_keyword, lexical_ms = self._prepare(filters)
@@ -226,23 +225,7 @@ class _Search:
             query_vector=vectors.vector,
         )
         weights, window, strategy, more = self._weights(candidates, vectors)
-        ranked = score_all(
-            candidates,
-            terms=self.query.terms,
-            weights=weights,
-            window=window,
-            settings=retrieval,
-        )
-        ranked = rerank(
-            self.query.text, ranked, self.deps.reranker, top=RERANK_TOP, weight=RERANK_WEIGHT
-        )
-        hits = pick(
-            ranked,
-            k=self.k,
-            min_vector=retrieval.min_vector,
-            min_final=self.settings.gate.min_final if for_answer else None,
-            trimmed=over_limit(candidates, retrieval.max_candidates),
-        )
+        hits = self._rank(candidates, weights, window, for_answer=for_answer)
         return Retrieval(
             query=self.query,
             hits=hits,
@@ -346,6 +329,34 @@ class _Search:
         if not has_vectors:
             return weights, window, "keyword_recency", notices
         return weights, window, "hybrid_recency" if timed else "hybrid", notices
+
+    def _rank(
+        self,
+        candidates: Sequence[Candidate],
+        weights: Weights,
+        window: TimeWindow,
+        *,
+        for_answer: bool,
+    ) -> tuple[Hit, ...]:
+        """Steps 6 and 7."""
+        retrieval = self.settings.retrieval
+        ranked = score_all(
+            candidates,
+            terms=self.query.terms,
+            weights=weights,
+            window=window,
+            settings=retrieval,
+        )
+        ranked = rerank(
+            self.query.text, ranked, self.deps.reranker, top=RERANK_TOP, weight=RERANK_WEIGHT
+        )
+        return pick(
+            ranked,
+            k=self.k,
+            min_vector=retrieval.min_vector,
+            min_final=self.settings.gate.min_final if for_answer else None,
+            trimmed=over_limit(candidates, retrieval.max_candidates),
+        )
 
     # -------------------------------------------------------------------- what it is told by
 
