@@ -60,13 +60,10 @@ class AnswerPrinter:
             if any(len(text) > len(tail) and text.startswith(tail) for text in self._known):
                 return start
             start = self._pending.rfind("[", 0, start)
-        cut = max(self._pending.rfind(" "), self._pending.rfind("\n")) + 1
-        for start, end in self._citations(self._pending):
-            if start < cut < end:  # a blank within a citation is no end of a word
-                return (
-                    max(self._pending.rfind(" ", 0, start), self._pending.rfind("\n", 0, start)) + 1
-                )
-        return cut
+        masked = self._pending  # a blank within a citation is no end of a word
+        for first, last in self._citations(self._pending):
+            masked = masked[:first] + "x" * (last - first) + masked[last:]
+        return max(masked.rfind(" "), masked.rfind("\n")) + 1
 
     def _citations(self, text: str) -> Iterator[tuple[int, int]]:
         """(start, end) of each known citation, the longest that fits."""
