@@ -1,0 +1,181 @@
+"""kill -9 at a random moment of `index`; the next `index` must end as a clean run does.
+
+    RAGVAULT_KILLS=50 pytest tests/e2e/test_kill.py -s
+
+More kills, the same test. The vault goes round between states (edits, renames, deletions, new
+notes, another chunk size), so that each killed run has a bit of everything to do.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+KILLS = int(os.environ.get("RAGVAULT_KILLS", "3"))
+SEED = int(os.environ.get("RAGVAULT_KILL_SEED", "20240229"))
+SAMPLE = Path(__file__).parents[1] / "sample-vault"
+DUMP = Path(__file__).parents[1] / "support" / "dump_index.py"
+LONG_AGO = 1_600_000_000
+
+# Small batches: as many moments between two transactions as a large vault has.
+INDEX = """
+import ragvault.ingest.sync as sync, ragvault.ingest.write as write
+sync.BATCH_CHUNKS, write.EMBED_SLICE, write.STORE_SLICE = 8, 6, 8
+from ragvault.cli.main import run
+run()
+"""
+
+
+class State:
+    """One content of the vault, with the settings that go with it."""
+
+    def __init__(self, name: str, folder: Path, env: Mapping[str, str]) -> None:
+        self.name = name
+        self.folder = folder
+        self.env = env
+        self.clean: dict[str, Any] = {}
+        self.seconds = 0.0
+
+    def install(self, vault: Path) -> None:
+        """Make the vault this state, note by note, mtimes included."""
+        wanted = {p.relative_to(self.folder) for p in self.folder.rglob("*") if p.is_file()}
+        for path in list(vault.rglob("*")):
+            if path.is_file() and path.relative_to(vault) not in wanted:
+                path.unlink()
+        for rel in wanted:
+            (vault / rel).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(self.folder / rel, vault / rel)
+
+
+def environment(index: Path, state: State) -> dict[str, str]:
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("RAGVAULT_")}
+    config = index.parent / "config.yaml"
+    config.write_text("{}\n")
+    return {
+        **kept,
+        "RAGVAULT_CONFIG": str(config),
+        "RAGVAULT_INDEX_PATH": str(index),
+        "RAGVAULT_EMBEDDING_DOWNLOAD": "false",
+        **state.env,
+    }
+
+
+def start(index: Path, vault: Path, state: State, *options: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-c", INDEX, "index", str(vault), "--name", "v", *options],
+        env=environment(index, state),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def complete(index: Path, vault: Path, state: State) -> None:
+    process = start(index, vault, state)
+    out, err = process.communicate()
+    assert process.returncode == 0, (out + err).decode()
+
+
+def dumped(index: Path) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, str(DUMP), str(index)],
+        check=False,
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(DUMP.parents[2])},
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+def make_states(tmp: Path) -> list[State]:
+    first = tmp / "first"
+    shutil.copytree(SAMPLE, first)
+    for note in sorted(first.rglob("*.md"))[::2]:
+        note.unlink()
+    for number, note in enumerate(sorted(first.rglob("*.md"))):
+        os.utime(note, (LONG_AGO + number, LONG_AGO + number))
+    second = tmp / "second"
+    shutil.copytree(first, second)
+    notes = sorted(second.rglob("*.md"))
+    for number, note in enumerate(notes):
+        if number % 3 == 0:
+            text = note.read_text()
+            note.write_text(text + f"\n## Addition {number}\n\nWritten later, by hand {number}.\n")
+            os.utime(note, (LONG_AGO + 5000 + number, LONG_AGO + 5000 + number))
+        elif number % 7 == 1:
+            note.unlink()
+        elif number % 7 == 2:
+            (second / "Moved").mkdir(exist_ok=True)
+            note.rename(second / "Moved" / note.name)
+        elif number % 7 == 3:
+            os.utime(note, (LONG_AGO + 9000 + number, LONG_AGO + 9000 + number))
+    return [
+        State("first", first, {}),
+        State("second", second, {}),
+        State("first, small chunks", first, {"RAGVAULT_CHUNKING_MAX_TOKENS": "48"}),
+    ]
+
+
+def differences(seen: dict[str, Any], clean: dict[str, Any]) -> list[str]:
+    """Which parts of two dumps differ, and in how many entries."""
+    found = [f"problems: {seen['problems']}"] if seen["problems"] else []
+    mine, right = seen["vaults"]["v"], clean["vaults"]["v"]
+    parts = [part for part in right if mine[part] != right[part]]
+    return [*found, *(f"{part}: {_some(mine[part], right[part])}" for part in parts)]
+
+
+def _some(mine: Any, right: Any) -> str:
+    if isinstance(right, dict):
+        keys = [k for k in {*mine, *right} if mine.get(k) != right.get(k)]
+        return f"{len(keys)} entries, such as {[(k, mine.get(k), right.get(k)) for k in keys[:2]]}"
+    return f"{str(mine)[:300]} instead of {str(right)[:300]}"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120 + 60 * KILLS)
+@pytest.mark.skipif(os.name != "posix", reason="needs kill -9")
+def test_killed_runs_are_completed_to_what_a_clean_run_gives(tmp_path: Path) -> None:
+    """A power cut must cost time, never notes, and never leave wrong ones."""
+    chance = random.Random(SEED)
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    states = make_states(tmp_path)
+    for state in states:
+        state.install(vault)
+        began = time.monotonic()
+        complete(tmp_path / state.name, vault, state)
+        state.seconds = time.monotonic() - began
+        state.clean = dumped(tmp_path / state.name)
+        assert state.clean["vaults"]["v"]["is_in_step"]
+        assert state.clean["vaults"]["v"]["lost"] == []
+    index = tmp_path / "index"
+    cut = 0
+    for number in range(KILLS):
+        if number % 5 == 0:
+            shutil.rmtree(index, ignore_errors=True)
+        state = states[number % len(states)]
+        state.install(vault)
+        options = ("--full",) if index.exists() and chance.random() < 0.2 else ()
+        process = start(index, vault, state, *options)
+        delay = chance.uniform(0.15, 0.95) * state.seconds
+        try:
+            process.communicate(timeout=delay)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            cut += 1
+        complete(index, vault, state)
+        found = differences(dumped(index), state.clean)
+        print(f"kill {number + 1}: {state.name} {options} after {delay:.2f} s: {found or 'same'}")
+        assert not found
+    assert cut, "no run was killed: each ended before its moment came"
