@@ -225,7 +225,11 @@ def _score_words(question: str, passages: Sequence[Quote]) -> list[Quote]:
     scored: list[Quote] = []
     for passage, bag in zip(passages, bags, strict=True):
         place = set(
-            content_stems(" ".join((passage.hit.note.title, *passage.hit.chunk.heading_path)))
+            content_stems(
+                " ".join(
+                    (*passage.parts[:-1], passage.hit.note.title, *passage.hit.chunk.heading_path)
+                )
+            )
         )
         own = sum(weight[w] for w in wanted & bag)
         inherited = sum(weight[w] for w in (wanted & place) - bag)

@@ -84,7 +84,8 @@ def estimate_tokens(text: str) -> int:
     No tokenizer of the model is at hand. English runs at 4 to 5 characters a token with the
     tokenizers in use, code and tables at 2.5 to 3.5; some split every digit. So: letters a to z
     0.31 each (3.2 to a token), digits 1, signs 0.7, line ends 0.6; other Latin letters 0.8;
-    all other scripts 1.3 a character, beyond the basic plane (emoji) 3. Linear.
+    all other scripts 1.3 a character, beyond the basic plane (emoji) 3. On prompts from three
+    vaults that is 14 to 25 % more than SmolLM2's own count. Linear.
     """
     total = 0.0
     for char in text:
