@@ -15,8 +15,6 @@ import itertools
 import logging
 import os
 import shutil
-import socket
-import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -127,7 +125,7 @@ class PersistentChroma(ChromaIndex):
 
     def _write_identity(self) -> None:
         temporary = self._folder / f"{_ID_FILE}.{os.getpid()}"
-        temporary.write_text(uuid.uuid4().hex, encoding="ascii")
+        temporary.write_text(os.urandom(16).hex(), encoding="ascii")
         temporary.replace(self._folder / _ID_FILE)
 
 
@@ -173,6 +171,8 @@ class HttpChroma(ChromaIndex):
         return True
 
     def _connect(self) -> Any:
+        import socket  # not at the top: naming a store is part of a run that finds nothing to do
+
         # chromadb sets no time limit at all: an address that swallows packets would hang here.
         with socket.create_connection((self._host, self._port), timeout=_CONNECT_TIMEOUT_S):
             pass
