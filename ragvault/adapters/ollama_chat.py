@@ -84,6 +84,7 @@ class OllamaChat:
         known = self._infos.get(model)
         if known is not None:
             return known
+        _must_be_named(model)
         try:
             reply = self.client().show(model)
         except failures() as error:
@@ -125,6 +126,7 @@ class OllamaChat:
     def request(
         self, messages: Sequence[Message], options: ChatOptions
     ) -> Iterator[ollama.ChatResponse]:
+        _must_be_named(options.model)
         # A model that can't think refuses `think: true`; all take `think: false`.
         think = self._think and "thinking" in self.info(options.model).capabilities
         return self.client().chat(
@@ -233,6 +235,14 @@ class OllamaStream:
         except failures() as error:
             explained = self._server.explain(error, self._model)
             raise self._server.missing_or(explained) from error
+
+
+def _must_be_named(model: str) -> None:
+    if not model.strip():  # the client library would refuse it, in pydantic's words
+        raise ModelMissingError(
+            "No chat model is named.",
+            "Name one as `ollama.model` in the config, or with `--model`.",
+        )
 
 
 def _context_length(info: Any) -> int | None:

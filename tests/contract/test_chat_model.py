@@ -134,6 +134,16 @@ def test_a_missing_model_on_a_server_without_any(shared: OllamaHandle) -> None:
     assert caught.value.hint == "Pull it with `ollama pull llama3.2`."
 
 
+def test_an_empty_model_name_is_told_as_such(shared: OllamaHandle) -> None:
+    shared.play({})
+    server = chat(shared)
+    nameless = ChatOptions("", num_ctx=2048, temperature=0.0, max_tokens=5)
+    for call in (lambda: server.info(" "), lambda: server.complete(QUESTION, nameless)):
+        with pytest.raises(ModelMissingError, match="No chat model is named"):
+            call()
+    assert shared.requests() == []
+
+
 def test_a_model_that_only_embeds_is_refused_in_its_servers_words(shared: OllamaHandle) -> None:
     shared.play({"models": [{"name": "llama3.2", "capabilities": ["embedding"]}]})
     with pytest.raises(ModelServerError, match="does not support chat"):

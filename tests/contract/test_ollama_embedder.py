@@ -1,0 +1,136 @@
+"""The Ollama embedder when the server misbehaves, changes its model, or is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ragvault.adapters.ollama import OllamaEmbedder
+from ragvault.errors import EmbedderUnavailableError
+from tests.support.ollama_fixtures import OllamaHandle, scripted_ollama
+
+MODEL = {
+    "name": "nomic-embed-text",
+    "context_length": 2048,
+    "capabilities": ["embedding"],
+    "family": "nomic-bert",
+}
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[OllamaHandle]:
+    with scripted_ollama() as handle:
+        yield handle
+
+
+def embedder(server: OllamaHandle, cache_file: Path | None = None, **more: str) -> OllamaEmbedder:
+    return OllamaEmbedder(
+        host=server.url, model="nomic-embed-text", timeout_s=20, cache_file=cache_file, **more
+    )
+
+
+def test_what_the_server_says_of_its_model(shared: OllamaHandle) -> None:
+    shared.play({"models": [MODEL], "embed": {"dimensions": 24}})
+    made = embedder(shared)
+    assert made.dimensions == 24
+    assert made.max_tokens == 510, "a window fit for a chunk, not the model's 2048"
+    assert made.name == "nomic-embed-text (Ollama)"
+    shared.play({"models": [{**MODEL, "context_length": 256}]})
+    assert embedder(shared).max_tokens == 254
+
+
+def test_a_large_index_goes_in_small_requests_in_order(shared: OllamaHandle) -> None:
+    shared.play({"models": [MODEL]})
+    texts = [f"text {number}" for number in range(70)]
+    made = embedder(shared, document_prefix="search_document: ")
+    matrix = made.embed_documents(texts)
+    sent = [item["body"]["input"] for item in shared.requests("/api/embed")]
+    assert [len(batch) for batch in sent] == [32, 32, 6]
+    assert sent[0][0] == "search_document: text 0"
+    assert np.array_equal(matrix[69], made.embed_documents(["text 69"])[0])
+
+
+def test_a_new_version_of_the_model_is_another_fingerprint(
+    shared: OllamaHandle, tmp_path: Path
+) -> None:
+    """`ollama pull` may replace the weights under the same name."""
+    shared.play({"models": [{**MODEL, "digest": "a" * 64}]})
+    one = embedder(shared, tmp_path / "facts").fingerprint
+    assert embedder(shared, tmp_path / "facts").fingerprint == one
+    shared.play({"models": [{**MODEL, "digest": "b" * 64}]})
+    assert embedder(shared, tmp_path / "facts").fingerprint != one
+
+
+def test_with_the_server_down_the_index_stays_known(tmp_path: Path) -> None:
+    """Else `status`, and a keyword search, would fail for want of a name."""
+    with scripted_ollama({"models": [MODEL]}) as server:
+        before = embedder(server, tmp_path / "facts")
+        known = (before.fingerprint, before.dimensions, before.max_tokens)
+    after = embedder(server, tmp_path / "facts")
+    assert (after.fingerprint, after.dimensions, after.max_tokens) == known
+    with pytest.raises(EmbedderUnavailableError, match="can't be reached") as caught:
+        after.embed_query("hello")
+    assert "ollama serve" in caught.value.hint
+    with pytest.raises(EmbedderUnavailableError, match="can't be reached"):
+        _ = embedder(server).fingerprint
+
+
+def test_a_model_that_is_not_there_says_how_to_get_it(shared: OllamaHandle) -> None:
+    shared.play({"models": ["llama3.2"]})
+    with pytest.raises(EmbedderUnavailableError, match="'nomic-embed-text'") as caught:
+        _ = embedder(shared).fingerprint
+    assert "ollama pull nomic-embed-text" in caught.value.hint
+
+
+def test_text_that_the_server_refuses_as_too_long_is_cut(shared: OllamaHandle) -> None:
+    """Some versions of Ollama refuse it in spite of `truncate`."""
+    shared.play({"models": [MODEL], "embed": {"max_chars": 100}})
+    long = "abcdefghij" * 39
+    matrix = embedder(shared).embed_documents(["short", long])
+    assert np.array_equal(matrix[1], embedder(shared).embed_documents([long[:97]])[0])
+    assert np.array_equal(matrix[0], embedder(shared).embed_documents(["short"])[0])
+
+
+@pytest.mark.parametrize(
+    ("rule", "what"),
+    [
+        ({"status": 500, "error": "llama runner crashed"}, "llama runner crashed"),
+        ({"vectors": [[1.0, 2.0]]}, "1 vectors for 2 texts"),
+        ({"vectors": []}, "0 vectors for 2 texts"),
+        ({"vectors": [[1.0, 2.0], [1.0]]}, "uneven"),
+        ({"vectors": [[0.0, 0.0], [1.0, 0.0]]}, "no length"),
+    ],
+)
+def test_a_wrong_answer_never_reaches_the_index(
+    shared: OllamaHandle, rule: dict[str, object], what: str
+) -> None:
+    shared.play({"models": [MODEL], "embed": rule})
+    with pytest.raises(EmbedderUnavailableError, match=what):
+        embedder(shared).embed_documents(["one", "two"])
+
+
+def test_vectors_of_another_width_than_before_are_refused(
+    shared: OllamaHandle, tmp_path: Path
+) -> None:
+    shared.play({"models": [MODEL], "embed": {"dimensions": 16}})
+    embedder(shared, tmp_path / "facts").embed_query("hello")
+    shared.play({"models": [MODEL], "embed": {"dimensions": 8}})
+    with pytest.raises(EmbedderUnavailableError, match="8 dimensions, before of 16"):
+        embedder(shared, tmp_path / "facts").embed_query("hello")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["The budget review is on Thursday at the usual place. " * 5, "東京の天気は晴れです", "🦊🦊🦊"],
+    ids=["english", "japanese", "emoji"],
+)
+def test_the_estimate_of_tokens_is_not_too_low(shared: OllamaHandle, text: str) -> None:
+    """Compared with MiniLM's own count: too low, and the end of a chunk would be cut off."""
+    from ragvault.adapters.onnx import OnnxEmbedder
+
+    assert embedder(shared).count_tokens([text]) >= OnnxEmbedder(download=False).count_tokens(
+        [text]
+    )
