@@ -32,9 +32,7 @@ _MIN_CLAIM = 3  # content words
 _OPENERS = "[(【"
 _CLOSERS = {"[": "]", "(": ")", "【": "】"}
 _LABELS = ("file:", "source:", "section:")
-_ENDED = re.compile(
-    r"(?:[.!?…][\"'”’)\]*_`]*\s+|[。！？｡؟۔][」』”’)]*\s*|\n[^\n]{0,8})\S\Z|^\s{0,3}[`~]{3}"
-)
+_ENDED = re.compile(r"(?:[.!?…][\"'”’)\]*_`]*\s+|[。！？｡؟۔][」』”’)]*\s*|\n[^\n]{0,8})\S\Z")
 _LOOKAHEAD = 600  # characters of an open bracket that may still become a citation
 _BEFORE_REMOVED = re.compile(
     r"[ \t]*(?:\(\s*(?:see\s+)?|,?\s*\b(?:according to|as (?:stated|mentioned|noted) in"
@@ -150,6 +148,8 @@ class CitationStream:
         """Whether a sentence may be complete now: this character is the first behind an end, or
         closes what was waited for."""
         if self._waiting and char in "\n])】":
+            return True
+        if char == "\n" and self._buffer.lstrip()[:3] in ("```", "~~~"):
             return True
         return not char.isspace() and (self._waiting or bool(_ENDED.search(self._buffer[-24:])))
 
