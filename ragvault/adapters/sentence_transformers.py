@@ -199,15 +199,18 @@ class SentenceTransformersEmbedder:
         try:
             import sentence_transformers
             import torch
+            import transformers
         except ImportError as error:
             raise EmbedderUnavailableError(
                 "The embedding backend sentence-transformers is not installed.", EXTRA
             ) from error
         torch.set_num_threads(self._threads)
+        transformers.utils.logging.disable_progress_bar()  # one for reading 100 tensors
         folder = self._folder()
         if folder is None:
             if not self._download:
                 raise self._unusable("it isn't on this machine (embedding.download: false)")
+            transformers.utils.logging.enable_progress_bar()
             self._notify(f"Fetching the embedding model {self._model} from the Hugging Face hub")
         try:
             model = sentence_transformers.SentenceTransformer(
