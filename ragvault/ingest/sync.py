@@ -16,14 +16,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from ragvault.config import Settings
 from ragvault.errors import Interrupted, VaultPathError
-from ragvault.ingest.chunk import chunk_note, index_fingerprint
-from ragvault.ingest.parse import NotTextError, parse_note
+from ragvault.ingest.chunk import index_fingerprint
 from ragvault.ingest.plan import Plan, make_plan
-from ragvault.ingest.read import Content, Gone, Unreadable, read_note
-from ragvault.ingest.walk import WalkResult, shown, walk
+from ragvault.ingest.read import Content, Unreadable, read_note
+from ragvault.ingest.walk import WalkResult, max_bytes, shown, walk
 from ragvault.ingest.write import STORE_SLICE, Writer, batched, marker_of
 from ragvault.model import (
     FileState,
@@ -34,6 +35,9 @@ from ragvault.model import (
     VaultInfo,
 )
 from ragvault.ports import Catalog, Embedder, Progress, VectorIndex
+
+if TYPE_CHECKING:
+    from ragvault.ingest.prepare import Preparer
 
 BATCH_CHUNKS = 512  # a batch is one transaction; these bound its memory
 BATCH_BYTES = 8_000_000
@@ -130,7 +134,6 @@ class _Run:
         self.catalog = parts.catalog
         self.progress = progress
         self.full = full
-        self.max_bytes = int(settings.index.max_file_mb * 1_000_000)
         self.started = time.monotonic()
         self.tally = _Tally()
         self.seen: dict[str, int] = {}  # rel_path → when its content was hashed
@@ -171,6 +174,7 @@ class _Run:
         try:
             self._apply(plan, states, in_step=in_step)
             self._settle(found, states, in_step=in_step)
+            self.tally.warnings.extend(self._preparer.warnings)
         except KeyboardInterrupt:
             raise Interrupted(
                 f"Stopped after {self.tally.done:,} of {total:,} notes of '{self.vault.name}'; "
@@ -239,7 +243,7 @@ class _Run:
         """Read a note into the batch, or out of the index."""
         if old is not None:
             batch.removed.append(old)
-        write = self._prepare(file)
+        write = self._preparer.prepare(file)
         if isinstance(write, NoteWrite):
             batch.writes.append(write)
             batch.chunks += len(write.chunks)
@@ -254,25 +258,11 @@ class _Run:
         if file.rel_path in states:
             batch.removed.append(file.rel_path)
 
-    def _prepare(self, file: NoteFile) -> NoteWrite | Gone | Unreadable:
-        content = read_note(file, self.max_bytes)
-        if not isinstance(content, Content):
-            return content
-        try:
-            note = parse_note(file.rel_path, content.data, content.file.mtime_ns / 1e9)
-        except NotTextError as error:
-            return Unreadable(error.reason, is_note=False)
-        self.tally.warnings.extend(Skipped(shown(file.rel_path), w) for w in note.warnings)
-        chunks = chunk_note(
-            note,
-            self.vault.name,
-            self.embedder,
-            self.settings.chunking,
-            self.embedder.max_tokens,
-        )
-        return NoteWrite(
-            content.file, content.content_hash, note, chunks, self.fingerprint, content.seen_ns
-        )
+    @cached_property
+    def _preparer(self) -> Preparer:
+        from ragvault.ingest.prepare import Preparer
+
+        return Preparer(self.vault.name, self.settings, self.embedder, self.fingerprint)
 
     def _flush(
         self, batch: _Batch, states: Mapping[str, FileState], moved: Mapping[str, str]
@@ -303,7 +293,9 @@ class _Run:
         seen: list[FileState] = []
         for file in files:
             state = states[file.rel_path]
-            if state.mtime_ns != file.mtime_ns and (not in_step or self._is_dated_by_mtime(file)):
+            if state.mtime_ns != file.mtime_ns and (
+                not in_step or self._preparer.is_dated_by_mtime(file)
+            ):
                 again.append(file)
             else:
                 seen_ns = self.seen.get(file.rel_path, 0)
@@ -319,16 +311,6 @@ class _Run:
         before = len(self.tally.changed)
         self._write_all(again, states, {})
         del self.tally.changed[before:]  # not news to anyone
-
-    def _is_dated_by_mtime(self, file: NoteFile) -> bool:
-        content = read_note(file, self.max_bytes)
-        if not isinstance(content, Content):
-            return True  # read again, and reported, where notes are written
-        mtime = content.file.mtime_ns / 1e9
-        try:
-            return parse_note(file.rel_path, content.data, mtime).date == mtime
-        except NotTextError:
-            return True
 
     def _write_lacking(
         self, chunk_ids: set[str], found: WalkResult, states: Mapping[str, FileState]
@@ -349,7 +331,7 @@ class _Run:
             )
 
     def _hash(self, file: NoteFile) -> str | None:
-        content = read_note(file, self.max_bytes)
+        content = read_note(file, max_bytes(self.settings.index))
         if not isinstance(content, Content):
             return None
         self.seen[file.rel_path] = content.seen_ns

@@ -154,7 +154,7 @@ def walk(
         root=top,
         real_root=os.path.realpath(top),
         extensions=tuple(e.lower() for e in settings.extensions),
-        max_bytes=int(settings.max_file_mb * 1_000_000),
+        max_bytes=max_bytes(settings),
         ignore_files=ignore_files(settings),
     )
     is_empty = _run(state, exclude_rules(settings), scandir or os.scandir)
@@ -273,6 +273,11 @@ def _printable(name: str) -> str:
     except UnicodeEncodeError:
         return os.fsencode(name).decode("utf-8", "backslashreplace")
     return name
+
+
+def max_bytes(settings: IndexSettings) -> int:
+    """The size beyond which a file isn't read, in bytes."""
+    return int(settings.max_file_mb * 1_000_000)
 
 
 def too_large(size: int, limit: int) -> str:

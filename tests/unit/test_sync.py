@@ -12,6 +12,7 @@ import pytest
 
 from ragvault.config import ChunkingSettings, IndexSettings, Settings
 from ragvault.errors import DiskFullError, Interrupted, VaultPathError
+from ragvault.ingest import prepare as prepare_module
 from ragvault.ingest import sync as sync_module
 from ragvault.ingest.sync import SyncParts, sync_vault
 from ragvault.model import IndexReport, NoteFile, VectorRecord
@@ -264,14 +265,14 @@ def test_a_note_that_vanishes_while_the_run_goes_is_removed(
     world.sync()
     file = world.put("a.md", "# Alpha\n\nLonger than before, so it is read.\n", at=OLD + 1)
     new = world.put("fleeting.md", "Here and gone.\n")
-    real = sync_module.read_note
+    real = prepare_module.read_note
 
     def vanishing(note: NoteFile, *rest: Any, **more: Any) -> Any:
         file.unlink(missing_ok=True)
         new.unlink(missing_ok=True)
         return real(note, *rest, **more)
 
-    monkeypatch.setattr(sync_module, "read_note", vanishing)
+    monkeypatch.setattr(prepare_module, "read_note", vanishing)
     report = world.sync()
     assert report.removed == ("a.md",) and report.added == () and report.skipped == ()
     monkeypatch.undo()
