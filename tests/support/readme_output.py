@@ -2,8 +2,7 @@
 
     python -m tests.support.readme_output --write    # put today's output into README.md
 
-What differs from machine to machine is masked in the comparison: times, and scores beyond their
-first digit (another processor adds in another order).
+What differs from machine to machine is masked in the comparison (``masked``).
 """
 
 from __future__ import annotations
@@ -18,13 +17,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
-BEGIN, END = "<!-- output:begin -->", "<!-- output:end -->"
 # The demo's own commands (.ci/demo.sh); a test holds the two together.
 COMMANDS: tuple[tuple[str, ...], ...] = (
     ("index", "tests/sample-vault"),
     ("ask", "--no-llm", "What did I decide about the backend?"),
     ("ask", "--no-llm", "What is the capital of Mongolia?"),
 )
+DEBUG_COMMAND = ("ask", "--no-llm", "--debug", "Which buoys will send water temperature?")
+DEBUG_ROWS = 3  # of the candidates; README shows that many
 
 
 def as_typed(command: tuple[str, ...]) -> str:
@@ -47,63 +47,75 @@ def environment(index: Path) -> dict[str, str]:
     }
 
 
-def transcript() -> str:
-    """The commands and what they print (both streams, as a terminal shows them)."""
-    parts = []
+def transcripts() -> tuple[str, str]:
+    """What the demo's commands print, and the debug part of DEBUG_COMMAND."""
     with tempfile.TemporaryDirectory(prefix="ragvault-readme-") as folder:
         variables = environment(Path(folder))
-        for command in COMMANDS:
-            done = subprocess.run(
-                [sys.executable, "-m", "ragvault", *command],
-                cwd=ROOT,
-                env=variables,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                encoding="utf-8",
-                check=False,
-            )
-            if done.returncode not in (0, 3):
-                raise RuntimeError(
-                    f"{as_typed(command)} ended with {done.returncode}:\n{done.stdout}"
-                )
-            printed = "\n".join(map(folded, done.stdout.strip().splitlines()))
-            parts.append(f"{as_typed(command)}\n{printed}".replace(str(ROOT), "~/ragvault"))
-    return "\n\n".join(parts)
+        demo = "\n\n".join(_folded(_printed(command, variables)) for command in COMMANDS)
+        typed, _, debug = _printed(DEBUG_COMMAND, variables).partition("\n")
+    lines = debug[debug.index("\nDebug\n") :].strip().splitlines()[1:]
+    last = next(n for n, line in enumerate(lines) if "fate" in line) + DEBUG_ROWS
+    return demo, "\n".join([typed, "", *lines[: last + 1], "  …"])
 
 
-def folded(line: str, width: int = 92) -> str:
-    """A line as a terminal of that width shows it: where output is no terminal, none is cut."""
-    indent = line[: len(line) - len(line.lstrip())]
-    return textwrap.fill(line.strip(), width, initial_indent=indent, subsequent_indent=indent)
+def _printed(command: tuple[str, ...], variables: dict[str, str]) -> str:
+    """The command line and both its streams, as a terminal shows them."""
+    done = subprocess.run(
+        [sys.executable, "-m", "ragvault", *command],
+        cwd=ROOT,
+        env=variables,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    if done.returncode not in (0, 3):
+        raise RuntimeError(f"{as_typed(command)} ended with {done.returncode}:\n{done.stdout}")
+    return f"{as_typed(command)}\n{done.stdout.strip()}".replace(str(ROOT), "~/ragvault")
+
+
+def _folded(text: str, width: int = 92) -> str:
+    """Long lines broken as a terminal breaks them: where there is none, ragvault breaks none."""
+    return "\n".join(
+        line
+        if len(line) <= width or line.startswith((" ", "$"))
+        else "\n".join(textwrap.wrap(line, width, subsequent_indent="│ " * line.startswith("│ ")))
+        for line in map(str.rstrip, text.splitlines())
+    )
 
 
 def masked(text: str) -> str:
-    """``text`` without what may differ: durations, rates, the tail of decimals, paddings."""
+    """``text`` without what may differ: times, dates, scores (another processor rounds
+    differently), and where lines are broken."""
     text = re.sub(r"\d+(?:\.\d+)? ?(?:ms|s|min)\b", "T", text)
-    text = re.sub(r"\b0\.(\d)\d+", r"0.\1", text)
-    text = re.sub(r"\b\d+ ?%", "N %", text)
-    return re.sub(r"[ ─━]+", " ", text)
+    text = re.sub(r"\b\d{4}-\d\d-\d\d\b", "D", text)
+    text = re.sub(r"\b[01]\.\d+", "N", text)
+    return " ".join(text.split())
 
 
-def shown(readme: str) -> str:
-    """The transcript as README.md has it. Raises ValueError when the marks are missing."""
-    body = readme[readme.index(BEGIN) + len(BEGIN) : readme.index(END)]
+def shown(readme: str, name: str = "output") -> str:
+    """The block ``name`` as README.md has it. Raises ValueError when its marks are missing."""
+    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+    body = readme[readme.index(begin) + len(begin) : readme.index(end)]
     return body.strip().removeprefix("```console").removesuffix("```").strip()
 
 
-def written(readme: str, text: str) -> str:
-    """``readme`` with ``text`` between the marks."""
-    head, tail = readme[: readme.index(BEGIN) + len(BEGIN)], readme[readme.index(END) :]
+def written(readme: str, name: str, text: str) -> str:
+    """``readme`` with ``text`` as its block ``name``."""
+    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+    head, tail = readme[: readme.index(begin) + len(begin)], readme[readme.index(end) :]
     return f"{head}\n```console\n{text}\n```\n{tail}"
 
 
 def main(argv: list[str]) -> int:
-    text = transcript()
+    demo, debug = transcripts()
     if "--write" in argv:
-        README.write_text(written(README.read_text(encoding="utf-8"), text), encoding="utf-8")
-        return 0
-    print(text)
+        text = README.read_text(encoding="utf-8")
+        text = written(written(text, "output", demo), "debug", debug)
+        README.write_text(text, encoding="utf-8")
+    else:
+        print(f"{demo}\n\n{debug}")
     return 0
 
 

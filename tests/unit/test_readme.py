@@ -43,10 +43,11 @@ def test_shows_commands_to_run() -> None:
 
 @pytest.mark.slow
 def test_every_command_of_the_readme_works(tmp_path: Path) -> None:
-    """In order, for a user whose notes are in ~/notes and who has no Ollama: none is misspelt,
+    """In order, for a user whose notes are in ~/notes and ~/work and who has no Ollama: none is misspelt,
     none fails, and the notes are as they were."""
     home = tmp_path / "home"
     shutil.copytree(ROOT / "tests" / "sample-vault", home / "notes")
+    shutil.copytree(ROOT / "tests" / "sample-vault" / "Projects", home / "work")
     before = {p: p.read_bytes() for p in home.rglob("*") if p.is_file()}
     variables = readme_output.environment(tmp_path / "own")
     # Port 9 is "discard": nobody listens, and a user's own Ollama stays out of the test.
@@ -69,14 +70,19 @@ def test_every_command_of_the_readme_works(tmp_path: Path) -> None:
         assert done.returncode in allowed, (words, done.returncode, done.stderr)
         assert "Traceback" not in done.stderr, words
         assert done.stdout.strip(), words
-    assert {p: p.read_bytes() for p in (home / "notes").rglob("*") if p.is_file()} == before
+    assert {p: p.read_bytes() for p in home.rglob("*") if p.is_file()} == before
 
 
 @pytest.mark.slow
 def test_sample_output_is_what_the_commands_print() -> None:
     """If it fails after a wanted change: make readme."""
-    fresh, shown = readme_output.transcript(), readme_output.shown(README)
-    assert readme_output.masked(shown) == readme_output.masked(fresh)
+    demo, debug = readme_output.transcripts()
+    assert readme_output.masked(readme_output.shown(README)) == readme_output.masked(demo)
+    old, new = (text.splitlines() for text in (readme_output.shown(README, "debug"), debug))
+    assert [line.split()[:1] for line in old] == [line.split()[:1] for line in new]
+    assert (
+        next(x for x in old if "fate" in x).split() == next(x for x in new if "fate" in x).split()
+    )
 
 
 def test_demo_runs_the_commands_of_the_sample_output() -> None:
@@ -137,6 +143,15 @@ def test_formula_has_the_default_weights() -> None:
     assert f"halves with every {r.recency_half_life_days:g} days" in README
     assert f"best {r.k_min} to {r.k_max}" in README
     assert f"`{OllamaSettings().model}` (3 B, the default)" in README
+
+
+def test_fates_of_candidates_are_all_explained() -> None:
+    """A word in ``--debug`` that the README doesn't know sends the reader to the source."""
+    pick = (ROOT / "ragvault/retrieval/pick.py").read_text(encoding="utf-8")
+    fates = set(re.findall(r'(?:return|reason =|reasons\[i\] =) "(\w+)"', pick))
+    assert len(fates) >= 4
+    for fate in fates:
+        assert f"`{fate}`" in README, fate
 
 
 def test_nothing_is_left_to_fill_in() -> None:

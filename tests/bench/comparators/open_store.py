@@ -3,7 +3,10 @@
 open_store.py CHROMA_FOLDER MODEL.onnx
 """
 
+import os
 import sys
+
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read when onnxruntime is imported
 
 import chromadb
 import onnxruntime
