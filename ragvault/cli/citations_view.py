@@ -32,7 +32,8 @@ class AnswerPrinter:
         self._pending = ""
         self._column = 0
         self._gap = ""
-        self._limit = min(out.width, MAX_TEXT_WIDTH) if out.is_tty else None
+        # Two columns are left for a full stop that follows a citation.
+        self._limit = min(out.width - 2, MAX_TEXT_WIDTH) if out.is_tty else None
         self.has_printed = False
 
     def write(self, text: str) -> None:
@@ -54,12 +55,12 @@ class AnswerPrinter:
 
     def _whole(self) -> int:
         """Up to where the pending text holds no unfinished word or citation."""
-        start = self._pending.rfind("[")
+        start = self._pending.find("[")
         while start >= 0:
             tail = self._pending[start:]
             if any(len(text) > len(tail) and text.startswith(tail) for text in self._known):
                 return start
-            start = self._pending.rfind("[", 0, start)
+            start = self._pending.find("[", start + 1)
         masked = self._pending  # a blank within a citation is no end of a word
         for first, last in self._citations(self._pending):
             masked = masked[:first] + "x" * (last - first) + masked[last:]
@@ -95,7 +96,7 @@ class AnswerPrinter:
     def _word(self, visible: str, printable: str) -> None:
         width = columns(visible)
         gap = self._gap
-        if self._limit and self._column and self._column + len(gap) + width > self._limit:
+        if self._limit and gap and self._column and self._column + len(gap) + width > self._limit:
             self._newline()
             gap = ""
         self._out.print(gap + printable, end="")

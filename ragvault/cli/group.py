@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from ragvault.cli.help import first_sentence, render
+from ragvault.cli.streams import close_stdout_quietly
 
 HELP_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
@@ -78,6 +79,15 @@ class LazyGroup(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command. A reader of stdout that has left (``| head``) has had enough: that is
+        no failure. (typer would turn it into exit code 1.)"""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            close_stdout_quietly()
+            raise typer.Exit(0) from None
 
     def get_help(self, ctx: Any) -> str:
         panels = dict.fromkeys(entry.panel for entry in COMMANDS.values())

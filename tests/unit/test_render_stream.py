@@ -49,8 +49,11 @@ def test_lines_break_at_words_on_a_terminal_and_nowhere_else() -> None:
     assert printed([text], tty=False) == text + "\n"
 
 
-def test_citation_is_not_torn_from_its_full_stop() -> None:
-    assert "[1]." in printed([f"word {A}."])
+@pytest.mark.parametrize("length", range(10, 30))
+def test_citation_is_not_torn_from_its_full_stop(length: int) -> None:
+    text = printed([f"{'w' * length} {A}."], width=24)
+    assert "[1]." in text
+    assert all(len(line) <= 24 or " " not in line for line in text.splitlines())
 
 
 def test_paragraphs_and_indentation_stay() -> None:
