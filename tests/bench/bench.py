@@ -24,6 +24,7 @@ from statistics import median
 from rich.console import Console
 from rich.table import Table
 
+from ragvault import __version__
 from tests.bench import vaults
 from tests.bench.chunks import embedded_texts, model_file
 from tests.bench.measure import Bench, Peak, Ratio, alternate, run, run_with_peak
@@ -129,7 +130,7 @@ def machine() -> dict[str, object]:
         "cores": usable,
         "load_before": round(os.getloadavg()[0], 2),
         "python": platform.python_version(),
-        "versions": {name: version(name) for name in ("ragvault", *LIBRARIES)},
+        "versions": {"ragvault": __version__, **{name: version(name) for name in LIBRARIES}},
     }
 
 
@@ -165,7 +166,9 @@ def table(results: list[Result]) -> Table:
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__.splitlines()[0])
-    parser.add_argument("vault", type=Path, help="a folder of Markdown notes; it is only read")
+    parser.add_argument(
+        "vault", type=Path, help="a folder of notes (only read); 500 passages or more"
+    )
     parser.add_argument("--out", type=Path, default=Path("bench-results.json"))
     parser.add_argument("--only", default=",".join(PARTS), help="parts, separated by commas")
     parser.add_argument("--repeats", type=int, default=5, help="runs of each side (index: 3)")
@@ -176,7 +179,9 @@ def main(argv: list[str] | None = None) -> int:
     if not options.vault.is_dir():
         parser.error(f"{options.vault} is no folder")
 
-    screen, progress = Console(), Console(stderr=True)
+    # Where the output is no terminal rich assumes 80 columns, too few for the table.
+    screen = Console(width=None if sys.stdout.isatty() else 130)
+    progress = Console(stderr=True)
     document: dict[str, object] = {"schema_version": 1, "machine": machine()}
     results: list[Result] = []
     with tempfile.TemporaryDirectory(prefix="ragvault-bench-") as folder:

@@ -7,9 +7,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+
+ROOT = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,6 @@ class Bench:
 
     folder: Path
     python: str = sys.executable
-    extra: dict[str, str] = field(default_factory=dict)
 
     def environment(self, index: Path) -> dict[str, str]:
         """The environment of a command that keeps its index in ``index``."""
@@ -63,7 +64,7 @@ class Bench:
         config = index.parent / f"{index.name}.yaml"
         config.write_text(f"index:\n  path: {index}\n", encoding="utf-8")
         kept = {k: v for k, v in os.environ.items() if not k.startswith("RAGVAULT_")}
-        return {**kept, "RAGVAULT_CONFIG": str(config), "NO_COLOR": "1", **self.extra}
+        return {**kept, "RAGVAULT_CONFIG": str(config), "NO_COLOR": "1", "PYTHONPATH": str(ROOT)}
 
     def ragvault(self, index: Path, *arguments: str, ok: tuple[int, ...] = (0,)) -> Run:
         command = [self.python, "-m", "ragvault", *arguments]
@@ -71,7 +72,7 @@ class Bench:
 
     def script(self, name: str, *arguments: str) -> Run:
         path = Path(__file__).with_name("comparators") / name
-        return run([self.python, str(path), *arguments], dict(os.environ))
+        return run([self.python, str(path), *arguments], {**os.environ, "PYTHONPATH": str(ROOT)})
 
 
 def run(command: Sequence[str], environment: Mapping[str, str], ok: tuple[int, ...] = (0,)) -> Run:

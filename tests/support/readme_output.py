@@ -33,7 +33,7 @@ def as_typed(command: tuple[str, ...]) -> str:
 
 
 def environment(index: Path) -> dict[str, str]:
-    """A ragvault of its own: index and configuration in ``index``, no colour, 96 columns."""
+    """A ragvault of its own: index and configuration in ``index``, no colour, 100 columns."""
     index.mkdir(parents=True, exist_ok=True)
     config = index / "config.yaml"
     config.write_text("index:\n  path: data\nembedding:\n  download: false\n", encoding="utf-8")
@@ -42,7 +42,7 @@ def environment(index: Path) -> dict[str, str]:
         **kept,
         "RAGVAULT_CONFIG": str(config),
         "NO_COLOR": "1",
-        "COLUMNS": "96",
+        "COLUMNS": "100",
         "PYTHONIOENCODING": "utf-8",
     }
 
@@ -75,7 +75,7 @@ def _printed(command: tuple[str, ...], variables: dict[str, str]) -> str:
     return f"{as_typed(command)}\n{done.stdout.strip()}".replace(str(ROOT), "~/ragvault")
 
 
-def _folded(text: str, width: int = 92) -> str:
+def _folded(text: str, width: int = 100) -> str:
     """Long lines broken as a terminal breaks them: where there is none, ragvault breaks none."""
     return "\n".join(
         line
