@@ -1,0 +1,295 @@
+"""``ask`` and ``search`` through a real process, with real stores and the real embedding model;
+the chat model is a scripted server that speaks Ollama's protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cli import SAMPLE_VAULT, Cli, make_vault
+from tests.support.ollama_fixtures import OllamaHandle, scripted_ollama
+
+QUESTION = "Why did we move the Tidepool backend from Postgres to SQLite?"
+OFF_TOPIC = "What is the capital of Mongolia?"
+MODEL = {"name": "llama3.2:latest", "context_length": 8192, "capabilities": ["completion"]}
+REFERENCE = {
+    "marker", "vault", "rel_path", "heading_path", "chunk_index", "chunk_id", "start_line",
+    "end_line", "snippet", "score", "modified",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def cli(tmp_path_factory: pytest.TempPathFactory) -> Cli:
+    """The sample vault, indexed once."""
+    cli = Cli(tmp_path_factory.mktemp("ask"))
+    run = cli("index", str(SAMPLE_VAULT))
+    assert run.code == 0, run.err
+    return cli
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[OllamaHandle]:
+    with scripted_ollama({"models": [MODEL]}) as handle:
+        yield handle
+
+
+def play(server: OllamaHandle, *replies: Any) -> None:
+    server.play({"models": [MODEL], "replies": list(replies)})
+
+
+def assert_ask_object(value: dict[str, Any]) -> None:
+    """DESIGN.md's names: scripts rely on them."""
+    assert value["schema_version"] == 1
+    assert {
+        "question", "answer", "abstained", "abstain_reason", "mode", "confidence",
+        "confidence_band", "references", "citations", "nearest", "meta",
+    } <= set(value)  # fmt: skip
+    assert {
+        "model", "id", "retrieval", "llm_ms", "total_ms", "prompt_tokens", "completion_tokens",
+        "notices",
+    } <= set(value["meta"])  # fmt: skip
+    assert {"k", "strategy", "candidate_count", "rerank_count", "time_ms"} <= set(
+        value["meta"]["retrieval"]
+    )
+    assert 0.0 <= value["confidence"] <= 1.0
+    for reference in [*value["references"], *value["nearest"]]:
+        assert set(reference) >= REFERENCE
+    for citation in value["citations"]:
+        assert set(citation) == {"raw", "position", "status", "chunk_id"}
+
+
+# ------------------------------------------------------------------ without a model
+
+
+def test_without_a_server_the_notes_are_quoted_and_a_notice_says_how_to_get_more(cli: Cli) -> None:
+    run = cli("ask", QUESTION)
+    assert run.code == 0, run
+    assert "[1]" in run.out and "Sources" in run.out
+    assert "word for word" in run.out and "confidence" in run.out
+    assert "ollama serve" in run.err
+    assert "[File:" not in run.out
+
+
+def test_no_llm_asks_no_server_and_gives_no_notice(cli: Cli, server: OllamaHandle) -> None:
+    play(server, "unused")
+    run = cli("ask", QUESTION, "--no-llm", RAGVAULT_OLLAMA_HOST=server.url)
+    assert (run.code, run.err) == (0, "")
+    assert server.requests() == []
+
+
+def test_extractive_json(cli: Cli) -> None:
+    run = cli("ask", QUESTION, "--no-llm", "--json")
+    value = run.json
+    assert_ask_object(value)
+    assert (run.code, value["abstained"], value["mode"]) == (0, False, "extractive")
+    assert value["references"] and "[File: " in value["answer"]
+    assert "debug" not in value
+    first = value["references"][0]
+    lines = (SAMPLE_VAULT / first["rel_path"]).read_text(encoding="utf-8").splitlines()
+    assert lines[first["start_line"] - 1 : first["end_line"]], "the place exists"
+
+
+def test_off_topic_question_is_refused_with_the_nearest_notes(cli: Cli) -> None:
+    run = cli("ask", OFF_TOPIC, "--no-llm")
+    assert run.code == 3
+    assert "Nearest in your notes" in run.out and "Searched: " in run.out
+    value = cli("ask", OFF_TOPIC, "--no-llm", "--json").json
+    assert_ask_object(value)
+    assert value["abstained"] is True and value["abstain_reason"] == "no_relevant_context"
+    assert value["references"] == [] and value["nearest"] and value["mode"] == "none"
+
+
+def test_fallback_none_without_a_server_exits_with_5(cli: Cli) -> None:
+    run = cli("ask", QUESTION, "--json", RAGVAULT_ANSWER_FALLBACK="none")
+    assert run.code == 5
+    assert run.json["error"]["type"] == "model_server"
+
+
+def test_greeting_is_answered_in_one_line(cli: Cli) -> None:
+    run = cli("ask", "hello")
+    assert run.code == 0 and len(run.out.splitlines()) == 1
+    value = cli("ask", "thanks!", "--json").json
+    assert_ask_object(value)
+    assert value["confidence"] == 0.0 and value["mode"] == "none"
+
+
+def test_question_from_stdin(cli: Cli) -> None:
+    run = cli("ask", "-", "--no-llm", "--json", stdin=f"{QUESTION}\n")
+    assert run.json["question"] == QUESTION
+
+
+@pytest.mark.parametrize("question", ["", "   ", "\x00\x1b[31m", "x" * 10_000])
+def test_question_that_is_none(cli: Cli, question: str) -> None:
+    for command in ("ask", "search"):
+        run = cli(command, "-", stdin=question)
+        assert run.code == 2 and run.err.startswith("Error: ")
+    assert "2,000" in cli("ask", "-", stdin="x" * 10_000).err
+
+
+# ------------------------------------------------------------------ with a model
+
+
+def test_written_answer_streams_with_numbered_sources(cli: Cli, server: OllamaHandle) -> None:
+    answer = ["The API ", "stays in Go {cita", "tion:1}."]
+    text = "".join(answer).replace("{citation:1}", "{citation:1}")
+    play(server, {"steps": [{"text": text}]})
+    run = cli("ask", QUESTION, RAGVAULT_OLLAMA_HOST=server.url)
+    assert run.code == 0, run
+    assert run.out.startswith("The API stays in Go [1].")
+    assert "written by llama3.2" in run.out
+    whole = cli("ask", QUESTION, "--no-stream", RAGVAULT_OLLAMA_HOST=server.url)
+    assert whole.out.split("confidence")[0] == run.out.split("confidence")[0]
+
+
+def test_written_answer_as_json(cli: Cli, server: OllamaHandle) -> None:
+    play(server, "The API stays in Go {citation:1}.")
+    run = cli("ask", QUESTION, "--json", "--debug", RAGVAULT_OLLAMA_HOST=server.url)
+    value = run.json
+    assert_ask_object(value)
+    assert value["mode"] == "llm" and value["meta"]["model"] == "llama3.2"
+    assert value["citations"][0]["status"] == "exact"
+    assert value["citations"][0]["chunk_id"] == value["references"][0]["chunk_id"]
+    debug = value["debug"]
+    assert set(debug) >= {"retrieved_chunks", "folder_selection", "timings_ms"}
+    keys = {
+        "rank", "chunk_id", "vault", "rel_path", "heading_path", "text", "score_vector",
+        "score_lexical", "score_recency", "folder_weight", "score_final", "kept", "dropped_by",
+    }  # fmt: skip
+    assert all(set(chunk) >= keys for chunk in debug["retrieved_chunks"])
+    assert [c["rank"] for c in debug["retrieved_chunks"]] == list(
+        range(1, len(debug["retrieved_chunks"]) + 1)
+    )
+
+
+def test_invented_citations_are_not_shown_as_an_answer(cli: Cli, server: OllamaHandle) -> None:
+    play(server, "We use Oracle [File: invented.md, Section: Nowhere].")
+    run = cli("ask", QUESTION, RAGVAULT_OLLAMA_HOST=server.url)
+    assert "Oracle" not in run.out and "invented" not in run.out
+    assert "word for word" in run.out and run.code == 0
+    assert run.err.strip()
+
+
+def test_model_that_finds_too_little_abstains(cli: Cli, server: OllamaHandle) -> None:
+    play(server, "I don't have enough information to answer this question.")
+    run = cli("ask", QUESTION, "--json", RAGVAULT_OLLAMA_HOST=server.url)
+    assert run.code == 3
+    assert run.json["abstain_reason"] == "insufficient_information"
+
+
+def test_missing_model_names_those_that_are_there(cli: Cli, server: OllamaHandle) -> None:
+    play(server, "unused")
+    run = cli("ask", QUESTION, "--model", "qwen9", RAGVAULT_OLLAMA_HOST=server.url)
+    assert run.code == 0 and "word for word" in run.out
+    assert "qwen9" in run.err and "ollama pull" in run.err
+
+
+def test_escape_sequences_of_a_model_do_not_reach_the_terminal(
+    cli: Cli, server: OllamaHandle
+) -> None:
+    play(server, "The API \x1b[2Jstays in \x1b]0;owned\x07Go {citation:1}.")
+    run = cli("ask", QUESTION, RAGVAULT_OLLAMA_HOST=server.url)
+    assert "\x1b" not in run.out and "\x07" not in run.out
+    assert "stays in Go" in run.out
+
+
+# ------------------------------------------------------------------ search
+
+
+def test_search_lists_places_best_first(cli: Cli) -> None:
+    run = cli("search", "sqlite backend decision", "-n", "3")
+    assert run.code == 0
+    assert run.out.startswith("1. ") and "score" in run.out and "4. " not in run.out
+    value = cli("search", "sqlite backend decision", "-n", "3", "--json").json
+    assert set(value) >= {"schema_version", "query", "results", "meta"}
+    assert [r["rank"] for r in value["results"]] == [1, 2, 3]
+    finals = [r["scores"]["final"] for r in value["results"]]
+    assert finals == sorted(finals, reverse=True)
+    for result in value["results"]:
+        assert set(result) >= REFERENCE
+        assert set(result["scores"]) == {"vector", "lexical", "recency", "final"}
+
+
+def test_search_files_prints_paths_that_open(cli: Cli) -> None:
+    run = cli("search", "backend", "--files")
+    paths = run.out.splitlines()
+    assert paths and len(paths) == len(set(paths))
+    assert all(Path(path).is_file() for path in paths)
+
+
+def test_search_that_finds_nothing_exits_with_3(cli: Cli) -> None:
+    run = cli("search", "backend", "--since", "2080-01-01")
+    assert run.code == 3 and run.out.startswith("Nothing found.")
+    as_json = cli("search", "backend", "--since", "2080-01-01", "--json")
+    assert as_json.code == 3 and as_json.json["results"] == []
+    assert cli("search", "backend", "--since", "2080-01-01", "--files").out == ""
+
+
+def test_filters(cli: Cli) -> None:
+    def places(*arguments: str) -> set[str]:
+        run = cli("search", "decision", "--json", "-n", "50", *arguments)
+        assert run.code in (0, 3), run.err
+        return {r["rel_path"] for r in run.json["results"]}
+
+    assert all(p.startswith("Projects/") for p in places("--folder", "Projects"))
+    assert places("--folder", "sample-vault/Projects") == places("--folder", "Projects")
+    assert places("--until", "2023-12-31").isdisjoint(places("--since", "2024-01-01"))
+    assert places("--vault", "sample-vault") == places()
+    assert cli("search", "x", "--vault", "nobody").code == 4
+    assert cli("search", "x", "--folder", "no-such-folder").code == 2
+
+
+def test_debug_lists_every_candidate_with_its_fate(cli: Cli) -> None:
+    run = cli("ask", QUESTION, "--no-llm", "--debug")
+    value = cli("ask", QUESTION, "--no-llm", "--debug", "--json").json
+    for chunk in value["debug"]["retrieved_chunks"]:
+        line = next(row for row in run.out.splitlines() if chunk["chunk_id"][:12] in row)
+        assert f"{chunk['score_final']:.3f}" in line
+        assert ("kept" if chunk["kept"] else chunk["dropped_by"]) in line
+    assert "folders" in run.out and "time spent" in run.out
+
+
+def test_hostile_names_and_notes_reach_no_terminal(tmp_path: Path) -> None:
+    """A shared vault must not be able to play with the reader's terminal."""
+    cli = Cli(tmp_path)
+    vault = make_vault(
+        tmp_path / "evil",
+        {"bad\x1b[31mname.md": "# Ti\x1b]0;p\x07tle\n\nThe [bold red]lighthouse[/] \x1b[2Jblinks."},
+    )
+    assert cli("index", str(vault)).code == 0
+    for arguments in (
+        ["search", "lighthouse"],
+        ["ask", "lighthouse blinks", "--debug"],
+        ["status"],
+    ):
+        run = cli(*arguments)
+        assert "\x1b" not in run.out + run.err and "\x07" not in run.out + run.err
+    assert "[bold red]lighthouse[/]" in cli("search", "lighthouse").out, (
+        "no markup is read in notes"
+    )
+
+
+def test_answer_log_that_can_not_be_written_costs_a_notice_only(cli: Cli) -> None:
+    import sqlite3
+
+    file = cli.index_path / "catalog.sqlite3"
+    connection = sqlite3.connect(file)
+    count = "SELECT count(*) FROM answer"
+    before = connection.execute(count).fetchone()[0]
+    cli("ask", QUESTION, "--no-llm")
+    cli("ask", QUESTION, "--no-llm", RAGVAULT_ANSWER_LOG="false")
+    assert connection.execute(count).fetchone()[0] == before + 1
+    connection.execute(
+        "CREATE TRIGGER deny BEFORE INSERT ON answer BEGIN SELECT RAISE(ABORT, 'no'); END"
+    )
+    connection.commit()
+    try:
+        run = cli("ask", QUESTION, "--no-llm")
+    finally:
+        connection.execute("DROP TRIGGER deny")
+        connection.commit()
+        connection.close()
+    assert run.code == 0 and "Sources" in run.out
+    assert "log" in run.err

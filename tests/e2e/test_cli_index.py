@@ -1,0 +1,243 @@
+"""``index``, ``vault``, ``status``, ``doctor`` and ``config`` as a person runs them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import Cli, make_vault
+
+NOTES = {
+    "Home.md": "# Home\n\nWelcome. See [[Boats]].\n",
+    "sea/Boats.md": "# Boats\n\nThe ferry leaves at nine.\n\n## Repairs\n\nNew sail.\n",
+    "kitchen/Bread.md": "# Bread\n\nSourdough needs a hot oven and a night in the fridge.\n",
+}
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    return Cli(tmp_path)
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    return make_vault(tmp_path / "notes", NOTES)
+
+
+def test_life_of_a_vault(cli: Cli, vault: Path) -> None:
+    """Added, refreshed, edited, moved, deleted: each is told, and only what changed is embedded."""
+    first = cli("index", str(vault), "--json")
+    assert (first.code, first.err) == (0, "")
+    (report,) = first.json["vaults"]
+    assert (report["name"], report["added"], report["unchanged"]) == ("notes", 3, 0)
+    assert report["embedded"] == report["chunks"] > 3
+    assert report["skipped"] == [] and report["files"]["added"] == sorted(NOTES)
+
+    again = cli("index", "--json").json["vaults"][0]
+    assert (again["added"], again["unchanged"], again["embedded"]) == (0, 3, 0)
+
+    (vault / "sea/Boats.md").write_text(NOTES["sea/Boats.md"] + "\nA new mast, too.\n")
+    (vault / "kitchen/Bread.md").rename(vault / "Bread.md")
+    (vault / "Home.md").unlink()
+    report = cli("index", "--json").json["vaults"][0]
+    assert report["files"]["changed"] == ["sea/Boats.md"]
+    assert report["files"]["renamed"] == [{"from": "kitchen/Bread.md", "to": "Bread.md"}]
+    assert report["files"]["removed"] == ["Home.md"]
+    assert report["embedded"] == 1, "only the edited section"
+
+
+def test_summary_names_each_skipped_file_with_its_reason(cli: Cli, vault: Path) -> None:
+    (vault / "photo.md").write_bytes(b"\x89PNG\x00\x00" * 50)
+    os.mkfifo(vault / "pipe.md") if hasattr(os, "mkfifo") else None
+    run = cli("index", str(vault))
+    assert run.code == 0
+    assert "photo.md: " in run.out and "3 added" in run.out
+    if hasattr(os, "mkfifo"):
+        assert "pipe.md: " in run.out
+
+
+def test_dry_run_shows_the_plan_and_leaves_no_trace(cli: Cli, vault: Path) -> None:
+    run = cli("index", str(vault), "--dry-run")
+    assert run.code == 0
+    assert "3 would be added" in run.out and "+ sea/Boats.md" in run.out
+    assert not cli.index_path.exists()
+
+
+def test_vault_is_not_written_to(cli: Cli, vault: Path) -> None:
+    before = {p: p.stat().st_mtime_ns for p in [vault, *vault.rglob("*")]}
+    cli("index", str(vault))
+    cli("search", "ferry")
+    assert {p: p.stat().st_mtime_ns for p in [vault, *vault.rglob("*")]} == before
+
+
+def test_two_vaults_of_one_name_need_another_name(cli: Cli, vault: Path, tmp_path: Path) -> None:
+    """Otherwise the second would take the place of the first."""
+    other = make_vault(tmp_path / "other" / "notes", {"x.md": "# X"})
+    cli("index", str(vault))
+    clash = cli("index", str(other))
+    assert clash.code == 2
+    assert str(vault) in clash.err and "--name" in clash.err
+    assert cli("index", str(other), "--name", "second").code == 0
+    known = cli("index", str(other), "--name", "third")
+    assert known.code == 2 and "vault rename second third" in known.err
+    names = [v["name"] for v in cli("vault", "list", "--json").json["vaults"]]
+    assert names == ["notes", "second"]
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "  ", "x" * 101, "\x1b[2J"])
+def test_name_that_can_not_be_one(cli: Cli, vault: Path, name: str) -> None:
+    run = cli("index", str(vault), "--name", name)
+    assert run.code == 2 and "\x1b" not in run.err
+
+
+def test_bad_paths(cli: Cli, vault: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for path, word in (
+        (tmp_path / "none", "no folder"),
+        (vault / "Home.md", "file"),
+        (tmp_path / "empty", "no notes"),
+        (tmp_path, "index folder"),
+    ):
+        cli.index_path.mkdir(exist_ok=True)
+        run = cli("index", str(path))
+        assert run.code == 2, run
+        assert word in run.err and "→" in run.err
+        assert cli("index", str(path), "--json").json["error"]["type"] == "vault_path"
+
+
+def test_unreachable_vault_does_not_keep_the_others_from_refreshing(
+    cli: Cli, vault: Path, tmp_path: Path
+) -> None:
+    """An unplugged drive must neither empty its index nor stop the rest."""
+    other = make_vault(tmp_path / "usb", {"x.md": "# Compass\n\nNorth."})
+    cli("index", str(vault), str(other))
+    shutil.rmtree(other)
+    (vault / "new.md").write_text("# Anchor\n")
+    run = cli("index", "--json")
+    assert run.code == 2
+    assert [v["added"] for v in run.json["vaults"]] == [1]
+    assert [f["name"] for f in run.json["failed"]] == ["usb"]
+    assert "usb" in cli("index").err
+    assert cli("search", "compass", "--json").json["results"][0]["rel_path"] == "x.md"
+
+
+def test_second_index_says_who_is_writing(cli: Cli, vault: Path) -> None:
+    from ragvault.adapters.files import IndexLock
+
+    cli("index", str(vault))
+    with IndexLock(cli.index_path, command="the other one"):
+        run = cli("index")
+        assert run.code == 6
+        assert "the other one" in run.err and str(os.getpid()) in run.err
+        assert cli("index", "--json").json["error"]["exit_code"] == 6
+        assert cli("search", "ferry").code == 0, "reading goes on"
+    assert cli("index").code == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_watch_follows_changes_and_ends_cleanly(cli: Cli, vault: Path) -> None:
+    with subprocess.Popen(
+        cli.command("index", str(vault), "--watch"),
+        env=cli.environment(RAGVAULT_INDEX_WATCH_DEBOUNCE_S="0.1", PYTHONUNBUFFERED="1"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        try:
+            assert "3 added" in process.stdout.readline()
+            assert "Watching notes" in process.stderr.readline()
+            (vault / "Fog.md").write_text("# Fog\n\nThe horn sounds twice.\n")
+            assert "1 added" in process.stdout.readline()
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=60) == 0
+        finally:
+            process.kill()
+    assert cli("search", "fog horn", "--json").json["results"][0]["rel_path"] == "Fog.md"
+
+
+def test_vault_is_renamed_without_embedding_again(cli: Cli, vault: Path) -> None:
+    cli("index", str(vault))
+    renamed = cli("vault", "rename", "notes", "mine", "--json")
+    assert renamed.code == 0
+    assert renamed.json["vaults"][0]["embedded"] == 0
+    hit = cli("search", "ferry", "--json").json["results"][0]
+    assert hit["vault"] == "mine"
+    assert cli("index", "--json").json["vaults"][0]["unchanged"] == 3
+    assert cli("vault", "rename", "nobody", "x").code == 4
+    assert cli("vault", "rename", "mine", "a/b").code == 2
+
+
+def test_vault_is_removed_on_a_yes_and_its_notes_stay(cli: Cli, vault: Path) -> None:
+    cli("index", str(vault))
+    unasked = cli("vault", "remove", "notes")
+    assert unasked.code == 2 and "--yes" in unasked.err
+    assert cli("vault", "remove", "notes", "--yes").code == 0
+    assert sorted(p.name for p in vault.rglob("*.md")) == ["Boats.md", "Bread.md", "Home.md"]
+    assert cli("search", "ferry").code == 4
+    back = cli("index", str(vault), "--json").json["vaults"][0]
+    assert back["embedded"] == 0, "the embeddings outlive it for a while"
+
+
+def test_status_tells_what_waits(cli: Cli, vault: Path) -> None:
+    empty = cli("status", "--json")
+    assert empty.code == 0 and empty.json["vaults"] == []
+    cli("index", str(vault))
+    (vault / "new.md").write_text("# New")
+    (vault / "Home.md").unlink()
+    seen = cli("status", "--json").json
+    (entry,) = seen["vaults"]
+    assert entry["on_disk"] == {"current": 2, "changed": 0, "new": 1, "gone": 1}
+    assert entry["vectors_in_step"] is True
+    assert entry["coverage"] == pytest.approx(2 / 3, abs=1e-3)
+    assert seen["embedding"]["fingerprint"]
+    assert seen["size_bytes"]["catalog"] > 0 and seen["size_bytes"]["vectors"] > 0
+    assert seen["ollama"]["reachable"] is False and seen["ollama"]["problem"]
+    text = cli("status").out
+    assert "1 new, 1 gone" in text and "ragvault index" in text
+
+
+def test_doctor_finds_the_broken_part_and_its_remedy(cli: Cli, vault: Path) -> None:
+    cli("index", str(vault))
+    well = cli("doctor", "--json")
+    assert well.code == 0, well.out
+    states = {check["name"]: check["state"] for check in well.json["checks"]}
+    assert states.pop("Ollama") == "warning"
+    assert set(states.values()) == {"ok"}
+    shutil.rmtree(vault)
+    shutil.rmtree(cli.index_path / "chroma")
+    ill = cli("doctor")
+    assert ill.code == 1
+    assert "✗ Vector store" in ill.out and "✗ Vault folders" in ill.out
+    assert "ragvault index" in ill.out
+    broken = cli("doctor", "--json", RAGVAULT_EMBEDDING_PATH="/nowhere/model.onnx")
+    failed = {c["name"]: c["remedy"] for c in broken.json["checks"] if c["state"] == "failed"}
+    assert failed["Embedding model"]
+
+
+def test_config_commands(cli: Cli) -> None:
+    path = Path(cli("config", "path").out.strip())
+    assert cli.folder in path.parents, "the platform's place, under this HOME"
+    assert cli("config", "init").code == 0
+    assert path.is_file()
+    path.write_text("ollama:\n  model: mine\nstore:\n  headers: {X-Token: secret}\n")
+    again = cli("config", "init")
+    assert again.code == 2 and "--force" in again.err
+    assert path.read_text().startswith("ollama"), "never overwritten unasked"
+    shown = cli("config", "show", "--json").json["settings"]
+    assert shown["ollama"]["model"] == {"value": "mine", "source": f"{path}:2"}
+    assert shown["index"]["path"]["source"] == "RAGVAULT_INDEX_PATH"
+    assert shown["gate"]["min_final"]["source"] == "default"
+    assert "secret" not in cli("config", "show").out + cli("config", "show", "--json").out
+    assert cli("config", "validate").code == 0
+    path.write_text("ollama:\n  modell: mine\n")
+    bad = cli("config", "validate")
+    assert bad.code == 2 and f"{path}:2" in bad.err and "`model`" in bad.err
+    assert cli("search", "x", "--json").json["error"]["type"] == "config"
+    assert cli("config", "init", "--force").code == 0
