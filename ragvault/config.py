@@ -83,11 +83,31 @@ class RetrievalSettings(_Part):
         return self
 
 
+class CalibrationSettings(_Part):
+    """A confidence fitted on one's own notes (`ragvault eval --calibrate --apply` writes it).
+
+    confidence = 1 / (1 + exp(−(intercept + Σ coefficient·feature))), for the embedding model
+    that it was fitted with and no other.
+    """
+
+    model: Annotated[str, Field(min_length=1)]
+    features: Annotated[tuple[str, ...], Field(min_length=1)]
+    coefficients: tuple[Annotated[float, Field(allow_inf_nan=False)], ...]
+    intercept: Annotated[float, Field(allow_inf_nan=False)]
+
+    @model_validator(mode="after")
+    def _check_pairs(self) -> CalibrationSettings:
+        if len(self.features) != len(self.coefficients):
+            raise ValueError("it needs one coefficient a feature")
+        return self
+
+
 class GateSettings(_Part):
     """``min_final`` and ``min_confidence``: below either, ragvault abstains."""
 
     min_final: Unit = 0.4
     min_confidence: Unit = 0.4
+    calibration: CalibrationSettings | None = None  # None: the one built in for the model
 
 
 class AnswerSettings(_Part):

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from pydantic import ValidationError
 
 from ragvault.config import Settings
-from ragvault.config_keys import Key, keys, section_names
+from ragvault.config_keys import Key, block_keys, keys, section_names
 from ragvault.errors import ConfigError
 
 Node: TypeAlias = Any  # a node of yaml.compose: its stubs leave out ``id`` and ``style``
@@ -168,12 +168,16 @@ def _node_value(key: Key, node: Node, origin: Origin, path: Path) -> object:
     if key.kind == "list":
         if node.id != "sequence" or any(item.id != "scalar" for item in node.value):
             raise _bad_value(key, _shown(node), origin)
-        return tuple(str(item.value) for item in node.value)
+        return tuple(_item(key, str(item.value), origin) for item in node.value)
+    if key.kind == "block":
+        return _block(key, node, path)
     if key.kind == "mapping":
         pairs = {name: item for name, item, _ in _pairs(node, path, key.dotted)}
         if any(item.id != "scalar" for item in pairs.values()):
             raise _bad_value(key, _shown(node), origin)
         return {name: str(item.value) for name, item in pairs.items()}
+    if key.kind == "record":
+        return _plain(key, node, origin, path)
     if node.id != "scalar":
         raise _bad_value(key, _shown(node), origin)
     quoted = node.style in ("'", '"')
@@ -181,6 +185,49 @@ def _node_value(key: Key, node: Node, origin: Origin, path: Path) -> object:
         raise _bad_value(key, f'"{node.value}"', origin)
     value = _from_text(key, str(node.value), origin)
     return _resolve(value, path.parent) if key.is_path else value
+
+
+def _item(key: Key, text: str, origin: Origin) -> object:
+    """An item of a list: text, or a number where the key takes numbers."""
+    if key.expects != "a list of numbers":
+        return text
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise _bad_value(key, text, origin)
+    return number
+
+
+def _block(key: Key, node: Node, path: Path) -> dict[str, object]:
+    """A mapping of named settings, each read by its own type."""
+    known = block_keys(key)
+    values: dict[str, object] = {}
+    for name, value, line in _pairs(node, path, key.dotted):
+        if name not in known:
+            raise _unknown(f"{path}:{line}", name, known, f"key of `{key.dotted}`")
+        values[name] = _node_value(known[name], value, Origin("file", f"{path}:{line}", line), path)
+    missing = [name for name in known if name not in values]
+    if missing:
+        line = node.start_mark.line + 1
+        raise ConfigError(f"{path}:{line}: `{key.dotted}` needs `{missing[0]}` too.")
+    return values
+
+
+def _plain(key: Key, node: Node, origin: Origin, path: Path, depth: int = 4) -> object:
+    """The value of a record as YAML reads it; what it has to hold is checked with the rest."""
+    if depth == 0:  # also the end of a node that holds itself
+        raise _bad_value(key, "nested too deeply", origin)
+    if node.id == "sequence":
+        return tuple(_plain(key, item, origin, path, depth - 1) for item in node.value)
+    if node.id == "mapping":
+        pairs = _pairs(node, path, key.dotted)
+        return {name: _plain(key, item, origin, path, depth - 1) for name, item, _ in pairs}
+    kind = str(node.tag).rpartition(":")[2]
+    if kind in ("int", "float"):
+        return _number(key, str(node.value), origin)
+    return None if kind == "null" else str(node.value)
 
 
 def _shown(node: Node) -> str:
@@ -208,11 +255,21 @@ def _env_value(key: Key, text: str, origin: Origin) -> object:
         return None
     if key.kind == "list":
         return tuple(part.strip() for part in text.split(",") if part.strip())
+    if key.kind == "block":
+        raise _bad_value(key, text, origin, "null here; set it in the configuration file")
     if key.kind == "mapping":
         pairs = [part.partition("=") for part in text.split(",") if part.strip()]
         if any(not equals for _, equals, _ in pairs):
             raise _bad_value(key, text, origin, "name=value pairs, separated by commas")
         return {name.strip(): value.strip() for name, _, value in pairs}
+    if key.kind == "record":
+        import yaml
+
+        try:
+            node: Node = yaml.compose(text, Loader=yaml.SafeLoader)
+        except yaml.YAMLError:
+            raise _bad_value(key, text, origin) from None
+        return _plain(key, node, origin, Path(origin.label))
     value = _from_text(key, text.strip() if key.kind != "text" else text, origin)
     return _resolve(value, Path.cwd()) if key.is_path else value
 
@@ -233,6 +290,10 @@ def _from_text(key: Key, text: str, origin: Origin) -> object:
         if text.lower() in _TRUE | _FALSE:
             return text.lower() in _TRUE
         raise _bad_value(key, text, origin)
+    return _number(key, text, origin)
+
+
+def _number(key: Key, text: str, origin: Origin) -> int | float:
     try:
         number = int(text) if key.kind == "int" else float(text)
     except ValueError:
@@ -264,7 +325,15 @@ def _validated(values: Mapping[str, object], origins: Mapping[str, Origin]) -> S
         if key is None:  # a rule over several keys of a section
             section = str(problem["loc"][0]) if problem["loc"] else "settings"
             raise ConfigError(f"{section}: {_sentence(problem['msg'])}") from None
-        raise _bad_value(key, problem["input"], origins.get(dotted, DEFAULT)) from None
+        if key.kind == "block":
+            place = origins.get(dotted, DEFAULT).label
+            what = ".".join([dotted, *(str(part) for part in problem["loc"][2:])])
+            raise ConfigError(f"{place}: `{what}`: {_sentence(problem['msg'])}") from None
+        origin = origins.get(dotted, DEFAULT)
+        if key.kind == "record" and isinstance(problem["input"], dict | tuple):
+            place = ".".join(str(part) for part in problem["loc"])
+            raise ConfigError(f"{origin.label}: `{place}`: {_sentence(problem['msg'])}") from None
+        raise _bad_value(key, problem["input"], origin) from None
 
 
 def _sentence(message: str) -> str:

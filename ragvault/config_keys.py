@@ -69,6 +69,8 @@ MEANINGS: dict[str, str] = {
     "retrieval.max_question_chars": "Longest question. Characters.",
     "gate.min_final": "Passages with a lower final score are not answered from.",
     "gate.min_confidence": "Below this confidence ragvault abstains.",
+    "gate.calibration": "How scores become a confidence (`ragvault eval --calibrate` fits one).",
+    "gate.calibration": "The confidence, as `eval --calibrate --apply` fits it. null: built in.",
     "answer.fallback": "Without a model: extractive (quote the notes) or none (exit 5).",
     "answer.max_chunks": "Most passages in the prompt.",
     "answer.max_chars": "Most text of notes in the prompt. Characters.",
@@ -109,10 +111,13 @@ class Key:
 
     @property
     def kind(self) -> str:
-        """ "bool", "int", "float", "text", "list" or "mapping"; None may come beside it."""
+        """ "bool", "int", "float", "text", "list", "mapping" or "block" (a mapping of named
+        settings); None may come beside it."""
         inner = _without_none(self.annotation)
         if inner in (bool, int, float):
             return str(inner.__name__)
+        if is_block(inner):
+            return "block"
         return {tuple: "list", dict: "mapping"}.get(get_origin(inner), "text")
 
     @property
@@ -138,6 +143,19 @@ def keys() -> dict[str, Key]:
     return found
 
 
+def block_keys(key: Key) -> dict[str, Key]:
+    """The settings of a block by their names, as keys of their own."""
+    model = _without_none(key.annotation)
+    return {
+        name: Key(key.dotted, name, field.annotation, None, _expects(field))
+        for name, field in model.model_fields.items()
+    }
+
+
+def is_block(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+
+
 def section_names() -> tuple[str, ...]:
     return tuple(Settings.model_fields)
 
@@ -148,6 +166,10 @@ def _without_none(annotation: Any) -> Any:
     return annotation
 
 
+def _is_record(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+
+
 def _expects(field: FieldInfo) -> str:
     """ "a whole number from 1 to 50": the annotation and its bounds in words."""
     annotation = _without_none(field.annotation)
@@ -155,11 +177,21 @@ def _expects(field: FieldInfo) -> str:
     if get_origin(annotation) is Literal:
         return "one of " + ", ".join(str(choice) for choice in get_args(annotation))
     if get_origin(annotation) is tuple:
-        return "a list of texts"
+        return "a list of numbers" if _holds_numbers(annotation) else "a list of texts"
+    if is_block(annotation):
+        return f"a mapping of {', '.join(annotation.model_fields)}{none}"
     if get_origin(annotation) is dict:
         return "a mapping of texts to texts"
+    if _is_record(annotation):
+        return f"a mapping with {', '.join(annotation.model_fields)}{none}"
     words = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
     return words[annotation] + _bounds(field) + none
+
+
+def _holds_numbers(annotation: Any) -> bool:
+    """Whether a tuple's items are numbers: plain, or with bounds (Annotated)."""
+    item = get_args(annotation)[0]
+    return (get_args(item) or (item,))[0] is float
 
 
 def _bounds(field: FieldInfo) -> str:
@@ -206,6 +238,8 @@ def as_yaml(value: Any) -> str:
         plain = value and value.replace("-", "").replace(".", "").replace("_", "").isalnum()
         risky = value.lower() in {"on", "off", "yes", "no", "true", "false", "null", "y", "n"}
         return value if plain and not risky and not value[0].isdigit() else json.dumps(value)
+    if isinstance(value, BaseModel):
+        value = value.model_dump()
     if isinstance(value, tuple | list):
         return "[" + ", ".join(json.dumps(item, ensure_ascii=False) for item in value) + "]"
     if isinstance(value, float):

@@ -15,12 +15,21 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragvault.errors import Interrupted, NoIndexError, StoreError, UsageError
+from ragvault.errors import (
+    ConfigError,
+    Interrupted,
+    ModelError,
+    NoIndexError,
+    StoreError,
+    UsageError,
+)
 from ragvault.model import (
     Abstention,
     Answer,
     AskResult,
     FileState,
+    Filter,
+    FolderSelection,
     GateOutcome,
     Hit,
     IndexReport,
@@ -29,6 +38,7 @@ from ragvault.model import (
     Query,
     Request,
     Retrieval,
+    StoredChunk,
     VaultInfo,
 )
 from ragvault.text import strip_controls
@@ -37,7 +47,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ragvault.answering.extract import Embed
+    from ragvault.config import Settings
     from ragvault.ports import Catalog, Progress
+    from ragvault.retrieval.calibration import Calibration
     from ragvault.wiring import Container
 
 OBSIDIAN_FOLDER = ".obsidian"
@@ -341,13 +353,34 @@ def ask(container: Container, request: Request, options: AskOptions, *, now: dat
 
 
 def _decide(container: Container, retrieval: Retrieval) -> GateOutcome:
-    from ragvault.retrieval.calibration import for_model
     from ragvault.retrieval.gate import decide
 
-    settings = container.settings
+    return decide(retrieval, container.settings, gate_calibration(container))
+
+
+def embedding_model(settings: Settings) -> str:
+    """The embedding model's name, as the calibration of the confidence is kept under it."""
     is_served = settings.embedding.backend == "ollama"
-    model = settings.ollama.embedding_model if is_served else settings.embedding.model
-    return decide(retrieval, settings, for_model(model))
+    return settings.ollama.embedding_model if is_served else settings.embedding.model
+
+
+def gate_calibration(container: Container) -> Calibration:
+    """How the confidence is made: as ``gate.calibration`` says if that was fitted for today's
+    embedding model, else as built in. Raises ConfigError for a feature that there isn't."""
+    from ragvault.retrieval.calibration import Calibration, features_of, for_model
+
+    settings = container.settings
+    model, own = embedding_model(settings), settings.gate.calibration
+    if own is None or own.model != model:
+        return for_model(model)
+    known = features_of(Retrieval(Query("", (), ()), (), 0, "none", FolderSelection("off"), 0, {}))
+    unknown = [name for name in own.features if name not in known]
+    if unknown:
+        raise ConfigError(
+            f"`gate.calibration` names the feature {unknown[0]!r}, which this ragvault hasn't got.",
+            "Fit it again with `ragvault eval --calibrate --apply`, or remove the block.",
+        )
+    return Calibration(f"own ({model})", own.features, own.coefficients, own.intercept)
 
 
 def _embed_of(container: Container, retrieval: Retrieval) -> Embed | None:
@@ -406,6 +439,64 @@ def log_row(result: AskResult, now: datetime, session: str | None = None) -> Log
         prompt_tokens=result.usage.prompt_tokens,
         completion_tokens=result.usage.completion_tokens,
     )
+
+
+# --------------------------------------------------------------------------- measuring
+
+
+def retrieve_for_answer(container: Container, request: Request, *, now: datetime) -> Retrieval:
+    """The retrieval that ``ask`` would decide on; nothing is answered or logged."""
+    return _retrieve(container, request, now, for_answer=True)[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the gate makes of a retrieval. ``confidence`` is the calibrated one, also where a
+    floor decided before it; ``features`` are what it is made from (each in 0..1)."""
+
+    outcome: GateOutcome
+    confidence: float
+    features: dict[str, float]
+
+
+def judge(container: Container, retrieval: Retrieval) -> Judgement:
+    """Pure: the same retrieval and settings give the same judgement."""
+    from ragvault.retrieval.calibration import KEYWORDS, features_of
+    from ragvault.retrieval.gate import decide
+
+    calibration = gate_calibration(container)
+    outcome = decide(retrieval, container.settings, calibration)
+    features = features_of(retrieval)
+    used = KEYWORDS if retrieval.strategy == "keyword_recency" else calibration
+    return Judgement(outcome, used.confidence(features), features)
+
+
+@dataclass(frozen=True, slots=True)
+class Legs:
+    """Each leg's own ranking, best first. ``by_vector`` None: there is no embedding to rank by."""
+
+    by_keyword: tuple[StoredChunk, ...]
+    by_vector: tuple[StoredChunk, ...] | None
+
+
+def single_legs(container: Container, query: Query, vault: str, n: int) -> Legs:
+    """The ``n`` best of one vault by BM25 alone, and by the cosine alone: what the blend has to
+    be better than. Raises StoreError."""
+    catalog = container.catalog
+    keyword = catalog.lexical(query.terms, n, Filter(vaults=(vault,)))
+    try:
+        vector = container.embedder.embed_query(query.text)
+    except ModelError:
+        nearest = None
+    else:
+        container.vectors.sync_to(catalog.generation)
+        nearest = container.vectors.query(vault, vector, n)
+    stored = catalog.chunks({hit.chunk_id for hit in (*keyword, *(nearest or ()))})
+    ranked = [
+        None if hits is None else tuple(stored[h.chunk_id] for h in hits if h.chunk_id in stored)
+        for hits in (keyword, nearest)
+    ]
+    return Legs(ranked[0] or (), ranked[1])
 
 
 # --------------------------------------------------------------------------- state of a vault

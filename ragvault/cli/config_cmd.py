@@ -109,6 +109,10 @@ def _shown(dotted: str, value: Any) -> Any:
     """The value without secrets: what a header holds may be a token."""
     if dotted == "store.headers":
         return dict.fromkeys(value, "…")
+    if hasattr(value, "model_dump"):  # a block of settings
+        value = value.model_dump()
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json")
     return list(value) if isinstance(value, tuple) else value
 
 
