@@ -176,8 +176,6 @@ def _node_value(key: Key, node: Node, origin: Origin, path: Path) -> object:
         if any(item.id != "scalar" for item in pairs.values()):
             raise _bad_value(key, _shown(node), origin)
         return {name: str(item.value) for name, item in pairs.items()}
-    if key.kind == "record":
-        return _plain(key, node, origin, path)
     if node.id != "scalar":
         raise _bad_value(key, _shown(node), origin)
     quoted = node.style in ("'", '"')
@@ -215,21 +213,6 @@ def _block(key: Key, node: Node, path: Path) -> dict[str, object]:
     return values
 
 
-def _plain(key: Key, node: Node, origin: Origin, path: Path, depth: int = 4) -> object:
-    """The value of a record as YAML reads it; what it has to hold is checked with the rest."""
-    if depth == 0:  # also the end of a node that holds itself
-        raise _bad_value(key, "nested too deeply", origin)
-    if node.id == "sequence":
-        return tuple(_plain(key, item, origin, path, depth - 1) for item in node.value)
-    if node.id == "mapping":
-        pairs = _pairs(node, path, key.dotted)
-        return {name: _plain(key, item, origin, path, depth - 1) for name, item, _ in pairs}
-    kind = str(node.tag).rpartition(":")[2]
-    if kind in ("int", "float"):
-        return _number(key, str(node.value), origin)
-    return None if kind == "null" else str(node.value)
-
-
 def _shown(node: Node) -> str:
     return {"sequence": "a list", "mapping": "a mapping"}.get(node.id, str(node.value))
 
@@ -262,14 +245,6 @@ def _env_value(key: Key, text: str, origin: Origin) -> object:
         if any(not equals for _, equals, _ in pairs):
             raise _bad_value(key, text, origin, "name=value pairs, separated by commas")
         return {name.strip(): value.strip() for name, _, value in pairs}
-    if key.kind == "record":
-        import yaml
-
-        try:
-            node: Node = yaml.compose(text, Loader=yaml.SafeLoader)
-        except yaml.YAMLError:
-            raise _bad_value(key, text, origin) from None
-        return _plain(key, node, origin, Path(origin.label))
     value = _from_text(key, text.strip() if key.kind != "text" else text, origin)
     return _resolve(value, Path.cwd()) if key.is_path else value
 
@@ -330,9 +305,6 @@ def _validated(values: Mapping[str, object], origins: Mapping[str, Origin]) -> S
             what = ".".join([dotted, *(str(part) for part in problem["loc"][2:])])
             raise ConfigError(f"{place}: `{what}`: {_sentence(problem['msg'])}") from None
         origin = origins.get(dotted, DEFAULT)
-        if key.kind == "record" and isinstance(problem["input"], dict | tuple):
-            place = ".".join(str(part) for part in problem["loc"])
-            raise ConfigError(f"{origin.label}: `{place}`: {_sentence(problem['msg'])}") from None
         raise _bad_value(key, problem["input"], origin) from None
 
 

@@ -69,7 +69,6 @@ MEANINGS: dict[str, str] = {
     "retrieval.max_question_chars": "Longest question. Characters.",
     "gate.min_final": "Passages with a lower final score are not answered from.",
     "gate.min_confidence": "Below this confidence ragvault abstains.",
-    "gate.calibration": "How scores become a confidence (`ragvault eval --calibrate` fits one).",
     "gate.calibration": "The confidence, as `eval --calibrate --apply` fits it. null: built in.",
     "answer.fallback": "Without a model: extractive (quote the notes) or none (exit 5).",
     "answer.max_chunks": "Most passages in the prompt.",
@@ -166,10 +165,6 @@ def _without_none(annotation: Any) -> Any:
     return annotation
 
 
-def _is_record(annotation: Any) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
-
-
 def _expects(field: FieldInfo) -> str:
     """ "a whole number from 1 to 50": the annotation and its bounds in words."""
     annotation = _without_none(field.annotation)
@@ -182,8 +177,6 @@ def _expects(field: FieldInfo) -> str:
         return f"a mapping of {', '.join(annotation.model_fields)}{none}"
     if get_origin(annotation) is dict:
         return "a mapping of texts to texts"
-    if _is_record(annotation):
-        return f"a mapping with {', '.join(annotation.model_fields)}{none}"
     words = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
     return words[annotation] + _bounds(field) + none
 

@@ -111,8 +111,6 @@ def _shown(dotted: str, value: Any) -> Any:
         return dict.fromkeys(value, "…")
     if hasattr(value, "model_dump"):  # a block of settings
         value = value.model_dump()
-    if hasattr(value, "model_dump"):
-        return value.model_dump(mode="json")
     return list(value) if isinstance(value, tuple) else value
 
 

@@ -166,6 +166,36 @@ def test_tags_build_no_objects(tmp_path: Path) -> None:
     assert not marker.exists()
 
 
+# ------------------------------------------------------------------ a key with parts
+
+RECORD = "{model: m, features: [top_cosine], coefficients: [14], intercept: -6.3}"
+
+
+def test_calibration_is_read_from_the_file(tmp_path: Path) -> None:
+    """`ragvault eval --calibrate --apply` writes one: it has to come back as it was."""
+    own = load_text(tmp_path, f"gate:\n  calibration: {RECORD}\n").settings.gate.calibration
+    assert own is not None
+    assert (own.model, own.features, own.coefficients) == ("m", ("top_cosine",), (14.0,))
+    assert own.intercept == -6.3
+
+
+@pytest.mark.parametrize(
+    ("record", "word"),
+    [
+        ("{model: m}", "needs `features`"),
+        (RECORD.replace("[14]", "[14, 15]"), "coefficient"),
+        (RECORD.replace("14", "many"), "coefficients"),
+        (RECORD.replace("model:", "modle:"), "modle"),
+        (RECORD.replace("-6.3", ".inf"), "gate.calibration"),
+        ("&a {model: *a}", "gate.calibration"),
+        ("3", "mapping"),
+    ],
+)
+def test_calibration_that_makes_no_sense(tmp_path: Path, record: str, word: str) -> None:
+    error = failure(tmp_path, f"gate:\n  calibration: {record}\n")
+    assert "config.yaml:2:" in error.message and word in error.message
+
+
 # ------------------------------------------------------------------ mistakes
 
 
