@@ -10,6 +10,7 @@ from ragvault.cli import words
 from ragvault.cli.citations_view import AnswerPrinter, columns, wrapped
 from ragvault.cli.links import Links
 from ragvault.cli.places import CitationMarks, PlaceView
+from ragvault.cli.render_search import excerpt, stems_of
 from ragvault.cli.session import Session
 from ragvault.cli.waiting import Waiting
 from ragvault.model import AbstainReason, Abstention, Answer, AskResult, Band, Hit, Reference
@@ -85,7 +86,7 @@ class AskView:
             self.on_evidence(())
         outcome = result.outcome
         if isinstance(outcome, Abstention):
-            self._abstention(outcome)
+            self._abstention(outcome, result)
         else:
             self._answer(outcome)
         if not (isinstance(outcome, Answer) and outcome.mode == "none"):
@@ -152,7 +153,7 @@ class AskView:
             citation = strip_controls(flows.citation_of(reference.hit))
             self._places.print(self._marks(citation)[0], reference.hit)
 
-    def _abstention(self, outcome: Abstention) -> None:
+    def _abstention(self, outcome: Abstention, result: AskResult) -> None:
         assert self._places is not None
         out = self._out
         for line in wrapped(outcome.message, min(out.width, TEXT_WIDTH)):
@@ -162,8 +163,9 @@ class AskView:
         if outcome.nearest:
             out.print()
             out.print("Nearest in your notes:")
+        terms = stems_of(result.retrieval.query.terms if result.retrieval else ())
         for number, hit in enumerate(outcome.nearest, start=1):
-            self._places.print(f"{number}.", hit, snippet(hit.chunk.text, 140))
+            self._places.print(f"{number}.", hit, excerpt(hit.chunk.text, terms))
         out.print()
         arrow = out.symbol("→", "->")
         out.print(out.style(f"{arrow} {_HOW_TO_ASK_BETTER[outcome.reason]}", "dim"))

@@ -14,6 +14,7 @@ from ragvault.flows import Found
 from ragvault.text import normalise, sentence_spans, snippet, strip_controls, tokens
 
 EXCERPT_CHARS = 220
+_FRONTMATTER = re.compile(r"\A---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
@@ -30,7 +31,7 @@ def print_found(session: Session, found: Found) -> None:
     vaults = session.container.catalog.vaults()
     links = Links(vaults, session.settings.output.links)
     view = PlaceView(out, links, show_vault=len(vaults) > 1)
-    terms = _stems(found.retrieval.query.terms)
+    terms = stems_of(found.retrieval.query.terms)
     width = len(str(len(found.hits)))
     for number, hit in enumerate(found.hits, start=1):
         label = f"{number:>{width}}."
@@ -41,12 +42,15 @@ def print_found(session: Session, found: Found) -> None:
             out.print(indent + highlighted(line, terms, out))
 
 
-def _stems(terms: tuple[str, ...]) -> frozenset[str]:
+def stems_of(terms: tuple[str, ...]) -> frozenset[str]:
+    """A query's terms as the search compares them."""
     return frozenset(flows.stem(term) for term in terms)
 
 
 def excerpt(text: str, terms: frozenset[str]) -> str:
-    """A piece of a passage from the sentence on that holds most of the terms."""
+    """A piece of a passage from the sentence on that holds most of the terms. Frontmatter and
+    headings only where there is nothing else."""
+    text = _FRONTMATTER.sub("", text) or text
     spans = sentence_spans(text)
     if not spans:
         return snippet(text, EXCERPT_CHARS)

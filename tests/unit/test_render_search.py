@@ -1,0 +1,41 @@
+"""What a search result quotes is what the person looked for."""
+
+from __future__ import annotations
+
+import io
+
+from ragvault.cli.render_search import excerpt, highlighted, stems_of
+from ragvault.cli.terminal import Terminal
+
+NOTE = """---
+title: Boats
+tags: [sea]
+---
+# Boats
+
+The harbour is small. Ferries leave at nine. The café sells rope.
+"""
+
+
+def test_excerpt_begins_where_the_words_are() -> None:
+    assert excerpt(NOTE, stems_of(("ferry", "ferries", "leave"))).startswith("Ferries leave")
+
+
+def test_excerpt_shows_neither_frontmatter_nor_heading_when_there_is_text() -> None:
+    text = excerpt(NOTE, frozenset())
+    assert text.startswith("The harbour")
+
+
+def test_note_that_is_only_frontmatter_or_heading_still_shows_something() -> None:
+    assert excerpt("---\ntitle: x\n---\n", frozenset())
+    assert excerpt("# Heading", frozenset()) == "# Heading"
+
+
+def test_matching_words_stand_out_in_colour_only() -> None:
+    colour = Terminal(io.StringIO(), True, True, True, 80)
+    plain = Terminal(io.StringIO(), True, False, True, 80)
+    terms = stems_of(("boats", "cafe"))
+    line = "Boat, BOATS and [bold]rope[/]"
+    assert highlighted(line, terms, plain) == line
+    shown = highlighted(line, terms, colour)
+    assert shown.count("\x1b[1;33m") == 2 and "[bold]rope[/]" in shown
