@@ -27,6 +27,7 @@ COMMANDS: dict[str, Entry] = {
     "index": Entry("index", "Index a folder of notes, or refresh what is indexed.", "Use"),
     "ask": Entry("ask", "Answer a question from the notes, with citations.", "Use"),
     "search": Entry("search", "List the passages that match, with no answer.", "Use"),
+    "eval": Entry("eval", "Measure how well ragvault finds, and how honestly it refuses.", "Use"),
     "status": Entry("status", "Show vaults, coverage, model, sizes, Ollama.", "Care"),
     "doctor": Entry("doctor", "Try each part for real and say what to mend.", "Care"),
     "vault": Entry("vault", "List, remove or rename vaults.", "Care"),

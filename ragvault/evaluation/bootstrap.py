@@ -6,14 +6,18 @@ the measures of two rankings, or two runs, can be compared pair by pair.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from ragvault.evaluation.metrics import Floats
+from ragvault.evaluation import metrics
+from ragvault.evaluation.metrics import Flags, Floats
 
 RESAMPLES = 1000
 LEVEL = 0.95
+_BLOCK = 100  # resamples worked on at once: bounds the memory, changes no result
+_FEWEST_DRAWN = 20  # percentiles of fewer say nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,42 +39,69 @@ class Estimate:
 
 
 class Bootstrap:
-    """``weights``: shape (resamples, questions), how often each question was drawn.
-
-    The memory is 2 bytes a cell: 10 MB for 5,000 questions.
-    """
+    """How often each question was drawn, by resample: shape (resamples, questions), 2 bytes a
+    cell (10 MB for 5,000 questions)."""
 
     def __init__(self, questions: int, *, seed: int = 0, resamples: int = RESAMPLES) -> None:
         rng = np.random.default_rng(seed)
-        self._weights = np.zeros((resamples, questions), dtype=np.uint16)
+        self._counts = np.zeros((resamples, questions), dtype=np.uint16)
         if questions:
-            for row in self._weights:
+            for row in self._counts:
                 drawn = rng.integers(0, questions, questions)
                 row += np.bincount(drawn, minlength=questions).astype(np.uint16)
 
-    def weights(self, which: Floats | np.typing.NDArray[np.bool_]) -> Floats:
-        """The columns of some questions, as floats."""
-        chosen: Floats = self._weights[:, which].astype(np.float64)
-        return chosen
-
     def mean(self, values: Floats) -> Estimate | None:
-        """The mean of the values that aren't NaN; None when all are. One value a question."""
+        """Of the values that aren't NaN, one a question; None when all are."""
         given = ~np.isnan(values)
         if not given.any():
             return None
         known = values[given]
-        weights = self.weights(given)
-        totals = weights.sum(axis=1)
-        drawn = np.divide(
-            weights @ known, totals, out=np.full(len(weights), np.nan), where=totals > 0
-        )
-        return estimate(float(known.mean()), drawn, int(given.sum()))
+
+        def weighted(weights: Floats) -> Floats:
+            total = weights.sum(axis=1)
+            nothing = np.full(len(weights), np.nan)
+            result: Floats = np.divide(weights @ known, total, out=nothing, where=total > 0)
+            return result
+
+        drawn = self._drawn(given, weighted)
+        return _estimate(float(known.mean()), drawn, int(given.sum()))
+
+    def auroc(self, scores: Floats, positive: Flags, which: Flags) -> Estimate | None:
+        """Of the questions ``which``; None without both classes among them."""
+        some, is_positive = scores[which], positive[which]
+        value = float(metrics.auroc(some, is_positive)[0])
+        if np.isnan(value):
+            return None
+        drawn = self._drawn(which, lambda weights: metrics.auroc(some, is_positive, weights))
+        return _estimate(value, drawn, len(some))
+
+    def auroc_difference(self, one: Floats, other: Floats, positive: Flags) -> Estimate | None:
+        """AUROC by ``other`` less AUROC by ``one``, over the same questions in each resample."""
+
+        def difference(weights: Floats) -> Floats:
+            changed: Floats = metrics.auroc(other, positive, weights) - metrics.auroc(
+                one, positive, weights
+            )
+            return changed
+
+        value = float(difference(np.ones((1, len(one))))[0])
+        if np.isnan(value):
+            return None
+        return _estimate(value, self._drawn(np.ones(len(one), bool), difference), len(one))
+
+    def _drawn(self, which: Flags, statistic: Callable[[Floats], Floats]) -> Floats:
+        """The statistic of each resample, from the counts of some questions."""
+        blocks = [
+            statistic(self._counts[i : i + _BLOCK, which].astype(np.float64))
+            for i in range(0, len(self._counts), _BLOCK)
+        ]
+        return np.concatenate(blocks)
 
 
-def estimate(value: float, drawn: Floats, n: int) -> Estimate:
+def _estimate(value: float, drawn: Floats, n: int) -> Estimate:
     """A value with the percentiles of what was drawn (NaN: a resample without such a question)."""
     usable = drawn[~np.isnan(drawn)]
-    if n < 2 or len(usable) < 20:
+    if n < 2 or len(usable) < _FEWEST_DRAWN:
         return Estimate(value, None, None, n)
     tail = (1 - LEVEL) / 2
     low, high = np.quantile(usable, [tail, 1 - tail])

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 Span = tuple[int, int]
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 
 # --------------------------------------------------------------------------- rankings
@@ -88,7 +89,7 @@ def span_scores(gold: dict[str, list[Span]], found: dict[str, list[Span]]) -> tu
 # --------------------------------------------------------------------------- yes or no
 
 
-def auroc(scores: Floats, positive: NDArray[np.bool_], weights: Floats | None = None) -> Floats:
+def auroc(scores: Floats, positive: Flags, weights: Floats | None = None) -> Floats:
     """Chance that a positive scores above a negative, ties counting half.
 
     ``weights`` has the shape (resamples, n): one value for each row comes back (one in all
@@ -124,16 +125,14 @@ class Bin:
         return abs(self.confidence - self.observed)
 
 
-def reliability(confidences: Floats, positive: NDArray[np.bool_], bins: int = 5) -> list[Bin]:
+def reliability(confidences: Floats, positive: Flags, bins: int = 5) -> list[Bin]:
     """Bins of equally many questions, by rising confidence (fewer when there are fewer)."""
     order = np.argsort(confidences, kind="stable")
     parts = [part for part in np.array_split(order, bins) if len(part)]
     return [_bin(confidences[part], positive[part]) for part in parts]
 
 
-def reliability_by_width(
-    confidences: Floats, positive: NDArray[np.bool_], bins: int = 5
-) -> list[Bin]:
+def reliability_by_width(confidences: Floats, positive: Flags, bins: int = 5) -> list[Bin]:
     """Bins of equal width (0–0.2, 0.2–0.4 …); empty ones are left out."""
     index = np.minimum((confidences * bins).astype(int), bins - 1)
     found = []
@@ -145,7 +144,7 @@ def reliability_by_width(
     return found
 
 
-def _bin(confidences: Floats, positive: NDArray[np.bool_]) -> Bin:
+def _bin(confidences: Floats, positive: Flags) -> Bin:
     return Bin(
         float(confidences.min()),
         float(confidences.max()),
@@ -164,9 +163,7 @@ class Trade:
     false_refusals: float | None
 
 
-def trade_off(
-    confidences: Floats, positive: NDArray[np.bool_], thresholds: Iterable[float]
-) -> list[Trade]:
+def trade_off(confidences: Floats, positive: Flags, thresholds: Iterable[float]) -> list[Trade]:
     """Answering at and above each threshold: shares of the negatives answered, of the positives
     refused."""
     good, bad = confidences[positive], confidences[~positive]
@@ -180,9 +177,7 @@ def trade_off(
     ]
 
 
-def false_answers_at(
-    confidences: Floats, positive: NDArray[np.bool_], share: float
-) -> Trade | None:
+def false_answers_at(confidences: Floats, positive: Flags, share: float) -> Trade | None:
     """The lowest threshold with at most ``share`` false answers, and what it refuses."""
     bad = np.sort(confidences[~positive])[::-1]
     if not len(bad) or not positive.any():

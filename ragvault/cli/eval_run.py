@@ -1,0 +1,145 @@
+"""The run behind ``ragvault eval QUESTIONS``: load, ask, show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragvault import flows
+from ragvault.errors import NoIndexError, UsageError
+from ragvault.evaluation import dataset
+from ragvault.evaluation.dataset import Question
+from ragvault.evaluation.document import Evaluation, Setting, as_object
+from ragvault.evaluation.results import LEGS
+from ragvault.evaluation.runner import RunOptions, run, server_is_there
+from ragvault.evaluation.summary import summarise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ragvault.cli.session import Session
+    from ragvault.cli.terminal import Terminal
+    from ragvault.model import VaultInfo
+
+
+@dataclass(frozen=True, slots=True)
+class RunWishes:
+    """What was asked for on the command line."""
+
+    questions: Path
+    vault: str | None = None
+    off_topic: tuple[Path, ...] = ()
+    legs: tuple[str, ...] = LEGS
+    answers: bool = False
+    use_model: bool = True
+    limit: int | None = None
+    seed: int = 0
+
+
+def run_set(session: Session, wishes: RunWishes, *, now: datetime, as_json: bool) -> int:
+    evaluation = evaluated(session, wishes, now)
+    session.notices(evaluation.notices)
+    if as_json:
+        from ragvault.cli.jsonout import print_json
+
+        print_json(as_object(evaluation))
+    else:
+        from ragvault.cli.render_eval import print_evaluation
+
+        print_evaluation(session.out, evaluation)
+    return 0
+
+
+def evaluated(session: Session, wishes: RunWishes, now: datetime) -> Evaluation:
+    """Raises UsageError for a set that is none, or doesn't fit the vault; NoIndexError."""
+    container = session.container
+    own = dataset.load_questions(wishes.questions, limit=wishes.limit, seed=wishes.seed)
+    vault = vault_for(session, wishes.vault, own, wishes.questions.name)
+    questions = [*own, *_off_topic(wishes)]
+    use_model = wishes.answers and wishes.use_model and server_is_there(container)
+    options = RunOptions(wishes.legs, answers=wishes.answers, use_model=use_model)
+    with counting(session.err, f"Asking {vault.name}", len(questions)) as advance:
+        done = run(container, vault, questions, options, now=now, advance=advance)
+    settings = session.settings
+    setting = Setting(
+        name=wishes.questions.name,
+        vault=vault,
+        model=flows.embedding_model(settings),
+        threshold=settings.gate.min_confidence,
+        seed=wishes.seed,
+    )
+    summary = summarise(done.results, threshold=setting.threshold, seed=wishes.seed)
+    return Evaluation(setting, done.results, summary, done.seconds, done.notices)
+
+
+def _off_topic(wishes: RunWishes) -> list[Question]:
+    found: list[Question] = []
+    names: set[str] = set()
+    for path in wishes.off_topic:
+        name = path.parent.name if path.stem == "questions" and path.parent.name else path.stem
+        if name in names:
+            raise UsageError(f"Two off-topic sets are called '{name}'.", "Rename one of them.")
+        names.add(name)
+        questions = dataset.load_questions(path, limit=wishes.limit, seed=wishes.seed)
+        found += dataset.as_off_topic(questions, name)
+    return found
+
+
+def vault_for(
+    session: Session, wanted: str | None, questions: Sequence[Question], name: str
+) -> VaultInfo:
+    """The vault named, or the only one, or the one that holds every gold note.
+
+    Raises NoIndexError for an unknown one, UsageError when the gold notes aren't in it.
+    """
+    catalog = session.container.catalog
+    known = flows.known_vaults(session.container, [] if wanted is None else [wanted])
+    if len(known) > 1:
+        holding = [
+            vault
+            for vault in known
+            if not dataset.missing_places(questions, catalog.file_states(vault.name))
+        ]
+        if len(holding) != 1 or not any(q.gold for q in questions):
+            names = ", ".join(vault.name for vault in known)
+            which = "More than one vault holds" if len(holding) > 1 else "No vault holds all of"
+            raise UsageError(
+                f"{which} the notes that {name} names.", f"Choose with --vault: {names}."
+            )
+        known = holding
+    vault = known[0]
+    if not vault.chunks:
+        raise NoIndexError(
+            f"There are no notes to search in {vault.name}.", "Run `ragvault index`."
+        )
+    dataset.check_places(questions, catalog.file_states(vault.name), vault.name, name)
+    return vault
+
+
+@contextmanager
+def counting(err: Terminal, what: str, total: int) -> Iterator[Callable[[], None]]:
+    """A bar on stderr that each call moves on by one; nothing where there is no terminal."""
+    if not err.is_tty:
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TimeRemainingColumn as Remaining
+
+    console = Console(file=err.stream, no_color=not err.colour, highlight=False, markup=False)
+    with Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TextColumn("questions"),
+        Remaining(compact=True),
+        console=console,
+        transient=True,
+        refresh_per_second=5,
+    ) as progress:
+        task = progress.add_task(what, total=total)
+        yield lambda: progress.advance(task)

@@ -1,0 +1,209 @@
+"""An evaluation on a terminal: a few calm tables, every figure with its 95 % interval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ragvault.cli import words
+from ragvault.evaluation.results import BLEND, BM25, RANKING_MEASURES, VECTOR
+from ragvault.text import strip_controls
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ragvault.cli.terminal import Terminal
+    from ragvault.evaluation.bootstrap import Estimate
+    from ragvault.evaluation.document import Evaluation
+    from ragvault.evaluation.metrics import Bin, Trade
+    from ragvault.evaluation.summary import AbstentionSummary, Estimates, Summary
+
+PLAIN_WIDTH = 100  # columns where there is no terminal
+
+NAMES = {
+    "ndcg@10": "nDCG@10",
+    "mrr@10": "MRR@10",
+    "recall@3": "recall@3",
+    "recall@8": "recall@8",
+    "precision@1": "precision@1",
+    "precision@3": "precision@3",
+    "precision@8": "precision@8",
+    "file_hit@5": "note among the first 5 passages",
+    "section_hit@5": "section among the first 5",
+    "span_recall@5": "span recall, first 5",
+    "span_precision@5": "span precision, first 5",
+    "citation_valid": "citations that resolve",
+    "citation_accuracy": "citations of the right place",
+    "groundedness": "statements that the notes hold",
+    "answer_words": "words of the known answer said",
+    BLEND: "blend",
+    BM25: "words alone",
+    VECTOR: "meaning alone",
+}
+
+
+def print_evaluation(out: Terminal, evaluation: Evaluation) -> None:
+    """Everything but the single questions; --json and --report have those."""
+    view = _View(out)
+    summary = evaluation.summary
+    view.head(evaluation)
+    if summary.legs:
+        view.show(view.ranking("Ranking", summary.legs))
+    for lang, legs in summary.by_lang.items():
+        view.show(view.ranking(f"Ranking, {strip_controls(lang)}", legs, _SHORT))
+    view.show(view.refusals(summary))
+    judged = summary.own if summary.own.reliability else summary.everything
+    if judged is not None and judged.reliability:
+        with_others = judged is not summary.own
+        view.show(view.confidence(judged.reliability, with_others))
+        view.show(view.thresholds(judged, evaluation.setting.threshold))
+    if summary.answers:
+        view.show(view.answers(summary))
+
+
+_SHORT = ("ndcg@10", "recall@8", "mrr@10", "section_hit@5", "span_recall@5")
+
+
+class _View:
+    """Tables for one stream."""
+
+    def __init__(self, out: Terminal) -> None:
+        from rich.console import Console
+
+        self._out = out
+        self._console = Console(
+            file=out.stream,
+            no_color=not out.colour,
+            force_terminal=out.colour,
+            width=out.width if out.is_tty else PLAIN_WIDTH,
+            highlight=False,
+            markup=False,
+            emoji=False,
+        )
+        self._dash = out.symbol("–", "-")
+
+    def show(self, table: Table | None) -> None:
+        if table is not None:
+            self._console.print(table)
+
+    def head(self, evaluation: Evaluation) -> None:
+        out, setting, own = self._out, evaluation.setting, evaluation.summary.own
+        vault = setting.vault
+        parts = [
+            f"{strip_controls(setting.name)} on {strip_controls(vault.name)}",
+            f"{words.count(vault.notes, 'note')}, {words.count(vault.chunks, 'passage')}",
+            f"{own.answerable:,} answerable, {own.unanswerable:,} not",
+            words.duration(evaluation.seconds),
+        ]
+        dot = out.symbol(" · ", ", ")
+        out.print(out.style(parts[0], "bold") + out.style(dot + dot.join(parts[1:]), "dim"))
+        out.print(out.style("In brackets: 95 % intervals, by resampling the questions.", "dim"))
+        out.print()
+        out.flush()
+
+    # ---------------------------------------------------------------- tables
+
+    def ranking(
+        self,
+        title: str,
+        legs: Mapping[str, Estimates],
+        measures: Sequence[str] = RANKING_MEASURES,
+    ) -> Table | None:
+        present = [m for m in measures if any(m in estimates for estimates in legs.values())]
+        if not present:
+            return None
+        table = self._table(title, [NAMES[leg] for leg in legs])
+        for measure in present:
+            cells = [self._cell(estimates.get(measure)) for estimates in legs.values()]
+            table.add_row(NAMES[measure], *cells)
+        return table
+
+    def refusals(self, summary: Summary) -> Table | None:
+        table = self._table("Refusals", ["", "of"])
+        own = summary.own
+        if own.false_answers is not None:
+            table.add_row("answered without an answer there", *self._share_of(own.false_answers))
+        for name, estimate in summary.off_topic.items():
+            label = f"answered off topic, {strip_controls(name)}"
+            table.add_row(label, *self._share_of(estimate))
+        if own.false_refusals is not None:
+            table.add_row("refused though the answer is there", *self._share_of(own.false_refusals))
+        if own.auroc is not None:
+            table.add_row("AUROC of the confidence", self._cell(own.auroc), f"{own.auroc.n:,}")
+        everything = summary.everything
+        if everything is not None and everything.auroc is not None:
+            auroc = everything.auroc
+            table.add_row("AUROC, off-topic ones included", self._cell(auroc), f"{auroc.n:,}")
+        return table if table.row_count else None
+
+    def confidence(self, bins: Sequence[Bin], with_others: bool) -> Table:
+        title = "Confidence, by fifths of the questions"
+        title += " (off-topic ones included)" if with_others else ""
+        table = self._table(title, ["said", "answerable", "apart", "of"])
+        for one in bins:
+            table.add_row(
+                f"{one.low:.2f}{self._dash}{one.high:.2f}",
+                f"{one.confidence:.2f}",
+                f"{one.observed:.2f}",
+                f"{one.gap:.2f}",
+                f"{one.n:,}",
+            )
+        return table
+
+    def thresholds(self, judged: AbstentionSummary, threshold: float) -> Table:
+        table = self._table("Refusing below", ["false answers", "false refusals"])
+        for trade in judged.at_thresholds:
+            mark = "  (now)" if abs(trade.threshold - threshold) < 1e-9 else ""
+            table.add_row(f"{trade.threshold:.2f}{mark}", *self._trade(trade))
+        for share, trade in judged.at_shares:
+            label = f"{trade.threshold:.2f}  for {share:.0%} false answers"
+            table.add_row(label, *self._trade(trade))
+        return table
+
+    def answers(self, summary: Summary) -> Table:
+        modes = ", ".join(f"{n:,} {mode}" for mode, n in summary.modes.items())
+        table = self._table(f"Answers ({modes})" if modes else "Answers", [""])
+        for measure, estimate in summary.answers.items():
+            table.add_row(NAMES[measure], self._cell(estimate))
+        return table
+
+    # ---------------------------------------------------------------- cells
+
+    def _table(self, title: str, columns: Iterable[str]) -> Table:
+        from rich import box
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(
+            box=box.SIMPLE_HEAD if self._out.unicode else box.ASCII,
+            show_edge=False,
+            pad_edge=False,
+            header_style="bold",
+        )
+        table.add_column(Text(title), min_width=34)
+        for column in columns:
+            table.add_column(Text(column), justify="right", no_wrap=True)
+        return table
+
+    def _cell(self, estimate: Estimate | None) -> Any:
+        from rich.text import Text
+
+        if estimate is None:
+            return Text(self._dash, style="dim")
+        text = Text(f"{estimate.value:.3f}")
+        if estimate.low is not None and estimate.high is not None:
+            text.append(f" [{estimate.low:.3f}{self._dash}{estimate.high:.3f}]", style="dim")
+        return text
+
+    def _share_of(self, estimate: Estimate) -> tuple[Any, str]:
+        from rich.text import Text
+
+        text = Text(f"{estimate.value:.1%}")
+        if estimate.low is not None and estimate.high is not None:
+            text.append(f" [{estimate.low:.1%}{self._dash}{estimate.high:.1%}]", style="dim")
+        return text, f"{estimate.n:,}"
+
+    def _trade(self, trade: Trade) -> tuple[str, str]:
+        shares = (trade.false_answers, trade.false_refusals)
+        first, second = (self._dash if share is None else f"{share:.1%}" for share in shares)
+        return first, second

@@ -1,0 +1,176 @@
+"""From what was found to values: a ranking against gold places, an answer against both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragvault.evaluation import metrics
+from ragvault.evaluation.dataset import Gold, Question
+from ragvault.evaluation.metrics import Span
+from ragvault.evaluation.places import Notes, chunk_span, gold_span
+from ragvault.evaluation.results import RANK_DEPTH, LegResult
+from ragvault.model import Answer, CitationStatus, Hit, Retrieval, StoredChunk
+from ragvault.text import normalise, sentence_spans, tokens
+
+TOP_PASSAGES = 5  # what a person looks at, and an answer is usually made from
+
+# What a search doesn't list; a duplicate is listed with the hit that it repeats.
+_HIDDEN = frozenset({"min_vector", "max_candidates"})
+_LISTED = frozenset({None, "rank", "min_final"})
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """One leg's list: the notes, best first by their best passage, and the first passages."""
+
+    notes: tuple[str, ...]
+    passages: tuple[StoredChunk, ...]
+
+
+def ranking_of(retrieval: Retrieval) -> Ranking:
+    """The list that a search would show. A folded duplicate counts for its note."""
+    shown = [hit for hit in retrieval.hits if hit.dropped_by not in _HIDDEN]
+    listed = [hit.stored for hit in shown if hit.dropped_by in _LISTED]
+    return Ranking(_notes([hit.stored for hit in shown]), tuple(listed[:TOP_PASSAGES]))
+
+
+def ranking_of_chunks(chunks: Sequence[StoredChunk]) -> Ranking:
+    return Ranking(_notes(chunks), tuple(chunks[:TOP_PASSAGES]))
+
+
+def _notes(chunks: Sequence[StoredChunk]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(stored.chunk.rel_path for stored in chunks))
+
+
+# --------------------------------------------------------------------------- rankings
+
+
+def judge_ranking(question: Question, ranking: Ranking, notes: Notes) -> LegResult:
+    """All measures that apply: section and span measures only where gold says as much."""
+    relevant = {gold.file for gold in question.gold}
+    ranked = ranking.notes
+    values = {
+        "ndcg@10": metrics.ndcg(ranked, relevant, 10),
+        "mrr@10": metrics.reciprocal_rank(ranked, relevant, 10),
+        **{f"recall@{k}": metrics.recall(ranked, relevant, k) for k in (3, 8)},
+        **{f"precision@{k}": metrics.precision(ranked, relevant, k) for k in (1, 3, 8)},
+        "file_hit@5": float(any(p.chunk.rel_path in relevant for p in ranking.passages)),
+    }
+    if any(gold.heading is not None for gold in question.gold):
+        hit = any(in_section(p, gold) for p in ranking.passages for gold in question.gold)
+        values["section_hit@5"] = float(hit)
+    spans = span_values(question, ranking.passages, notes)
+    if spans is not None:
+        values["span_recall@5"], values["span_precision@5"] = spans
+    ranks = [i for i, note in enumerate(ranked[:RANK_DEPTH], 1) if note in relevant]
+    return LegResult(tuple(ranks), len(relevant), values)
+
+
+def in_section(stored: StoredChunk, gold: Gold) -> bool:
+    """Whether a passage stands in the gold section: under that very heading, not one below."""
+    if stored.chunk.rel_path != gold.file:
+        return False
+    if gold.heading is None:
+        return True
+    path = [_folded(part) for part in stored.chunk.heading_path]
+    wanted = _folded(gold.heading)
+    if not wanted or not path:
+        return not wanted and not path
+    tails = (" > ".join(path[i:]) for i in range(len(path)))
+    return wanted in tails
+
+
+def _folded(heading: str) -> str:
+    return " ".join(normalise(heading).split())
+
+
+def span_values(
+    question: Question, passages: Sequence[StoredChunk], notes: Notes
+) -> tuple[float, float] | None:
+    """(recall, precision) of the passages' characters; None where gold has no span that its note
+    still holds."""
+    wanted: dict[str, list[Span]] = {}
+    for gold in question.gold:
+        note = notes[gold.file] if gold.span else None
+        span = gold_span(note, gold) if note else None
+        if span is not None:
+            wanted.setdefault(gold.file, []).append(span)
+    if not wanted:
+        return None
+    found: dict[str, list[Span]] = {}
+    for passage in passages:
+        note = notes[passage.chunk.rel_path]
+        if note is not None:
+            span = chunk_span(note, passage.chunk)
+            found.setdefault(passage.chunk.rel_path, []).append(span)
+    return metrics.span_scores(wanted, found)
+
+
+# --------------------------------------------------------------------------- answers
+
+
+def judge_answer(question: Question, answer: Answer, hits: Sequence[Hit]) -> dict[str, float]:
+    """``citation_valid``: citations that resolve, of all that were made. ``citation_accuracy``:
+    those that resolve to a gold place (section if given, else note), of all that resolve; only
+    for answerable questions. ``groundedness``: statements that the cited passages hold.
+    ``answer_words``: words of a known answer that the answer says."""
+    values: dict[str, float] = {}
+    cited = [c for c in answer.citations if c.status is not CitationStatus.REMOVED]
+    if answer.citations:
+        values["citation_valid"] = len(cited) / len(answer.citations)
+    by_id = {hit.chunk.id: hit.stored for hit in hits}
+    places = [by_id[c.chunk_id] for c in cited if c.chunk_id in by_id]
+    if question.answerable and places:
+        right = [any(in_section(place, gold) for gold in question.gold) for place in places]
+        values["citation_accuracy"] = sum(right) / len(right)
+    grounded = groundedness(answer, by_id)
+    if grounded is not None:
+        values["groundedness"] = grounded
+    if question.answerable and question.answers:
+        known = [tokens(text) for text in question.answers]
+        values["answer_words"] = metrics.words_found(tokens(answer.text), known)
+    return values
+
+
+def groundedness(answer: Answer, by_id: dict[str, StoredChunk]) -> float | None:
+    """The share of an answer's statements that its passages hold; None when it says nothing.
+
+    A quotation has to stand word for word in the passage that is cited behind it. Of a written
+    answer, the statements that the checks of the answering stage found unsupported are taken off.
+    """
+    if answer.mode == "extractive":
+        quotes = _quotes(answer)
+        held = [_holds(by_id.get(chunk_id or ""), quote) for quote, chunk_id in quotes]
+        return sum(held) / len(held) if held else None
+    statements = len(sentence_spans(_without_citations(answer)))
+    if not statements:
+        return None
+    return 1.0 - min(len(answer.unsupported), statements) / statements
+
+
+def _quotes(answer: Answer) -> list[tuple[str, str | None]]:
+    """The text before each citation, with the chunk that the citation names."""
+    found, start = [], 0
+    for citation in answer.citations:
+        quote = answer.text[start : citation.position].strip()
+        start = citation.position + len(citation.raw)
+        if quote:
+            found.append((quote, citation.chunk_id))
+    return found
+
+
+def _holds(stored: StoredChunk | None, quote: str) -> bool:
+    """Word for word, white space aside. An omission mark parts a quotation."""
+    if stored is None:
+        return False
+    text = " ".join(stored.chunk.text.split())
+    parts = (" ".join(part.split()) for part in quote.replace("[…]", "…").split("…"))
+    return all(part in text for part in parts if part)
+
+
+def _without_citations(answer: Answer) -> str:
+    text = answer.text
+    for citation in answer.citations:
+        text = text.replace(citation.raw, "")
+    return text.strip()

@@ -1,0 +1,173 @@
+"""One pass over the questions: each is searched, judged by the gate and, if wanted, answered.
+
+Nothing is opened twice and no question is embedded twice: the stores and the model are those of
+one container. Linear in the questions; what was found is reduced to values at once, so the
+memory doesn't grow with the candidates.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from ragvault import flows
+from ragvault.errors import ModelServerError, QuestionError, UsageError
+from ragvault.evaluation.dataset import Question
+from ragvault.evaluation.judging import (
+    judge_answer,
+    judge_ranking,
+    ranking_of,
+    ranking_of_chunks,
+)
+from ragvault.evaluation.places import Notes
+from ragvault.evaluation.results import BLEND, BM25, VECTOR, LegResult, Passage, QuestionResult
+from ragvault.model import Abstention, Answer, Request, Retrieval, VaultInfo
+from ragvault.text import snippet
+
+if TYPE_CHECKING:
+    from ragvault.wiring import Container
+
+LEG_DEPTH = 100  # passages that a leg ranks by itself
+FOUND = 3  # passages kept for the list of the worst questions
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """``legs`` are those to rank by, of LEGS. ``answers``: also answer; ``use_model``: with the
+    model server, which has to be there (see ``server_is_there``)."""
+
+    legs: tuple[str, ...] = (BLEND,)
+    answers: bool = False
+    use_model: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The results in the order of the questions. ``notices`` are the search's, each once."""
+
+    results: tuple[QuestionResult, ...]
+    notices: tuple[str, ...]
+    seconds: float
+
+
+def server_is_there(container: Container) -> bool:
+    """Whether the model server answers."""
+    chat = container.make_chat(max_wait_s=2.0)
+    try:
+        chat.version()
+    except ModelServerError:
+        return False
+    finally:
+        chat.close()
+    return True
+
+
+def run(
+    container: Container,
+    vault: VaultInfo,
+    questions: Sequence[Question],
+    options: RunOptions,
+    *,
+    now: datetime,
+    advance: Callable[[], None] = lambda: None,
+) -> Run:
+    """Ask every question of one vault. ``advance`` is called after each.
+
+    The container's answer log has to be off: these questions are nobody's. Raises UsageError for
+    a question that can't be asked, and what a search raises.
+    """
+    asker = _Asker(container, vault, options, now)
+    started = time.perf_counter()
+    results = []
+    for question in questions:
+        results.append(asker.ask(question))
+        advance()
+    return Run(tuple(results), tuple(asker.notices), time.perf_counter() - started)
+
+
+class _Asker:
+    """What one run keeps between its questions."""
+
+    def __init__(
+        self, container: Container, vault: VaultInfo, options: RunOptions, now: datetime
+    ) -> None:
+        self.container = container
+        self.vault = vault
+        self.options = options
+        self.now = now
+        self.notes = Notes(vault.path)
+        self.notices: dict[str, None] = {}
+
+    def ask(self, question: Question) -> QuestionResult:
+        started = time.perf_counter()
+        try:
+            retrieval, answer = self._searched(question)
+        except QuestionError as error:
+            raise UsageError(
+                f"The question of line {question.line} can't be asked: {error.message}", error.hint
+            ) from error
+        self.notices.update(dict.fromkeys(retrieval.notices))
+        judged = flows.judge(self.container, retrieval)
+        reason = str(judged.outcome.reason) if isinstance(judged.outcome, Abstention) else None
+        if isinstance(answer, Abstention):  # the gate let it pass and the answering stage didn't
+            reason = str(answer.reason)
+        values = (
+            judge_answer(question, answer, retrieval.hits) if isinstance(answer, Answer) else {}
+        )
+        return QuestionResult(
+            question=question,
+            legs=dict(self._legs(question, retrieval)),
+            confidence=judged.confidence,
+            reason=reason,
+            features=judged.features,
+            found=_passages(retrieval),
+            answer_values=values,
+            mode=answer.mode if isinstance(answer, Answer) else None,
+            seconds=time.perf_counter() - started,
+        )
+
+    def _searched(self, question: Question) -> tuple[Retrieval, Answer | Abstention | None]:
+        request = Request(question.text, vaults=(self.vault.name,))
+        if not self.options.answers:
+            return flows.retrieve_for_answer(self.container, request, now=self.now), None
+        asked = flows.ask(
+            self.container,
+            request,
+            flows.AskOptions(use_model=self.options.use_model),
+            now=self.now,
+        )
+        if asked.retrieval is None:  # small talk: it is answered, but from no note
+            return flows.retrieve_for_answer(self.container, request, now=self.now), None
+        return asked.retrieval, asked.outcome
+
+    def _legs(self, question: Question, retrieval: Retrieval) -> Iterable[tuple[str, LegResult]]:
+        if not question.answerable:
+            return
+        rankings = {BLEND: ranking_of(retrieval)}
+        if {BM25, VECTOR} & set(self.options.legs):
+            legs = flows.single_legs(self.container, retrieval.query, self.vault.name, LEG_DEPTH)
+            rankings[BM25] = ranking_of_chunks(legs.by_keyword)
+            if legs.by_vector is not None:
+                rankings[VECTOR] = ranking_of_chunks(legs.by_vector)
+        for leg in self.options.legs:
+            if leg in rankings:
+                yield leg, judge_ranking(question, rankings[leg], self.notes)
+
+
+def _passages(retrieval: Retrieval) -> tuple[Passage, ...]:
+    ranking = ranking_of(retrieval)
+    finals = {hit.chunk.id: hit.scores.final for hit in retrieval.hits}
+    return tuple(
+        Passage(
+            rel_path=stored.chunk.rel_path,
+            heading_path=stored.chunk.heading_path,
+            start_line=stored.chunk.start_line,
+            end_line=stored.chunk.end_line,
+            snippet=snippet(stored.chunk.text, 160),
+            score=finals.get(stored.chunk.id),
+        )
+        for stored in ranking.passages[:FOUND]
+    )

@@ -1,0 +1,196 @@
+"""From the results of the questions to figures with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ragvault.evaluation import metrics
+from ragvault.evaluation.bootstrap import Bootstrap, Estimate
+from ragvault.evaluation.metrics import Bin, Flags, Floats, Trade
+from ragvault.evaluation.results import ANSWER_MEASURES, RANKING_MEASURES, QuestionResult
+
+Estimates = dict[str, Estimate]  # by the measure's name
+
+ALLOWED_FALSE_ANSWERS = (0.01, 0.05, 0.10)
+RECALL_DEPTHS = tuple(range(1, 21))
+
+
+@dataclass(frozen=True, slots=True)
+class AbstentionSummary:
+    """How well the yes and the no are told apart.
+
+    ``false_answers``: share of the unanswerable questions that were answered; ``false_refusals``:
+    share of the answerable ones that were refused; ``auroc`` of the confidence. Bins and trades
+    are over the same questions; ``at_thresholds`` holds five thresholds, ``at_shares`` the
+    lowest threshold for each of ALLOWED_FALSE_ANSWERS.
+    """
+
+    answerable: int
+    unanswerable: int
+    false_answers: Estimate | None
+    false_refusals: Estimate | None
+    auroc: Estimate | None
+    reliability: tuple[Bin, ...] = ()
+    reliability_by_width: tuple[Bin, ...] = ()
+    at_thresholds: tuple[Trade, ...] = ()
+    at_shares: tuple[tuple[float, Trade], ...] = ()
+    curve: tuple[Trade, ...] = ()
+
+    @property
+    def largest_gap(self) -> float | None:
+        """Largest distance of confidence and observed rate in the bins of equal number."""
+        return max((b.gap for b in self.reliability), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """``own`` is over the set's own questions; ``everything`` takes the off-topic ones in too
+    (None when there are none). ``legs`` and ``by_lang`` hold the ranking measures."""
+
+    legs: dict[str, Estimates]
+    recall_by_k: dict[str, tuple[tuple[int, float], ...]]
+    by_lang: dict[str, dict[str, Estimates]]
+    own: AbstentionSummary
+    off_topic: dict[str, Estimate]
+    everything: AbstentionSummary | None
+    answers: Estimates
+    modes: dict[str, int] = field(default_factory=dict)
+
+
+def summarise(results: Sequence[QuestionResult], *, threshold: float, seed: int = 0) -> Summary:
+    """``threshold`` is ``gate.min_confidence``: the middle of the five that are shown."""
+    bootstrap = Bootstrap(len(results), seed=seed)
+    langs = sorted({r.question.lang for r in results if r.question.lang and r.legs})
+    own = _flags(results, lambda r: not r.question.origin)
+    off_topic = {
+        origin: estimate
+        for origin in dict.fromkeys(r.question.origin for r in results if r.question.origin)
+        if (estimate := bootstrap.mean(_answered(results, origin))) is not None
+    }
+    everything = np.ones(len(results), bool)
+    modes = [r.mode for r in results if r.mode is not None]
+    return Summary(
+        legs=_by_leg(results, bootstrap),
+        recall_by_k=_recall_by_k(results),
+        by_lang={lang: _by_leg(results, bootstrap, lang) for lang in langs if len(langs) > 1},
+        own=_abstention(results, own, bootstrap, threshold),
+        off_topic=off_topic,
+        everything=_abstention(results, everything, bootstrap, threshold) if off_topic else None,
+        answers=_answers(results, bootstrap),
+        modes={mode: modes.count(mode) for mode in sorted(set(modes))},
+    )
+
+
+def _flags(results: Sequence[QuestionResult], test: Callable[[QuestionResult], bool]) -> Flags:
+    return np.array([test(r) for r in results], dtype=bool)
+
+
+# --------------------------------------------------------------------------- rankings
+
+
+def leg_values(results: Sequence[QuestionResult], leg: str, measure: str) -> Floats:
+    """One value a question; NaN where the measure doesn't apply."""
+    return np.array(
+        [r.legs[leg].values.get(measure, np.nan) if leg in r.legs else np.nan for r in results],
+        dtype=np.float64,
+    )
+
+
+def _by_leg(
+    results: Sequence[QuestionResult],
+    bootstrap: Bootstrap,
+    lang: str | None = None,
+) -> dict[str, Estimates]:
+    """Over all answerable questions, or those of one language."""
+    legs = dict.fromkeys(leg for r in results for leg in r.legs)
+    excluded = _flags(results, lambda r: lang is not None and r.question.lang != lang)
+    found: dict[str, Estimates] = {}
+    for leg in legs:
+        found[leg] = {}
+        for measure in RANKING_MEASURES:
+            values = leg_values(results, leg, measure)
+            values[excluded] = np.nan
+            estimate = bootstrap.mean(values)
+            if estimate is not None:
+                found[leg][measure] = estimate
+    return found
+
+
+def _recall_by_k(
+    results: Sequence[QuestionResult],
+) -> dict[str, tuple[tuple[int, float], ...]]:
+    legs = dict.fromkeys(leg for r in results for leg in r.legs)
+    curves = {}
+    for leg in legs:
+        judged = [r.legs[leg] for r in results if leg in r.legs]
+        curves[leg] = tuple(
+            (k, sum(one.recall(k) for one in judged) / len(judged)) for k in RECALL_DEPTHS
+        )
+    return curves
+
+
+# --------------------------------------------------------------------------- yes or no
+
+
+def _answered(results: Sequence[QuestionResult], origin: str) -> Floats:
+    return np.array([float(r.answered) if r.question.origin == origin else np.nan for r in results])
+
+
+def _abstention(
+    results: Sequence[QuestionResult], which: Flags, bootstrap: Bootstrap, threshold: float
+) -> AbstentionSummary:
+    positive = _flags(results, lambda r: r.question.answerable)
+    answered = _flags(results, lambda r: r.answered).astype(np.float64)
+    scores = np.array([r.confidence for r in results], dtype=np.float64)
+    wrong_yes = np.where(which & ~positive, answered, np.nan)
+    wrong_no = np.where(which & positive, 1.0 - answered, np.nan)
+    n_good, n_bad = int((which & positive).sum()), int((which & ~positive).sum())
+    plain = AbstentionSummary(
+        answerable=n_good,
+        unanswerable=n_bad,
+        false_answers=bootstrap.mean(wrong_yes),
+        false_refusals=bootstrap.mean(wrong_no),
+        auroc=bootstrap.auroc(scores, positive, which),
+    )
+    if not (n_good and n_bad):
+        return plain
+    some, is_good = scores[which], positive[which]
+    return AbstentionSummary(
+        answerable=n_good,
+        unanswerable=n_bad,
+        false_answers=plain.false_answers,
+        false_refusals=plain.false_refusals,
+        auroc=plain.auroc,
+        reliability=tuple(metrics.reliability(some, is_good)),
+        reliability_by_width=tuple(metrics.reliability_by_width(some, is_good)),
+        at_thresholds=tuple(metrics.trade_off(some, is_good, five_thresholds(threshold))),
+        at_shares=tuple(
+            (share, trade)
+            for share in ALLOWED_FALSE_ANSWERS
+            if (trade := metrics.false_answers_at(some, is_good, share)) is not None
+        ),
+        curve=tuple(metrics.trade_off(some, is_good, np.linspace(0.0, 1.0, 101))),
+    )
+
+
+def five_thresholds(middle: float) -> list[float]:
+    """The threshold in force, and two on each side of it, within 0..1."""
+    below, above = middle, 1.0 - middle
+    found = [middle - below / 2, middle - below / 4, middle, middle + above / 4, middle + above / 2]
+    return [round(t, 3) for t in found]
+
+
+# --------------------------------------------------------------------------- answers
+
+
+def _answers(results: Sequence[QuestionResult], bootstrap: Bootstrap) -> Estimates:
+    found: Estimates = {}
+    for measure in ANSWER_MEASURES:
+        values = np.array([r.answer_values.get(measure, np.nan) for r in results], dtype=np.float64)
+        estimate = bootstrap.mean(values)
+        if estimate is not None:
+            found[measure] = estimate
+    return found
