@@ -9,6 +9,7 @@ included, then L2 (sentence-transformers' ``1_Pooling`` of all-MiniLM-L6-v2).
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -257,6 +258,9 @@ class _Session:
         self._where = files.model
         self._pooling = files.pooling
         try:
+            # Read once, on import: from 1.31 on it would otherwise make a device id under
+            # ~/.cache and report to its makers.
+            os.environ["ORT_DISABLE_TELEMETRY"] = "1"
             import onnxruntime as ort
 
             options = ort.SessionOptions()
