@@ -9,10 +9,8 @@ included, then L2 (sentence-transformers' ``1_Pooling`` of all-MiniLM-L6-v2).
 from __future__ import annotations
 
 import hashlib
-import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +23,8 @@ from ragvault.adapters.model_files import (
     find_model,
     first_line,
 )
+from ragvault.adapters.ort import open_session
+from ragvault.adapters.side_by_side import SideBySide
 from ragvault.adapters.tokenizer import Tokenizer
 from ragvault.adapters.vectors import QueryCache, unit_rows
 from ragvault.errors import EmbedderUnavailableError
@@ -62,7 +62,7 @@ class OnnxEmbedder:
             raise ValueError(f"window must be 8..512 tokens, not {window}")
         self._model = model
         self._path = path
-        self._threads = threads or usable_cores()
+        self._side_by_side = SideBySide(threads or usable_cores())
         self._window = window
         self._query_prefix = query_prefix
         self._document_prefix = document_prefix
@@ -73,7 +73,6 @@ class OnnxEmbedder:
         self._files: ModelFiles | None = None
         self._tokenizer: Tokenizer | None = None
         self._session: _Session | None = None
-        self._pool: ThreadPoolExecutor | None = None
         self._queries = QueryCache()
 
     # ------------------------------------------------------------------ what it is
@@ -150,9 +149,8 @@ class OnnxEmbedder:
 
     def close(self) -> None:
         with self._lock:
-            if self._pool is not None:
-                self._pool.shutdown(wait=True, cancel_futures=True)
-            self._pool = self._session = self._tokenizer = None
+            self._side_by_side.close()
+            self._session = self._tokenizer = None
 
     def _embed(self, texts: Sequence[str]) -> Matrix:
         import numpy as np
@@ -179,45 +177,7 @@ class OnnxEmbedder:
             def work(index: int, encoded: list[list[int]] = encoded, start: int = start) -> None:
                 keep(start + index, encoded[index], session.run(encoded[index]))
 
-            self._side_by_side(work, order)
-
-    def _side_by_side(self, work: Callable[[int], None], order: Sequence[int]) -> None:
-        """``work`` on each index, on this thread and ``threads - 1`` others.
-
-        When one fails, or Ctrl-C arrives, the others end after the text they are at, and the
-        exception goes on up: no thread is left behind.
-        """
-        queue, stop = _Queue(order), threading.Event()
-
-        def drain() -> None:
-            try:
-                for index in queue:
-                    if stop.is_set():
-                        return
-                    work(index)
-            except BaseException:
-                stop.set()
-                raise
-
-        helpers: list[Future[None]] = []
-        try:
-            extra = min(self._threads, len(order)) - 1
-            helpers = [self._executor().submit(drain) for _ in range(extra)]
-            drain()
-            for helper in helpers:
-                helper.result()
-        finally:
-            stop.set()
-            for helper in helpers:
-                helper.cancel()
-
-    def _executor(self) -> ThreadPoolExecutor:
-        with self._lock:
-            if self._pool is None:
-                self._pool = ThreadPoolExecutor(
-                    max(1, self._threads - 1), thread_name_prefix="ragvault-embed"
-                )
-            return self._pool
+            self._side_by_side.run(work, order)
 
     # ------------------------------------------------------------------ loading
 
@@ -236,21 +196,6 @@ class OnnxEmbedder:
             return self._session
 
 
-class _Queue:
-    """An iterator that several threads may share."""
-
-    def __init__(self, items: Sequence[int]) -> None:
-        self._items = iter(items)
-        self._lock = threading.Lock()
-
-    def __iter__(self) -> Iterator[int]:
-        return self
-
-    def __next__(self) -> int:
-        with self._lock:
-            return next(self._items)
-
-
 class _Session:
     """An ONNX Runtime session of one thread, and the reading of its output."""
 
@@ -258,20 +203,8 @@ class _Session:
         self._where = files.model
         self._pooling = files.pooling
         try:
-            # Read once, on import: from 1.31 on it would otherwise make a device id under
-            # ~/.cache and report to its makers.
-            os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-            import onnxruntime as ort
-
-            options = ort.SessionOptions()
-            options.intra_op_num_threads = 1
-            options.inter_op_num_threads = 1
-            options.log_severity_level = 3
-            options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-            self._session = ort.InferenceSession(
-                str(files.model), options, providers=["CPUExecutionProvider"]
-            )
-        except Exception as error:  # onnxruntime raises a dozen classes that share no base
+            self._session = open_session(files.model)
+        except Exception as error:  # see open_session
             raise EmbedderUnavailableError(
                 f"The embedding model {files.model} can't be loaded: {first_line(error)}.",
                 "Check `embedding.path` in the config, or reinstall the model: "

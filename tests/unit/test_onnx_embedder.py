@@ -127,10 +127,10 @@ def test_ctrl_c_ends_a_run_and_leaves_no_work_behind(tmp_path: Path, threads: in
         done.append(index)
 
     with pytest.raises(KeyboardInterrupt):
-        embedder._side_by_side(work, range(10_000))
+        embedder._side_by_side.run(work, range(10_000))
     interrupted.set()
     embedder.close()  # waits for the threads
-    assert len(done) < threads, "each helper ends after the text that it is at"
+    assert len(done) < threads, "each helper ends after the item that it is at"
     assert embedder.embed_query("hello").shape == (3,), "it works again afterwards"
 
 
@@ -146,7 +146,7 @@ def test_a_failure_in_a_helper_thread_is_not_lost(tmp_path: Path) -> None:
             raise EmbedderUnavailableError("broken")
 
     with pytest.raises(EmbedderUnavailableError, match="broken"):
-        embedder._side_by_side(work, range(50))
+        embedder._side_by_side.run(work, range(50))
     embedder.close()
 
 
