@@ -183,7 +183,8 @@ class VaultInfo:
 
 @dataclass(frozen=True, slots=True)
 class NoteInfo:
-    """The note that a chunk belongs to, as the catalog knows it. ``folder`` is "" at the root."""
+    """The note that a chunk belongs to, as the catalog knows it. ``folder`` is "" at the root;
+    ``chunk_count`` that of all its chunks (0: not known)."""
 
     vault: str
     rel_path: str
@@ -193,6 +194,7 @@ class NoteInfo:
     tags: tuple[str, ...]
     date: float
     mtime: float
+    chunk_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +258,16 @@ class ScoredId:
 
     chunk_id: str
     score: float
+
+
+@dataclass(frozen=True, slots=True)
+class NoteLexical:
+    """BM25 of whole notes: by chunk id that of the chunk's note (absent: no term is in it, or the
+    note was indexed before notes were), and the ``best`` of any note that the filter lets through
+    (0: no note holds a term)."""
+
+    scores: dict[str, float]
+    best: float
 
 
 # --------------------------------------------------------------------------- retrieval
@@ -353,6 +365,11 @@ class Scores:
     ``vector`` is the cosine; ``bm25`` the raw BM25; ``lexical`` BM25 over the best BM25 of this
     query, with the heading bonus in it, capped at 1; ``recency`` halves with each half-life;
     ``rerank`` the reranker's score mapped to 0..1. ``final`` is what is sorted by.
+
+    ``note_vector`` is the mean cosine of the note's chunks, ``note_lexical`` the whole note's BM25
+    over the best note's (None: not known); ``note_share`` (0..1) says how much of the configured
+    shares they have, less for long notes. ``lexical`` has ``note_lexical`` in it, ``vector`` is
+    the chunk's alone.
     """
 
     vector: float | None
@@ -364,6 +381,9 @@ class Scores:
     heading_bonus: float = 0.0
     rerank: float | None = None
     terms: tuple[tuple[str, float], ...] = ()  # (name, contribution): they add up to final
+    note_vector: float | None = None
+    note_lexical: float | None = None
+    note_share: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,6 +407,20 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class Closeness:
+    """How near the best hits come to the question, looked at more closely than one vector a chunk.
+
+    ``sentence``: the best cosine of the question with a single sentence of them, 0..1.
+    ``weakest``: each of the question's tokens against its best counterpart in a hit, the mean of
+    the three that match worst, of the best hit, 0..1; None when the embedder has no vectors of
+    tokens.
+    """
+
+    sentence: float
+    weakest: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Retrieval:
     """One run of the search stages: every candidate in rank order, and how it was found."""
 
@@ -400,6 +434,8 @@ class Retrieval:
     notices: tuple[str, ...] = ()
     searched: str = ""  # one phrase: what was looked through
     term_weights: tuple[tuple[str, float], ...] = ()  # the question's terms with their IDF
+    closeness: Closeness | None = None  # measured only where an answer is wanted
+    vector_trust: float = 1.0  # 0..1: how far the model's vocabulary covers the question
 
     @property
     def kept(self) -> tuple[Hit, ...]:

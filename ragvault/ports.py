@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from ragvault.model import (
     ChatOptions,
@@ -19,6 +19,7 @@ from ragvault.model import (
     LoggedAnswer,
     Message,
     ModelInfo,
+    NoteLexical,
     NoteWrite,
     ScoredId,
     StoredChunk,
@@ -60,7 +61,20 @@ class Embedder(TokenCounter, Protocol):
     def embed_query(self, text: str) -> Vector:
         """Shape (dimensions,). Cached for the life of the process."""
 
+    def vocabulary_share(self, text: str) -> float:
+        """Share (0..1) of the text's letters and digits that the model knows in pieces of two
+        characters or more; what it spells out or doesn't know at all it can't tell apart. 1 for
+        a text without letters and for a model that can't say or reads many languages."""
+
     def close(self) -> None: ...
+
+
+@runtime_checkable
+class TokenEmbedder(Protocol):
+    """An embedder that also has a vector for each token: for late interaction."""
+
+    def embed_tokens(self, texts: Sequence[str]) -> list[Matrix]:
+        """One matrix a text, a unit row for each of its tokens, specials left out."""
 
 
 class VectorIndex(Protocol):
@@ -183,6 +197,15 @@ class Catalog(Protocol):
 
     def lexical_scores(self, terms: Sequence[str], chunk_ids: Collection[str]) -> dict[str, float]:
         """The same BM25 for given chunks; those without any term are absent."""
+
+    def note_lexical(
+        self, terms: Sequence[str], chunk_ids: Collection[str], where: Filter
+    ) -> NoteLexical:
+        """BM25 of the whole notes (names, frontmatter, body) that the given chunks belong to."""
+
+    def note_vectors(self, fingerprint: str, chunk_ids: Collection[str]) -> dict[str, Vector]:
+        """By chunk id the mean of its note's vectors, float16 rounded, not normalised. Absent
+        for a note that wasn't written with this embedder."""
 
     def document_frequencies(self, terms: Sequence[str], where: Filter) -> dict[str, int]:
         """How many chunks hold each term (stemmed as the index does)."""
