@@ -6,6 +6,7 @@ Nothing disappears here: a dropped candidate stays in the list with its rank and
     min_vector       cosine below the floor, and no keyword found it
     min_final        blended score below the floor (only when an answer is wanted)
     duplicate        another note's chunk with the same text ranks higher
+    note_limit, mmr  passed over for another note, or for something else (see ``diversity``)
     rank             below the first k
 """
 
@@ -17,6 +18,7 @@ from collections.abc import Collection, Sequence
 from ragvault import text
 from ragvault.model import Hit, Scores
 from ragvault.retrieval.blend import Candidate
+from ragvault.retrieval.diversity import Diversity, choose, near_duplicates, why_not
 
 Ranked = tuple[Candidate, Scores]
 
@@ -28,12 +30,35 @@ def pick(
     min_vector: float,
     min_final: float | None,
     trimmed: Collection[str] = (),
+    terms: Sequence[str] = (),
+    diversity: Diversity = Diversity(),
 ) -> tuple[Hit, ...]:
-    """Every candidate as a Hit, in the order given; the first ``k`` that nothing drops are kept.
+    """Every candidate as a Hit, in the order given; of those that no floor drops and that repeat
+    no other, ``k`` are kept: the first, or as ``diversity`` spreads them.
 
-    ``min_final`` None applies no such floor. Linear in the candidates.
+    ``min_final`` None applies no such floor; ``terms`` are the question's, for telling near-
+    duplicates from different facts. Linear in the candidates.
     """
     reasons = [_floor(c, s, min_vector, min_final, trimmed) for c, s in ranked]
+    doubles = _fold(ranked, reasons, terms)
+    eligible = [i for i, reason in enumerate(reasons) if reason is None]
+    chosen = set(choose(ranked, eligible, k, diversity))
+    hits = []
+    for i, (candidate, scores) in enumerate(ranked):
+        reason = reasons[i]
+        if reason is None and i not in chosen:
+            reason = "rank"
+            reason = why_not(ranked, i, chosen, diversity) or reason
+        own = candidate.stored.note.rel_path
+        others = tuple(sorted(set(doubles.get(i, ())) - {own}))
+        hits.append(Hit(i + 1, candidate.stored, scores, reason is None, reason, others))
+    return tuple(hits)
+
+
+def _fold(
+    ranked: Sequence[Ranked], reasons: list[str | None], terms: Sequence[str]
+) -> dict[int, list[str]]:
+    """Mark what repeats a better one; the notes that each of those stands for."""
     first_of: dict[str, int] = {}
     doubles: dict[int, list[str]] = {}
     for i, (candidate, _) in enumerate(ranked):
@@ -43,17 +68,13 @@ def pick(
         if first != i:
             reasons[i] = "duplicate"
             doubles.setdefault(first, []).append(candidate.stored.note.rel_path)
-    hits = []
-    kept = 0
-    for i, (candidate, scores) in enumerate(ranked):
-        reason = reasons[i]
-        if reason is None and kept >= k:
-            reason = "rank"
-        kept += reason is None
-        own = candidate.stored.note.rel_path
-        others = tuple(sorted(set(doubles.get(i, ())) - {own}))
-        hits.append(Hit(i + 1, candidate.stored, scores, reason is None, reason, others))
-    return tuple(hits)
+    rest = [i for i, reason in enumerate(reasons) if reason is None]
+    for i, first in near_duplicates(ranked, rest, terms).items():
+        reasons[i] = "duplicate"
+        doubles.setdefault(first, []).extend(
+            (ranked[i][0].stored.note.rel_path, *doubles.pop(i, ()))
+        )
+    return doubles
 
 
 def _floor(
