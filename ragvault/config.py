@@ -68,6 +68,9 @@ class RetrievalSettings(_Part):
     time_weight_lexical: Unit = 0.25
     time_weight_recency: Unit = 0.15
     heading_bonus: Unit = 0.1
+    note_share_vector: Unit = 0.3  # of the vector score: the mean of the whole note's
+    note_share_lexical: Unit = 0.7  # of the keyword score: BM25 of the whole note
+    note_chunks: Annotated[int, Field(ge=0, le=1000)] = 6  # longer notes: less; 0: off
     recency_half_life_days: Annotated[float, Field(gt=0)] = 30.0
     k_min: Annotated[int, Field(ge=1, le=50)] = 3
     k_default: Annotated[int, Field(ge=1, le=50)] = 5

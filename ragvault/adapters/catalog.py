@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ragvault.adapters import (
     answer_log,
+    catalog_notes,
     catalog_search,
     catalog_vectors,
     catalog_write,
@@ -28,6 +29,7 @@ from ragvault.model import (
     Filter,
     FolderInfo,
     LoggedAnswer,
+    NoteLexical,
     NoteWrite,
     ScoredId,
     StoredChunk,
@@ -110,6 +112,7 @@ class SqliteCatalog:
                 (fingerprint, indexed_at, number),
             )
             catalog_vectors.refresh_centroids(con, number, fingerprint)
+            catalog_notes.refresh_means(con, number, fingerprint)
             catalog_write.bump_generation(con)
 
     def checked_vault(self, name: str, *, indexed_at: float) -> None:
@@ -153,6 +156,8 @@ class SqliteCatalog:
         with self._db.write() as con:
             catalog_vectors.store(con, fingerprint, vectors)
             gone = catalog_write.commit_notes(con, vault, writes, removed)
+            number = catalog_write.vault_id(con, vault)
+            catalog_notes.write_notes(con, number, writes, fingerprint)
             catalog_write.bump_generation(con)
             return gone
 
@@ -188,6 +193,16 @@ class SqliteCatalog:
     def lexical_scores(self, terms: Sequence[str], chunk_ids: Collection[str]) -> dict[str, float]:
         with self._db.read() as con:
             return catalog_search.lexical_scores(con, terms, chunk_ids, self._weights)
+
+    def note_lexical(
+        self, terms: Sequence[str], chunk_ids: Collection[str], where: Filter
+    ) -> NoteLexical:
+        with self._db.read() as con:
+            return catalog_notes.lexical(con, terms, chunk_ids, where)
+
+    def note_vectors(self, fingerprint: str, chunk_ids: Collection[str]) -> dict[str, Vector]:
+        with self._db.read() as con:
+            return catalog_notes.vectors(con, fingerprint, chunk_ids)
 
     def document_frequencies(self, terms: Sequence[str], where: Filter) -> dict[str, int]:
         with self._db.read() as con:
@@ -266,6 +281,7 @@ class SqliteCatalog:
                     problems.append(
                         f'The full text index of "{name}" holds {indexed} chunks, not {visible}'
                     )
+                problems += catalog_notes.problems(con, number, name)
             return problems
 
     def close(self) -> None:

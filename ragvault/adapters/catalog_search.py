@@ -53,7 +53,7 @@ class _Condition:
     params: tuple[Any, ...]
 
 
-def _condition(connection: sqlite3.Connection, where: Filter) -> _Condition:
+def condition_of(connection: sqlite3.Connection, where: Filter) -> _Condition:
     parts: list[str] = []
     params: list[Any] = []
     if where.vaults:
@@ -87,7 +87,7 @@ def _folder_ids(connection: sqlite3.Connection, folders: Collection[tuple[str, s
     return [row[0] for row in rows]
 
 
-def _vault_ids(connection: sqlite3.Connection, names: Collection[str]) -> list[int]:
+def vault_ids(connection: sqlite3.Connection, names: Collection[str]) -> list[int]:
     rows = connection.execute("SELECT id, name FROM vault ORDER BY id")
     return [number for number, name in rows if not names or name in names]
 
@@ -116,7 +116,7 @@ def lexical(
     if expression is None or n <= 0:
         return []
     found: list[ScoredId] = []
-    for number in _vault_ids(connection, where.vaults):
+    for number in vault_ids(connection, where.vaults):
         found += _best(connection, number, expression, n, where, weights)
     found.sort(key=lambda hit: (-hit.score, hit.chunk_id))
     return found[:n]
@@ -134,7 +134,7 @@ def _best(
     table = fts_table(number)
     limit, params = "", []
     if not where.is_empty:
-        condition = _condition(connection, where)
+        condition = condition_of(connection, where)
         # The unary plus keeps SQLite from running the full text query once per allowed row.
         limit = (
             " AND +rowid IN (SELECT c.rowid FROM note n JOIN chunk c ON c.note_id = n.id"
@@ -201,11 +201,11 @@ def document_frequencies(
 ) -> dict[str, int]:
     """Linear in the chunks that hold the terms (no score is computed)."""
     counts: dict[str, int] = {}
-    condition = _condition(connection, where)
+    condition = condition_of(connection, where)
     for term in dict.fromkeys(terms):
         expression = match_expression([term])
         counts[term] = 0
-        for number in _vault_ids(connection, where.vaults) if expression else ():
+        for number in vault_ids(connection, where.vaults) if expression else ():
             table = fts_table(number)
             sql = f"SELECT count(*) FROM {table} WHERE {table} MATCH ?"
             params: tuple[Any, ...] = (expression,)
@@ -223,7 +223,8 @@ def document_frequencies(
 
 _STORED = (
     "SELECT v.name, n.rel_path, n.title, f.path, n.aliases, n.tags, n.date, n.mtime_ns,"
-    " c.id, c.heading_path, c.ordinal, c.chunk_index, c.start_line, c.end_line, c.text, c.text_hash"
+    " c.id, c.heading_path, c.ordinal, c.chunk_index, c.start_line, c.end_line, c.text,"
+    " c.text_hash, n.chunk_count"
 )
 _JOINED = (
     " JOIN note n ON n.id = c.note_id JOIN folder f ON f.id = n.folder_id"
@@ -241,6 +242,7 @@ def _stored(row: Sequence[Any]) -> StoredChunk:
         tags=tuple(json.loads(row[5])),
         date=row[6],
         mtime=row[7] / NS_PER_S,
+        chunk_count=row[16],
     )
     chunk = Chunk(
         id=row[8],
@@ -280,7 +282,7 @@ def chunk_ids(
 
 
 def matching(connection: sqlite3.Connection, chunk_ids: Collection[str], where: Filter) -> set[str]:
-    condition = _condition(connection, where)
+    condition = condition_of(connection, where)
     rows = connection.execute(
         "SELECT c.id FROM json_each(?) q CROSS JOIN chunk c ON c.id = q.value"
         f" JOIN note n ON n.id = c.note_id WHERE {condition.sql}",
@@ -293,7 +295,7 @@ def filtered_ids(connection: sqlite3.Connection, where: Filter, limit: int) -> l
     """Sorted. The notes are counted first, so that a wide filter costs no list of ids."""
     if count_chunks(connection, where) > limit:
         return None
-    condition = _condition(connection, where)
+    condition = condition_of(connection, where)
     rows = connection.execute(
         "SELECT c.id FROM note n JOIN chunk c ON c.note_id = n.id"
         f" WHERE {condition.sql} ORDER BY c.id",
@@ -304,7 +306,7 @@ def filtered_ids(connection: sqlite3.Connection, where: Filter, limit: int) -> l
 
 def count_chunks(connection: sqlite3.Connection, where: Filter) -> int:
     """Linear in the notes."""
-    condition = _condition(connection, where)
+    condition = condition_of(connection, where)
     row = connection.execute(
         f"SELECT coalesce(sum(n.chunk_count), 0) FROM note n WHERE {condition.sql}",
         condition.params,
@@ -335,7 +337,7 @@ def note_chunks(connection: sqlite3.Connection, vault: str, rel_path: str) -> li
 
 def recent(connection: sqlite3.Connection, n: int, where: Filter) -> list[StoredChunk]:
     """Ties by vault and path."""
-    condition = _condition(connection, where)
+    condition = condition_of(connection, where)
     rows = connection.execute(
         f"{_STORED} FROM (SELECT n.id FROM note n JOIN vault v ON v.id = n.vault_id"
         f" WHERE n.chunk_count > 0 AND {condition.sql}"

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import PurePosixPath
 
-from ragvault.adapters.migrations import create_fts, fts_table
+from ragvault.adapters.migrations import create_fts, create_note_fts, fts_table, note_fts_table
 from ragvault.errors import NoIndexError
 from ragvault.model import Chunk, FileState, Note, NoteWrite, VaultInfo
 from ragvault.text import tokens
@@ -45,12 +45,14 @@ def add_vault(connection: sqlite3.Connection, vault: VaultInfo) -> None:
     )
     assert cursor.lastrowid is not None
     create_fts(connection, cursor.lastrowid)
+    create_note_fts(connection, cursor.lastrowid)
 
 
 def remove_vault(connection: sqlite3.Connection, name: str) -> None:
     """Forget a vault and its notes. The embeddings stay, for their grace. Linear in the vault."""
     number = vault_id(connection, name)
     connection.execute(f"DROP TABLE {fts_table(number)}")
+    connection.execute(f"DROP TABLE {note_fts_table(number)}")
     connection.execute(
         "DELETE FROM chunk WHERE note_id IN (SELECT id FROM note WHERE vault_id = ?)", (number,)
     )
@@ -116,6 +118,7 @@ def _remove_note(connection: sqlite3.Connection, number: int, rel_path: str) -> 
     note_id, folder_id = row
     old = _chunk_rows(connection, note_id)
     _delete_chunks(connection, number, old.values())
+    connection.execute(f"DELETE FROM {note_fts_table(number)} WHERE rowid = ?", (note_id,))
     connection.execute("DELETE FROM note WHERE id = ?", (note_id,))
     _mark_stale(connection, folder_id)
     return set(old)
@@ -134,7 +137,7 @@ def _write_note(connection: sqlite3.Connection, number: int, write: NoteWrite) -
     _delete_chunks(connection, number, [rowid for id_, rowid in old.items() if id_ not in new_ids])
     _delete_elsewhere(connection, note_id, new_ids - old.keys())
 
-    names = _names_text(write.file.rel_path, note)
+    names = names_text(write.file.rel_path, note)
     same_names = row is not None and names == _names_of(
         write.file.rel_path, row[1], json.loads(row[2]), json.loads(row[3])
     )
@@ -191,7 +194,7 @@ def folder_of(rel_path: str) -> str:
     return rel_path.rpartition("/")[0]
 
 
-def _names_text(rel_path: str, note: Note) -> str:
+def names_text(rel_path: str, note: Note) -> str:
     return _names_of(rel_path, note.title, note.aliases, note.tags)
 
 

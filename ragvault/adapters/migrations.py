@@ -55,6 +55,19 @@ def create_fts(connection: sqlite3.Connection, vault_id: int) -> None:
     )
 
 
+def note_fts_table(vault_id: int) -> str:
+    """The full text table of one vault's notes, a row a note."""
+    return f"fts_note_{int(vault_id)}"
+
+
+def create_note_fts(connection: sqlite3.Connection, vault_id: int) -> None:
+    """Make a vault's table of notes; the rowid is the note's. See ``create_fts``."""
+    connection.execute(
+        f"CREATE VIRTUAL TABLE {note_fts_table(vault_id)} USING fts5("
+        "title, body, tokenize = 'porter unicode61 remove_diacritics 2')"
+    )
+
+
 _INITIAL = _statements(
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
     "INSERT INTO meta (key, value) VALUES ('generation', 0)",
@@ -162,7 +175,30 @@ _INITIAL = _statements(
     "CREATE INDEX answer_citation_by_chunk ON answer_citation (chunk_id)",
 )
 
-MIGRATIONS: tuple[Migration, ...] = (Migration(1, "initial", _INITIAL),)
+
+def _add_note_evidence(connection: sqlite3.Connection) -> None:
+    """Room for what is known of notes as a whole. The next ``index`` run fills it: a note with no
+    fingerprint is written again, from its file and the embedding cache. Until then searches rank
+    by chunks alone.
+
+    The vectors have a table of their own, because every ``index`` run reads ``note`` whole.
+    """
+    connection.execute(
+        """CREATE TABLE note_vector (
+            note_id INTEGER PRIMARY KEY REFERENCES note (id) ON DELETE CASCADE,
+            fingerprint_id INTEGER NOT NULL REFERENCES fingerprint (id) ON DELETE CASCADE,
+            vector BLOB NOT NULL
+        )"""
+    )
+    for (vault_id,) in connection.execute("SELECT id FROM vault").fetchall():
+        create_note_fts(connection, vault_id)
+    connection.execute("UPDATE note SET fingerprint = ''")
+
+
+MIGRATIONS: tuple[Migration, ...] = (
+    Migration(1, "initial", _INITIAL),
+    Migration(2, "note evidence", _add_note_evidence),
+)
 
 
 def schema_version(connection: sqlite3.Connection) -> int:

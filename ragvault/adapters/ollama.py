@@ -147,6 +147,10 @@ class OllamaEmbedder:
     def embed_query(self, text: str) -> Vector:
         return self._queries.get(text, lambda: self._embed([self._query_prefix + text])[0])
 
+    def vocabulary_share(self, text: str) -> float:  # noqa: ARG002 - the port's
+        """1: the server tells no pieces."""
+        return 1.0
+
     def close(self) -> None:
         with self._lock:
             if self._connection is not None:

@@ -133,6 +133,9 @@ class OnnxEmbedder:
     def embed_query(self, text: str) -> Vector:
         return self._queries.get(text, lambda: self._embed([self._query_prefix + text])[0])
 
+    def vocabulary_share(self, text: str) -> float:
+        return self._load_tokenizer().vocabulary_share(text)
+
     def embed_tokens(self, texts: Sequence[str]) -> list[Matrix]:
         """One matrix a text, a unit row for each of its tokens (specials left out), for late
         interaction. Shape (tokens of the text, dimensions); an empty text has no rows."""

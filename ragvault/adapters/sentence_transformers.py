@@ -162,6 +162,10 @@ class SentenceTransformersEmbedder:
     def embed_query(self, text: str) -> Vector:
         return self._queries.get(text, lambda: self._embed([self._query_prefix + text])[0])
 
+    def vocabulary_share(self, text: str) -> float:  # noqa: ARG002 - the port's
+        """1: not told apart here."""
+        return 1.0
+
     def close(self) -> None:
         with self._lock:
             self._loaded = None

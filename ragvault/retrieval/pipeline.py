@@ -42,7 +42,14 @@ from ragvault.model import (
     VaultInfo,
 )
 from ragvault.retrieval.autok import choose_k
-from ragvault.retrieval.blend import Candidate, TimeWindow, Weights, choose_weights, score_all
+from ragvault.retrieval.blend import (
+    Candidate,
+    TimeWindow,
+    Weights,
+    choose_weights,
+    score_all,
+    trust_of,
+)
 from ragvault.retrieval.legs import Deps, Store, lexical_leg, open_store, vector_leg
 from ragvault.retrieval.pick import pick
 from ragvault.retrieval.pool import gather, over_limit
@@ -104,6 +111,7 @@ class _Vectors:
     embed_ms: float
     open_ms: float
     notices: tuple[str, ...]
+    trust: float = 1.0  # 0..1, see blend.trust_of
 
 
 class _Search:
@@ -205,7 +213,7 @@ class _Search:
             self.request,
             self.query,
             self.folders,
-            vectors.vector,
+            vectors.vector if vectors.trust > 0 else None,
             self.deps.chat,
             self.settings,
             self.names,
@@ -223,6 +231,7 @@ class _Search:
             scopes=selection.scopes,
             fingerprint=vectors.fingerprint,
             query_vector=vectors.vector,
+            note_chunks=self.settings.retrieval.note_chunks,
         )
         weights, window, strategy, more = self._weights(candidates, vectors)
         hits = self._rank(candidates, weights, window, for_answer=for_answer)
@@ -242,6 +251,7 @@ class _Search:
             notices=(*vectors.notices, *selection.notices, *more),
             searched=searched_phrase(self.vaults, self.request, self.where),
             term_weights=self._term_weights(),
+            vector_trust=vectors.trust,
         )
 
     def _prepare(self, filters: Sequence[Filter]) -> tuple[_Vectors, tuple[str, ...], float]:
@@ -271,15 +281,17 @@ class _Search:
         finally:
             pool.shutdown(wait=wait, cancel_futures=True)
 
-    def _embed(self) -> tuple[Vector, str]:
+    def _embed(self) -> tuple[Vector, str, float]:
         embedder = self.deps.embedder()
-        return embedder.embed_query(self.query.text), embedder.fingerprint
+        vector = embedder.embed_query(self.query.text)
+        return vector, embedder.fingerprint, trust_of(embedder.vocabulary_share(self.query.text))
 
     def _nearest(
         self, vectors: _Vectors, scopes: Sequence[Scope], filters: Sequence[Filter]
     ) -> tuple[tuple[str, ...], _Vectors]:
-        """Step 4. When no vault could be searched by vector, the vector side is given up."""
-        if vectors.vector is None:
+        """Step 4. When no vault could be searched by vector, the vector side is given up. A model
+        that can't read the question proposes nothing: its nearest are anything."""
+        if vectors.vector is None or vectors.trust == 0:
             return (), vectors
         leg = vector_leg(
             self.deps.catalog,
@@ -325,7 +337,9 @@ class _Search:
                 "The notes were indexed with another embedding model: keywords and dates only. "
                 "Run `ragvault index`.",
             )
-        weights = choose_weights(retrieval, timed=timed, has_vectors=has_vectors)
+        weights = choose_weights(
+            retrieval, timed=timed, has_vectors=has_vectors, trust=vectors.trust
+        )
         if not has_vectors:
             return weights, window, "keyword_recency", notices
         return weights, window, "hybrid_recency" if timed else "hybrid", notices
@@ -383,19 +397,19 @@ def _timed(work: Callable[[], _T]) -> tuple[_T, float]:
 
 
 def _collect(
-    embedding: Future[tuple[tuple[Vector, str], float]], opening: Future[tuple[Store, float]]
+    embedding: Future[tuple[tuple[Vector, str, float], float]], opening: Future[tuple[Store, float]]
 ) -> _Vectors:
     """Both threads' results; a model that can't be used becomes a notice."""
     store, open_ms = opening.result()
     try:
-        (vector, fingerprint), embed_ms = embedding.result()
+        (vector, fingerprint, trust), embed_ms = embedding.result()
     except ModelError as error:
         notice = (
             f"The embedding model can't be used ({_clause(error.message)}): "
             f"keywords and dates only. {error.hint}"
         )
         return _Vectors(None, store, "", 0.0, open_ms, (notice,))
-    return _Vectors(vector, store, fingerprint, embed_ms, open_ms, ())
+    return _Vectors(vector, store, fingerprint, embed_ms, open_ms, (), trust)
 
 
 def _clause(sentence: str) -> str:

@@ -14,7 +14,7 @@ import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +27,7 @@ from ragvault.model import (
     FolderInfo,
     LoggedAnswer,
     NoteInfo,
+    NoteLexical,
     NoteWrite,
     ScoredId,
     StoredChunk,
@@ -51,6 +52,7 @@ class FakeEmbedder:
         self._dimensions = dimensions
         self._max_tokens = max_tokens
         self.embedded: list[str] = []  # every text that was embedded, in order
+        self.share = 1.0  # what ``vocabulary_share`` says of any text
         self.is_closed = False
 
     @property
@@ -81,6 +83,9 @@ class FakeEmbedder:
 
     def embed_query(self, text: str) -> Vector:
         return self._vector(text)
+
+    def vocabulary_share(self, text: str) -> float:
+        return self.share
 
     def close(self) -> None:
         self.is_closed = True
@@ -345,21 +350,33 @@ class FakeCatalog:
         return [ScoredId(i, s) for i, s in ranked[:n]]
 
     def lexical_scores(self, terms: Sequence[str], chunk_ids: Collection[str]) -> dict[str, float]:
-        wanted = {stem(t) for term in terms for t in tokens(term)}
         scores: dict[str, float] = {}
         for vault in self._vaults:
-            bags = {c.id: self._bag(note, c) for note, c in self._each((vault,))}
-            average = sum(len(b) for b in bags.values()) / max(1, len(bags)) or 1.0
-            for term in sorted(wanted):
-                holders = sum(term in bag for bag in bags.values())
-                idf = max(1e-6, math.log((len(bags) - holders + 0.5) / (holders + 0.5)))
-                for chunk_id, bag in bags.items():
-                    count = bag.count(term)
-                    if count and chunk_id in chunk_ids:
-                        length = K1 * (1 - B + B * len(bag) / average)
-                        gain = idf * count * (K1 + 1) / (count + length)
-                        scores[chunk_id] = scores.get(chunk_id, 0.0) + gain
-        return scores
+            scores |= _bm25({c.id: self._bag(note, c) for note, c in self._each((vault,))}, terms)
+        return {i: score for i, score in scores.items() if i in chunk_ids}
+
+    def note_lexical(
+        self, terms: Sequence[str], chunk_ids: Collection[str], where: Filter
+    ) -> NoteLexical:
+        scores: dict[str, float] = {}
+        best = 0.0
+        for notes in self._notes.values():
+            bags = {p: self._note_bag(note) for p, note in notes.items() if note.write.chunks}
+            for path, score in _bm25(bags, terms).items():
+                if _passes(notes[path].info, where):
+                    best = max(best, score)
+                    scores.update((c.id, score) for c in notes[path].write.chunks)
+        return NoteLexical({i: s for i, s in scores.items() if i in chunk_ids}, best)
+
+    def note_vectors(self, fingerprint: str, chunk_ids: Collection[str]) -> dict[str, Vector]:
+        cache = self._cache.get(fingerprint, {})
+        means: dict[str, Vector] = {}
+        for note, chunk in self._each():
+            hashes = [c.text_hash for c in note.write.chunks]
+            if chunk.id in chunk_ids and all(h in cache for h in hashes):
+                mean = np.mean([cache[h] for h in hashes], axis=0, dtype=np.float64)
+                means[chunk.id] = mean.astype(np.float16).astype(np.float32)
+        return means
 
     def document_frequencies(self, terms: Sequence[str], where: Filter) -> dict[str, int]:
         bags = [self._bag(note, c) for note, c in self._each() if _passes(note.info, where)]
@@ -466,6 +483,13 @@ class FakeCatalog:
         text = "\n".join((*names, *chunk.heading_path, chunk.text))
         return [stem(t) for t in tokens(text)]
 
+    def _note_bag(self, note: _Note) -> list[str]:
+        """Every stemmed word of the note's row: names, frontmatter, sections."""
+        names = (note.info.title, *note.info.aliases, *note.info.tags)
+        stem_of_path = PurePosixPath(note.info.rel_path).stem
+        body = (note.write.note.frontmatter_text, *(s.text for s in note.write.note.sections))
+        return [stem(t) for t in tokens("\n".join((*names, stem_of_path, *body)))]
+
     def _centroid(self, vault: str, folder: str, fingerprint: str) -> Vector | None:
         cache = self._cache.get(fingerprint, {})
         rows = [
@@ -479,6 +503,22 @@ class FakeCatalog:
         return (total / np.linalg.norm(total)).astype(np.float32)
 
 
+def _bm25(bags: Mapping[str, Sequence[str]], terms: Sequence[str]) -> dict[str, float]:
+    """Okapi BM25 as FTS5 computes it, over all the bags; those without any term are absent."""
+    average = sum(len(b) for b in bags.values()) / max(1, len(bags)) or 1.0
+    scores: dict[str, float] = {}
+    for term in sorted({stem(token) for word in terms for token in tokens(word)}):
+        holders = sum(term in bag for bag in bags.values())
+        idf = max(1e-6, math.log((len(bags) - holders + 0.5) / (holders + 0.5)))
+        for key, bag in bags.items():
+            count = bag.count(term)
+            if count:
+                length = K1 * (1 - B + B * len(bag) / average)
+                gain = idf * count * (K1 + 1) / (count + length)
+                scores[key] = scores.get(key, 0.0) + gain
+    return scores
+
+
 def _info_of(vault: str, write: NoteWrite) -> NoteInfo:
     path = write.file.rel_path
     return NoteInfo(
@@ -490,6 +530,7 @@ def _info_of(vault: str, write: NoteWrite) -> NoteInfo:
         tags=write.note.tags,
         date=write.note.date,
         mtime=write.file.mtime_ns / 1e9,
+        chunk_count=len(write.chunks),
     )
 
 

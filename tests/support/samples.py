@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ragvault.model import Chunk, Note, NoteFile, NoteWrite
+from ragvault.model import Chunk, Note, NoteFile, NoteWrite, Section
 
 if TYPE_CHECKING:
     from ragvault.model import HeadingPath, Vector
@@ -33,6 +33,7 @@ def note_write(
     date: float = MTIME_NS / 1e9,
     mtime_ns: int = MTIME_NS,
     first_line: int = 1,
+    frontmatter: str = "",
 ) -> NoteWrite:
     """One chunk a section, ids made as the chunker makes them."""
     title = rel_path if title is None else title
@@ -61,7 +62,8 @@ def note_write(
             )
         )
         line = last + 1
-    note = Note(rel_path, title, aliases, tags, (), date, "", None, (), ())
+    parts = tuple(Section(c.heading_path, c.start_line, c.end_line, c.text) for c in chunks)
+    note = Note(rel_path, title, aliases, tags, (), date, frontmatter, None, parts, ())
     file = NoteFile(rel_path, Path("/vault") / rel_path, 100, mtime_ns)
     content_hash = sha(repr(sections))
     return NoteWrite(file, content_hash, note, tuple(chunks), "index-1", mtime_ns + 5)
