@@ -6,9 +6,12 @@ The package ``onnx`` is not a dependency; the few protobuf fields needed are enc
 
 from __future__ import annotations
 
+import shutil
 import struct
 from collections.abc import Sequence
 from pathlib import Path
+
+from ragvault.adapters.model_files import BUNDLED_TOKENIZER
 
 _FLOAT, _INT64 = 1, 7
 VOCABULARY = 30_522  # that of the bundled tokenizer
@@ -43,6 +46,50 @@ def write_model(
     model = _number(1, 8) + _message(7, graph) + _message(8, _number(2, 13))
     path.write_bytes(model)
     return path
+
+
+def write_pair_model(
+    folder: Path,
+    weights: dict[int, float],
+    *,
+    outputs: int = 1,
+    otherwise: float = 0.0,
+    inputs: Sequence[str] = ("input_ids", "attention_mask", "token_type_ids"),
+    tokenizer: bool = True,
+) -> Path:
+    """A cross-encoder of a table: ``model.onnx`` and ``tokenizer.json`` in a new folder.
+
+    Its logit is the sum of ``weights`` by token id over the passage, that is over the tokens of
+    type 1: it shows whether the question is told from the passage. With ``outputs`` 2 it gives
+    that twice. ``otherwise`` is what any other token weighs. Without ``token_type_ids`` among
+    the inputs every token counts.
+    """
+    folder.mkdir(parents=True)
+    table = [weights.get(i, otherwise) for i in range(VOCABULARY)]
+    nodes = [_node("Gather", ["table", "input_ids"], "weighed")]
+    if "token_type_ids" in inputs:
+        nodes.append(_node("Cast", ["token_type_ids"], "passage", _int("to", _FLOAT)))
+        nodes.append(_node("Mul", ["weighed", "passage"], "counted"))
+    counted = "counted" if "token_type_ids" in inputs else "weighed"
+    sums = _int("keepdims", 1)
+    nodes.append(_node("ReduceSum", [counted, "axis"], "sum", sums))
+    nodes.append(_node("Concat", ["sum"] * outputs, "logits", _int("axis", 1)))
+    graph = b"".join(_message(1, node) for node in nodes) + _text(2, "pair")
+    graph += _message(5, _flat("table", _FLOAT, struct.pack(f"<{VOCABULARY}f", *table)))
+    graph += _message(5, _flat("axis", _INT64, struct.pack("<q", 1)))
+    for name in inputs:
+        graph += _message(11, _value(name, _INT64, ["batch", "sequence"]))
+    graph += _message(12, _value("logits", _FLOAT, []))
+    model = _number(1, 8) + _message(7, graph) + _message(8, _number(2, 13))
+    (folder / "model.onnx").write_bytes(model)
+    if tokenizer:
+        shutil.copyfile(BUNDLED_TOKENIZER, folder / "tokenizer.json")
+    return folder
+
+
+def _flat(name: str, kind: int, raw: bytes) -> bytes:
+    size = len(raw) // (4 if kind == _FLOAT else 8)
+    return _number(1, size) + _number(2, kind) + _text(8, name) + _message(9, raw)
 
 
 def _varint(number: int) -> bytes:

@@ -1,0 +1,52 @@
+"""Small cross-encoders for tests: one of a table, one that torch builds."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ragvault.adapters.model_files import BUNDLED_TOKENIZER
+from ragvault.adapters.tokenizer import Tokenizer
+from tests.support.tiny_onnx import VOCABULARY, write_pair_model
+
+WEIGHTS = {"bread": 1.5, "dough": 2.0, "oven": 1.0, "router": -1.5, "page": -0.5}
+
+
+def write_table_model(folder: Path) -> Path:
+    """Likes bread and no routers, whatever is asked."""
+    tokenizer = Tokenizer(BUNDLED_TOKENIZER)
+    ids = {tokenizer.encode([word], 8)[0][1]: weight for word, weight in WEIGHTS.items()}
+    return write_pair_model(folder, ids)
+
+
+def write_bert(folder: Path) -> Path:
+    """A BERT of two narrow layers with random weights (seed 0) and one output, as
+    ``save_pretrained`` leaves it. Skips the test where torch is missing."""
+    torch = pytest.importorskip("torch", reason="needs ragvault[sentence-transformers]")
+    transformers = pytest.importorskip("transformers")
+    torch.manual_seed(0)
+    config = transformers.BertConfig(
+        vocab_size=VOCABULARY,
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=64,
+        max_position_embeddings=128,
+        num_labels=1,
+        initializer_range=0.5,  # large, so that scores differ
+    )
+    model = transformers.BertForSequenceClassification(config).eval()
+    model.save_pretrained(folder)
+    shutil.copyfile(BUNDLED_TOKENIZER, folder / "tokenizer.json")
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_file=str(BUNDLED_TOKENIZER),
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        mask_token="[MASK]",
+        model_input_names=["input_ids", "token_type_ids", "attention_mask"],
+    ).save_pretrained(folder)
+    return folder
