@@ -1,0 +1,43 @@
+"""A question for recent notes and nothing else: "what did I write last week?"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragvault.model import Filter, Hit, Query, Scores, StoredChunk
+from ragvault.ports import Catalog
+from ragvault.retrieval.blend import TimeWindow
+from ragvault.retrieval.wordlists import RECENCY
+
+
+def newest(
+    catalog: Catalog,
+    query: Query,
+    *,
+    k: int,
+    where: Filter,
+    hinted: Filter | None,
+    now: float,
+    half_life_days: float,
+) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
+    """The newest notes by their first chunks, and notices; of the question's own time
+    (``hinted``) if it names one and any note is of it. Their one score is recency."""
+    notices: list[str] = []
+    hint = query.time_hint
+    if hint is not None and hint.phrase.lower() in RECENCY:
+        hinted = None  # "recently" bounds nothing: the newest, however old they are
+    found = catalog.recent(k, hinted or where)
+    if not found and hinted is not None and hint is not None:
+        found = catalog.recent(k, where)
+        notices.append(f"No note is dated “{hint.phrase}”; these are the newest.")
+    window = TimeWindow(None, now)
+    return _hits(found, window, half_life_days), tuple(notices)
+
+
+def _hits(found: Sequence[StoredChunk], window: TimeWindow, half_life: float) -> tuple[Hit, ...]:
+    hits = []
+    for rank, stored in enumerate(found, 1):
+        recency = window.recency(stored.note.date, half_life)
+        scores = Scores(None, None, recency, 1.0, recency, terms=(("recency", recency),))
+        hits.append(Hit(rank, stored, scores, kept=True))
+    return tuple(hits)
