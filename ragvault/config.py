@@ -71,6 +71,11 @@ class RetrievalSettings(_Part):
     note_share_vector: Unit = 0.3  # of the vector score: the mean of the whole note's
     note_share_lexical: Unit = 0.7  # of the keyword score: BM25 of the whole note
     note_chunks: Annotated[int, Field(ge=0, le=1000)] = 6  # longer notes: less; 0: off
+    mmr_lambda: Unit = 1.0  # 1: off; lower: hits that say something else come in
+    max_per_note: Annotated[int, Field(ge=0, le=50)] = 0  # 0: no limit
+    expand: bool = False  # needs the model server
+    expand_variants: Annotated[int, Field(ge=1, le=8)] = 3
+    hyde: bool = False  # needs the model server
     recency_half_life_days: Annotated[float, Field(gt=0)] = 30.0
     k_min: Annotated[int, Field(ge=1, le=50)] = 3
     k_default: Annotated[int, Field(ge=1, le=50)] = 5
@@ -117,6 +122,7 @@ class AnswerSettings(_Part):
     fallback: Literal["extractive", "none"] = "extractive"
     max_chunks: Annotated[int, Field(ge=1, le=50)] = 12
     max_chars: Annotated[int, Field(ge=200)] = 12000
+    neighbours: Annotated[int, Field(ge=0, le=5)] = 1  # before and after, of the same section
     retry_uncited: bool = True
     log: bool = True  # keep questions and answers in the local answer log
 

@@ -284,7 +284,7 @@ def _retrieve(
 
     settings = container.settings
     query = analyse(request.question, now, settings)
-    wants_model = (request.folder_select or settings.retrieval.folder_select) == "llm"
+    wants_model = _wants_model(request, settings)
     deps = Deps(
         catalog=container.catalog,
         embedder=lambda: container.embedder,
@@ -295,9 +295,34 @@ def _retrieve(
     retrieval = retrieve(
         request, query=query, deps=deps, settings=settings, now=now, for_answer=for_answer
     )
+    if for_answer:
+        retrieval = _looked_closer(container, retrieval)
     # The parts run side by side: their sum is not the time that went by.
     timings = {**retrieval.timings_ms, "total": (time.perf_counter() - started) * 1000}
     return query, replace(retrieval, timings_ms=timings)
+
+
+def _wants_model(request: Request, settings: Settings) -> bool:
+    """Whether the search itself, not only the answer, is to ask the chat model."""
+    retrieval = settings.retrieval
+    by_model = (request.folder_select or retrieval.folder_select) == "llm"
+    expand = retrieval.expand if request.expand is None else request.expand
+    hyde = retrieval.hyde if request.hyde is None else request.hyde
+    return by_model or expand or hyde
+
+
+def _looked_closer(container: Container, retrieval: Retrieval) -> Retrieval:
+    """With the closeness that the gate goes by, where the search had an embedding model."""
+    from ragvault.retrieval.closeness import measure
+
+    embed = _embed_of(container, retrieval)
+    hits = [h for h in retrieval.hits if h.dropped_by in (None, "rank", "min_final")]
+    if embed is None or not hits:
+        return retrieval
+    started = time.perf_counter()
+    closeness = measure(retrieval.query.text, hits, container.embedder)
+    timings = {**retrieval.timings_ms, "closeness": (time.perf_counter() - started) * 1000}
+    return replace(retrieval, closeness=closeness, timings_ms=timings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,15 +389,22 @@ def embedding_model(settings: Settings) -> str:
     return settings.ollama.embedding_model if is_served else settings.embedding.model
 
 
+def built_in_calibration(container: Container) -> Calibration:
+    """The one that came with ragvault for the embedding model."""
+    from ragvault.retrieval.calibration import for_model
+
+    return for_model(embedding_model(container.settings))
+
+
 def gate_calibration(container: Container) -> Calibration:
     """How the confidence is made: as ``gate.calibration`` says if that was fitted for today's
     embedding model, else as built in. Raises ConfigError for a feature that there isn't."""
-    from ragvault.retrieval.calibration import Calibration, features_of, for_model
+    from ragvault.retrieval.calibration import Calibration, features_of
 
     settings = container.settings
     model, own = embedding_model(settings), settings.gate.calibration
     if own is None or own.model != model:
-        return for_model(model)
+        return built_in_calibration(container)
     known = features_of(Retrieval(Query("", (), ()), (), 0, "none", FolderSelection("off"), 0, {}))
     unknown = [name for name in own.features if name not in known]
     if unknown:

@@ -317,6 +317,8 @@ class Request:
     k: int | None = None
     detail: Detail = Detail.NORMAL
     folder_select: str | None = None  # "auto" | "llm" | "off"; None: the config's
+    expand: bool | None = None  # search other wordings too; None: the config's
+    hyde: bool | None = None  # search a guess at the answer too; None: the config's
 
 
 @dataclass(frozen=True, slots=True)
@@ -434,6 +436,7 @@ class Retrieval:
     notices: tuple[str, ...] = ()
     searched: str = ""  # one phrase: what was looked through
     term_weights: tuple[tuple[str, float], ...] = ()  # the question's terms with their IDF
+    expansions: tuple[tuple[str, str], ...] = ()  # ("expand" | "hyde", what the model wrote)
     closeness: Closeness | None = None  # measured only where an answer is wanted
     vector_trust: float = 1.0  # 0..1: how far the model's vocabulary covers the question
 

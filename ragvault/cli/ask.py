@@ -11,8 +11,10 @@ from ragvault.cli.group import command_app
 from ragvault.cli.options import (
     ConfigOption,
     DebugOption,
+    ExpandOption,
     FolderOption,
     FolderSelectOption,
+    HydeOption,
     JsonOption,
     SinceOption,
     TagOption,
@@ -64,6 +66,8 @@ def ask(
         bool, typer.Option("--no-stream", help="Print the answer when it is whole.")
     ] = False,
     folder_select: FolderSelectOption = None,
+    expand: ExpandOption = None,
+    hyde: HydeOption = None,
     debug: DebugOption = False,
     as_json: JsonOption = False,
     config: ConfigOption = None,
@@ -78,7 +82,7 @@ def ask(
 
     now = datetime.now()
     with Session.open(config, {"ollama.model": model}) as session:
-        limits = Limits(vault, folder, tag, since, until, folder_select)
+        limits = Limits(vault, folder, tag, since, until, folder_select, expand, hyde)
         request = request_of(question_of(question), limits, now, k=k, detail=detail)
         if as_json:
             return _as_json(session, request, now, use_model=not no_llm, debug=debug)

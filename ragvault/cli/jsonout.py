@@ -195,6 +195,7 @@ def _debug(retrieval: Retrieval | None) -> dict[str, Any]:
             "available": list(selection.available),
         },
         "timings_ms": {name: _ms(value) for name, value in retrieval.timings_ms.items()},
+        "expansions": [{"kind": kind, "text": text} for kind, text in retrieval.expansions],
     }
 
 

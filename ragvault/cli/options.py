@@ -68,6 +68,22 @@ FolderSelectOption = Annotated[
         case_sensitive=False,
     ),
 ]
+ExpandOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--expand/--no-expand",
+        help="Search other wordings too, written by the Ollama model.",
+        show_default=False,
+    ),
+]
+HydeOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--hyde/--no-hyde",
+        help="Search the Ollama model's guess at the answer too.",
+        show_default=False,
+    ),
+]
 DebugOption = Annotated[
     bool, typer.Option("--debug", help="Show every candidate with its scores, and timings.")
 ]

@@ -23,6 +23,8 @@ def print_debug(
         out.print("Nothing was looked for.")
         return
     _print_query(out, retrieval)
+    for kind, wording in retrieval.expansions:
+        _row(out, kind, wording)
     _print_folders(out, retrieval)
     _print_timings(out, retrieval, result)
     _print_candidates(out, retrieval)

@@ -16,7 +16,7 @@ MAX_STDIN_CHARS = 100_000  # a question is limited far below this, in retrieval.
 
 @dataclass(frozen=True)
 class Limits:
-    """The filters that ``ask`` and ``search`` share, as they were typed."""
+    """The filters and ways of searching that ``ask`` and ``search`` share, as they were typed."""
 
     vaults: Sequence[str] | None = None
     folders: Sequence[str] | None = None
@@ -24,6 +24,8 @@ class Limits:
     since: str | None = None
     until: str | None = None
     folder_select: FolderSelect | None = None
+    expand: bool | None = None
+    hyde: bool | None = None
 
 
 def question_of(words: Sequence[str]) -> str:
@@ -59,4 +61,6 @@ def request_of(
         k=k,
         detail=detail,
         folder_select=None if limits.folder_select is None else str(limits.folder_select),
+        expand=limits.expand,
+        hyde=limits.hyde,
     )

@@ -11,8 +11,10 @@ from ragvault.cli.group import command_app
 from ragvault.cli.options import (
     ConfigOption,
     DebugOption,
+    ExpandOption,
     FolderOption,
     FolderSelectOption,
+    HydeOption,
     JsonOption,
     SinceOption,
     TagOption,
@@ -44,6 +46,8 @@ def search(
     since: SinceOption = None,
     until: UntilOption = None,
     folder_select: FolderSelectOption = None,
+    expand: ExpandOption = None,
+    hyde: HydeOption = None,
     debug: DebugOption = False,
     as_json: JsonOption = False,
     config: ConfigOption = None,
@@ -60,7 +64,7 @@ def search(
 
     now = datetime.now()
     with Session.open(config) as session:
-        limits = Limits(vault, folder, tag, since, until, folder_select)
+        limits = Limits(vault, folder, tag, since, until, folder_select, expand, hyde)
         request = request_of(question_of(query), limits, now)
         with Waiting(session.err).shown("Searching your notes …"):
             found = flows.search(session.container, request, n, now=now)

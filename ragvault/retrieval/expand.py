@@ -169,6 +169,12 @@ def parse_passage(reply: str) -> str:
     return passage[:MAX_PASSAGE_CHARS].rsplit(" ", 1)[0]
 
 
+def terms_of(variant: str) -> tuple[str, ...]:
+    """A wording's tokens for the lexical leg, each once, without stopwords."""
+    tokens = dict.fromkeys(text.tokens(variant))
+    return tuple(token for token in tokens if token not in text.STOPWORDS) or tuple(tokens)
+
+
 def _key(line: str) -> str:
     return " ".join(text.words(line))
 

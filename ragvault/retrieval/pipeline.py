@@ -5,10 +5,12 @@
 3. Side by side: the question's vector, the vector store's opening, and BM25 over everything that
    the filter lets through (with a time in the question, over that time once more).
 4. Folder selection (it may compare the question's vector to the folders' centroids), then the
-   nearest chunks of each scope.
+   nearest chunks of each scope; with ``retrieval.expand`` or ``hyde`` what the model's wordings
+   find.
 5. The pool: union of both legs, one entry a chunk, each with its exact cosine and exact BM25.
-6. Blend; rerank if there is a reranker; order by (−final, chunk id).
-7. Floors, duplicates, the first k. What is dropped stays listed with the reason.
+6. Blend; what expansion makes of it; rerank if there is a reranker; order by (−final, chunk id).
+7. Floors, duplicates, the first k or k spread by ``diversity``. What is dropped stays listed with
+   the reason.
 
 Without the model steps 4 to 7 run on BM25 and dates, and a notice says so (auroranotes-rag.md,
 "Fallback Modes"). Without the vector store the embedding cache is searched in full where that is
@@ -38,9 +40,9 @@ from ragvault.model import (
     Request,
     Retrieval,
     Scope,
-    Scores,
     VaultInfo,
 )
+from ragvault.retrieval import expand
 from ragvault.retrieval.autok import choose_k
 from ragvault.retrieval.blend import (
     Candidate,
@@ -50,13 +52,14 @@ from ragvault.retrieval.blend import (
     score_all,
     trust_of,
 )
+from ragvault.retrieval.diversity import FEW_NOTES, MMR, NOTE_LIMIT, Diversity, names
 from ragvault.retrieval.legs import Deps, Store, lexical_leg, open_store, vector_leg
 from ragvault.retrieval.pick import pick
 from ragvault.retrieval.pool import gather, over_limit
+from ragvault.retrieval.recent import newest
 from ragvault.retrieval.rerank import rerank
 from ragvault.retrieval.scope import folder_mode, named_folders, select_folders
 from ragvault.retrieval.vaults import choose_vaults, searched_phrase
-from ragvault.retrieval.wordlists import RECENCY
 
 if TYPE_CHECKING:
     from ragvault.model import Vector
@@ -97,8 +100,11 @@ def retrieve(
 
 def ranked_hits(retrieval: Retrieval, n: int) -> tuple[Hit, ...]:
     """The first ``n`` hits that no floor and no duplicate dropped, whatever k is: for ``search``,
-    which may list more than an answer is made from. At most the candidates' number."""
-    return tuple(h for h in retrieval.hits if h.dropped_by in (None, "rank"))[:n]
+    which may list more than an answer is made from. What was passed over for another note comes
+    last. At most the candidates' number."""
+    listed = [h for h in retrieval.hits if h.dropped_by in (None, "rank")]
+    listed += [h for h in retrieval.hits if h.dropped_by in (NOTE_LIMIT, MMR)]
+    return tuple(listed[:n])
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,24 +161,17 @@ class _Search:
     def recent(self) -> Retrieval | None:
         """The newest notes, of the question's time if it names one; None when there are none."""
         started = perf_counter()
-        hinted, notices = self._hinted(), []
-        if self.query.time_hint is not None and self.query.time_hint.phrase.lower() in RECENCY:
-            hinted = None  # "recently" bounds nothing: the newest, however old they are
-        found = self.deps.catalog.recent(self.k, hinted or self.where)
-        if not found and hinted is not None and self.query.time_hint is not None:
-            found = self.deps.catalog.recent(self.k, self.where)
-            notices.append(
-                f"No note is dated “{self.query.time_hint.phrase}”; these are the newest."
-            )
-        if not found:
+        hits, notices = newest(
+            self.deps.catalog,
+            self.query,
+            k=self.k,
+            where=self.where,
+            hinted=self._hinted(),
+            now=self.now,
+            half_life_days=self.settings.retrieval.recency_half_life_days,
+        )
+        if not hits:
             return None
-        window = TimeWindow(None, self.now)
-        half_life = self.settings.retrieval.recency_half_life_days
-        hits = []
-        for rank, stored in enumerate(found, 1):
-            recency = window.recency(stored.note.date, half_life)
-            scores = Scores(None, None, recency, 1.0, recency, terms=(("recency", recency),))
-            hits.append(Hit(rank, stored, scores, kept=True))
         selection = select_folders(
             replace(self.request, folder_select="off"),
             self.query,
@@ -184,13 +183,13 @@ class _Search:
         )
         return Retrieval(
             query=self.query,
-            hits=tuple(hits),
+            hits=hits,
             k=self.k,
             strategy="recent",
             folder_selection=selection,
             candidate_count=len(hits),
             timings_ms={"recent": _ms(started)},
-            notices=tuple(notices),
+            notices=notices,
             searched=searched_phrase(self.vaults, self.request, self.where),
         )
 
@@ -208,6 +207,9 @@ class _Search:
     def run(self, *, for_answer: bool) -> Retrieval:
         hinted = self._hinted()
         filters = [self.where] if hinted is None else [self.where, hinted]
+        started = perf_counter()
+        expansion = self._expansion()
+        expand_ms = _ms(started)
         vectors, by_keyword, lexical_ms = self._prepare(filters)
         selection = select_folders(
             self.request,
@@ -220,11 +222,13 @@ class _Search:
         )
         started = perf_counter()
         by_vector, vectors = self._nearest(vectors, selection.scopes, filters)
+        boosts, expansion = self._boosts(expansion, vectors, selection.scopes)
+        proposed = (chunk_id for boost in boosts for chunk_id in boost.ids)
         vector_ms = _ms(started) + vectors.open_ms
         started = perf_counter()
         candidates = gather(
             self.deps.catalog,
-            by_vector=by_vector,
+            by_vector=(*by_vector, *proposed),
             by_keyword=by_keyword,
             where=self.where,
             terms=self.query.terms,
@@ -234,7 +238,9 @@ class _Search:
             note_chunks=self.settings.retrieval.note_chunks,
         )
         weights, window, strategy, more = self._weights(candidates, vectors)
-        hits = self._rank(candidates, weights, window, for_answer=for_answer)
+        hits = self._rank(
+            candidates, weights, window, boosts, vectors.fingerprint, for_answer=for_answer
+        )
         return Retrieval(
             query=self.query,
             hits=hits,
@@ -247,10 +253,12 @@ class _Search:
                 "vector": vector_ms,
                 "lexical": lexical_ms,
                 "blend": _ms(started),
+                **({"expand": expand_ms} if expansion != expand.Expansion() else {}),
             },
-            notices=(*vectors.notices, *selection.notices, *more),
+            notices=(*vectors.notices, *expansion.notices, *selection.notices, *more),
             searched=searched_phrase(self.vaults, self.request, self.where),
             term_weights=self._term_weights(),
+            expansions=expansion.texts,
             vector_trust=vectors.trust,
         )
 
@@ -312,6 +320,73 @@ class _Search:
         vector = None if given_up else vectors.vector
         return leg.ids, replace(vectors, vector=vector, notices=vectors.notices + notices)
 
+    def _expansion(self) -> expand.Expansion:
+        """What the chat model writes, where that is wanted."""
+        wanted = self.settings.retrieval
+        variants = wanted.expand if self.request.expand is None else self.request.expand
+        hyde = wanted.hyde if self.request.hyde is None else self.request.hyde
+        return expand.expand(
+            self.query.text,
+            self.deps.chat,
+            self.settings.ollama,
+            variants=wanted.expand_variants if variants else 0,
+            hyde=hyde,
+        )
+
+    def _boosts(
+        self, expansion: expand.Expansion, vectors: _Vectors, scopes: Sequence[Scope]
+    ) -> tuple[tuple[expand.Boost, ...], expand.Expansion]:
+        """What each wording finds in whole vaults (or the folders that limit the search)."""
+        if not expansion.texts:
+            return (), expansion
+        whole = [scope for scope in scopes if scope.folders is None] or list(scopes)
+        by_words: list[tuple[str, ...]] = [
+            lexical_leg(
+                self.deps.catalog,
+                expand.terms_of(variant),
+                [self.where],
+                self.settings.retrieval.lexical_candidates,
+            )
+            for variant in expansion.variants
+        ]
+        by_meaning: list[tuple[str, ...]] = []
+        by_passage: list[tuple[str, ...]] = []
+        try:
+            if vectors.vector is not None and vectors.trust > 0:
+                embedder = self.deps.embedder()
+                for variant in expansion.variants:
+                    by_meaning += self._found(embedder.embed_query(variant), vectors, whole)
+                if expansion.passage:
+                    passage = embedder.embed_documents([expansion.passage])[0]
+                    middle = expand.between(vectors.vector, passage)
+                    by_passage = self._found(middle, vectors, whole)
+        except ModelError as error:
+            notice = f"Wordings of the model were not searched by meaning: {error.message}"
+            expansion = replace(expansion, notices=(*expansion.notices, notice))
+        boosts = (
+            expand.Boost(expand.EXPAND, (*by_words, *by_meaning)),
+            expand.Boost(expand.HYDE, tuple(by_passage)),
+        )
+        return tuple(boost for boost in boosts if boost.ids), expansion
+
+    def _found(
+        self, vector: Vector, vectors: _Vectors, scopes: Sequence[Scope]
+    ) -> list[tuple[str, ...]]:
+        """One list for each scope: their orders can't be merged without the cosines."""
+        n = self.settings.retrieval.vector_candidates
+        return [
+            vector_leg(
+                self.deps.catalog,
+                vectors.store,
+                vectors.fingerprint,
+                vector,
+                [scope],
+                [self.where],
+                n,
+            ).ids
+            for scope in scopes
+        ]
+
     def _weights(
         self, candidates: Sequence[Candidate], vectors: _Vectors
     ) -> tuple[Weights, TimeWindow, str, tuple[str, ...]]:
@@ -349,6 +424,8 @@ class _Search:
         candidates: Sequence[Candidate],
         weights: Weights,
         window: TimeWindow,
+        boosts: Sequence[expand.Boost],
+        fingerprint: str,
         *,
         for_answer: bool,
     ) -> tuple[Hit, ...]:
@@ -361,6 +438,8 @@ class _Search:
             window=window,
             settings=retrieval,
         )
+        for boost in boosts:
+            ranked = expand.apply(ranked, boost)
         ranked = rerank(
             self.query.text, ranked, self.deps.reranker, top=RERANK_TOP, weight=RERANK_WEIGHT
         )
@@ -370,7 +449,26 @@ class _Search:
             min_vector=retrieval.min_vector,
             min_final=self.settings.gate.min_final if for_answer else None,
             trimmed=over_limit(candidates, retrieval.max_candidates),
+            terms=self.query.terms,
+            diversity=self._diversity(candidates, fingerprint),
         )
+
+    def _diversity(self, candidates: Sequence[Candidate], fingerprint: str) -> Diversity:
+        """As configured. No note is limited where an answer has to come from few: the question
+        names it, or what is searched holds but a few."""
+        retrieval = self.settings.retrieval
+        vectors = {}
+        if retrieval.mmr_lambda < 1.0 and fingerprint:
+            vectors = self.deps.catalog.vectors(fingerprint, [c.id for c in candidates])
+        limit = retrieval.max_per_note
+        limited = set(self.where.folders)
+        notes = sum(f.notes for f in self.folders if not limited or (f.vault, f.folder) in limited)
+        if notes < FEW_NOTES:
+            limit = 0
+        searched = {(c.stored.note.vault, c.stored.note.rel_path): c.stored.note
+                    for c in candidates if limit}  # fmt: skip
+        unlimited = frozenset(key for key, note in searched.items() if names(self.query.text, note))
+        return Diversity(retrieval.mmr_lambda, limit, vectors, unlimited)
 
     # -------------------------------------------------------------------- what it is told by
 
