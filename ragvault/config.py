@@ -91,6 +91,17 @@ class RetrievalSettings(_Part):
         return self
 
 
+class RerankSettings(_Part):
+    """Reading the best candidates again, together with the question."""
+
+    backend: Literal["none", "onnx", "cross-encoder", "late-interaction"] = "none"
+    model: str = "cross-encoder/ms-marco-MiniLM-L-6-v2"
+    path: str | None = None  # a model's folder (onnx: or an .onnx file), instead of model
+    top: Annotated[int, Field(ge=1, le=200)] = 20
+    weight: Unit = 0.5  # of the reranker's score; the blend has the rest
+    download: bool = True  # may the model be fetched from the hub when it is nowhere local
+
+
 class CalibrationSettings(_Part):
     """A confidence fitted on one's own notes (`ragvault eval --calibrate --apply` writes it).
 
@@ -153,6 +164,7 @@ class Settings(_Part):
     embedding: EmbeddingSettings = Field(default_factory=EmbeddingSettings)
     store: StoreSettings = Field(default_factory=StoreSettings)
     retrieval: RetrievalSettings = Field(default_factory=RetrievalSettings)
+    rerank: RerankSettings = Field(default_factory=RerankSettings)
     gate: GateSettings = Field(default_factory=GateSettings)
     answer: AnswerSettings = Field(default_factory=AnswerSettings)
     ollama: OllamaSettings = Field(default_factory=OllamaSettings)
