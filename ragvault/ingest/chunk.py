@@ -11,7 +11,8 @@ A section that fits the embedder's window is one chunk; a longer one is cut by `
 - A note without any text is one chunk: its title, so that it is found by name.
 
 ``Chunk.text`` is one contiguous stretch of the file: whole lines, except where a single line is
-longer than a chunk and had to be cut.
+longer than a chunk and had to be cut. When the same note comes to give other chunks or embed
+texts, ``fingerprint.CHUNK_FORMAT`` has to change.
 """
 
 from __future__ import annotations
@@ -26,20 +27,10 @@ from ragvault.ingest.split import Piece, cost_of, piece_text, split_lines
 from ragvault.model import Chunk, HeadingPath, Note, Section
 from ragvault.ports import TokenCounter
 
-CHUNK_FORMAT = "c1"  # changes whenever the same note would give other chunks or embed texts
-
 _HEADER_SHARE = 3  # title and heading path take at most a third of the window
 _SHORT_PREAMBLE = 12  # words
 _WORD = re.compile(r"\w")
 _ATTEMPTS = 6
-
-
-def index_fingerprint(embedder_fingerprint: str, settings: ChunkingSettings) -> str:
-    """Names all that decides chunks and vectors; when it moves, the notes are indexed afresh."""
-    return (
-        f"{embedder_fingerprint}|chunks={CHUNK_FORMAT}"
-        f"|max_tokens={settings.max_tokens}|overlap={settings.overlap:g}"
-    )
 
 
 def embed_format(title: str, heading_path: HeadingPath, shown: int, text: str) -> str:

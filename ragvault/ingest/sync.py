@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from ragvault.config import Settings
 from ragvault.errors import Interrupted, VaultPathError
-from ragvault.ingest.chunk import index_fingerprint
+from ragvault.ingest.fingerprint import index_fingerprint
 from ragvault.ingest.plan import Plan, make_plan
 from ragvault.ingest.read import Content, Unreadable, read_note
 from ragvault.ingest.walk import WalkResult, max_bytes, shown, walk

@@ -10,7 +10,8 @@ import pytest
 
 import ragvault
 from ragvault.config import ChunkingSettings
-from ragvault.ingest.chunk import chunk_note, embed_format, index_fingerprint
+from ragvault.ingest.chunk import chunk_note, embed_format
+from ragvault.ingest.fingerprint import index_fingerprint
 from tests.support.chunking import (
     CharCounter,
     WordCounter,
