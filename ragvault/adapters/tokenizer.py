@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
-from typing import Any
 
 from ragvault.adapters.model_files import first_line
 from ragvault.adapters.vectors import encodable
@@ -90,29 +89,6 @@ class Tokenizer:
         for index, text in enumerate(clean):
             encoded[index] = self._cut(text, heads[index], encoded[index], window)
         return encoded
-
-    def encode_pair(self, first: str, second: str, window: int) -> tuple[list[int], list[int]]:
-        """Ids and token types of two texts read as one, with specials, within ``window``.
-
-        What doesn't fit is cut from the end of the second; from the first only what would take
-        more than half of the window by itself.
-        """
-        room = window - self._tokenizer.num_special_tokens_to_add(True)
-        one = self._bare(first, room // 2)
-        other = self._bare(second, room - len(one))
-        both = self._tokenizer.post_process(one, other)
-        return both.ids, both.type_ids
-
-    def _bare(self, text: str, most: int) -> Any:
-        """The encoding without specials of the first ``most`` tokens; see ``_cut``."""
-        clean = encodable(text)
-        head = _head(clean, most * _HEAD_CHARS)
-        encoding = self._tokenizer.encode(head, add_special_tokens=False)
-        while len(encoding) < most and len(head) < len(clean):
-            head = _head(clean, len(head) * 4)
-            encoding = self._tokenizer.encode(head, add_special_tokens=False)
-        encoding.truncate(most)
-        return encoding
 
     def encode_pair(self, first: str, second: str, window: int) -> tuple[list[int], list[int]]:
         """Ids and token types of two texts read as one, with specials, within ``window``.
