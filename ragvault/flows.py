@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -351,6 +351,7 @@ def ask(container: Container, request: Request, options: AskOptions, *, now: dat
     if options.on_evidence is not None:
         options.on_evidence(hits)
     settings = container.settings
+    neighbours = _beside(container, retrieval, hits)
     run = answering.answer(
         query.text,
         outcome,
@@ -360,9 +361,11 @@ def ask(container: Container, request: Request, options: AskOptions, *, now: dat
         detail=request.detail,
         intent=query.intent,
         embed=_embed_of(container, retrieval),
+        neighbours=neighbours,
         on_text=options.on_text,
         today=now.date(),
     )
+    retrieval = _with_beside(retrieval, neighbours)
     result = AskResult(
         question=query.text,
         outcome=run.outcome,
@@ -375,6 +378,28 @@ def ask(container: Container, request: Request, options: AskOptions, *, now: dat
         notices=(*retrieval.notices, *run.notices),
     )
     return _logged(container, result, now, options.session)
+
+
+def _beside(
+    container: Container, retrieval: Retrieval, hits: Sequence[Hit]
+) -> dict[str, tuple[Hit, ...]]:
+    """The chunks around those that may be answered from, as ``answer.neighbours`` says. There are
+    none to speak of around the first chunks of recent notes."""
+    from ragvault.retrieval.neighbours import around
+
+    reach = container.settings.answer.neighbours
+    if not hits or retrieval.strategy == "recent":
+        return {}
+    return around(container.catalog, hits, retrieval.hits, reach)
+
+
+def _with_beside(retrieval: Retrieval, neighbours: Mapping[str, Sequence[Hit]]) -> Retrieval:
+    """The neighbours that the search didn't find itself come after the candidates, for
+    ``--debug`` and for whatever looks a cited chunk up."""
+    known = {hit.chunk.id for hit in retrieval.hits}
+    lent = [hit for beside in neighbours.values() for hit in beside if hit.chunk.id not in known]
+    ranked = (replace(hit, rank=rank) for rank, hit in enumerate(lent, len(known) + 1))
+    return replace(retrieval, hits=(*retrieval.hits, *ranked))
 
 
 def _decide(container: Container, retrieval: Retrieval) -> GateOutcome:
@@ -493,14 +518,14 @@ class Judgement:
 
 def judge(container: Container, retrieval: Retrieval) -> Judgement:
     """Pure: the same retrieval and settings give the same judgement."""
-    from ragvault.retrieval.calibration import KEYWORDS, features_of
+    from ragvault.retrieval.calibration import features_of, in_force
     from ragvault.retrieval.gate import decide
 
     calibration = gate_calibration(container)
     outcome = decide(retrieval, container.settings, calibration)
     features = features_of(retrieval)
-    used = KEYWORDS if retrieval.strategy == "keyword_recency" else calibration
-    return Judgement(outcome, used.confidence(features), features)
+    confidence = in_force(calibration, retrieval).confidence(features)
+    return Judgement(outcome, confidence, features)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 1. Small talk (a greeting, thanks) gets its one line; nothing is cited.
 2. An abstention of the gate passes through.
 3. Without a chat model (``chat`` None) the extractive answer is given: step 8.
-4. The prompt is packed to the model's context length, which the server is asked for.
+4. The prompt is packed to the model's context length, which the server is asked for; chunks
+   beside the evidence's fill what is left.
 5. The draft streams through ``CitationStream``: shown from its first held citation on.
 6. A draft that cites nothing valid, and admits no uncertainty, is asked for once more with the
    firmer instruction; what admits it, and holds nothing else, is an abstention
@@ -25,6 +26,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from ragvault.answering.citations import canonical
+from ragvault.answering.context import Neighbours
 from ragvault.answering.extract import Embed, Quote, extract
 from ragvault.answering.prompt import build_prompt
 from ragvault.answering.stream import CitationStream, CitedText, Shown, Statement
@@ -99,13 +101,15 @@ def answer(
     detail: Detail = Detail.NORMAL,
     intent: Intent = Intent.QUESTION,
     embed: Embed | None = None,
+    neighbours: Neighbours | None = None,
     on_text: OnText | None = None,
     today: date | None = None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> AnswerRun:
     """Answer from the gate's outcome; the steps are in the module's docstring.
 
-    ``gate_outcome`` None is for small talk, which has none. ``on_text`` gets the answer's text
+    ``gate_outcome`` None is for small talk, which has none. ``neighbours`` are the chunks around
+    the evidence's, which may be answered from too. ``on_text`` gets the answer's text
     piece by piece, exactly what ``Answer.text`` holds in the end. Raises ModelError when
     ``settings.fallback`` is "none" and the model can't be had.
     """
@@ -116,7 +120,18 @@ def answer(
         return AnswerRun(said)
     if isinstance(gate_outcome, Abstention):
         return AnswerRun(gate_outcome)
-    asker = _Asker(question, gate_outcome, settings, ollama, detail, embed, show, today, clock)
+    asker = _Asker(
+        question,
+        gate_outcome,
+        settings,
+        ollama,
+        detail,
+        embed,
+        neighbours or {},
+        show,
+        today,
+        clock,
+    )
     if chat is None:
         return asker.quote(())
     return asker.ask(chat)
@@ -136,6 +151,7 @@ class _Asker:
     ollama: OllamaSettings
     detail: Detail
     embed: Embed | None
+    neighbours: Neighbours
     show: OnText
     today: date | None
     clock: Callable[[], float]
@@ -179,6 +195,7 @@ class _Asker:
             detail=self.detail,
             firm=firm,
             today=self.today,
+            neighbours=self.neighbours,
         )
 
     def _draft(self, chat: ChatModel, prompt: Prompt, options: ChatOptions) -> _Draft:
@@ -256,7 +273,9 @@ class _Asker:
 
     def quote(self, notices: tuple[str, ...], prompt: Prompt | None = None) -> AnswerRun:
         """Step 8: the extractive answer, shown at once."""
-        quotes = extract(self.question, self.evidence.hits, detail=self.detail, embed=self.embed)
+        beside = (hit for found in self.neighbours.values() for hit in found)
+        hits = (*self.evidence.hits, *beside)
+        quotes = extract(self.question, hits, detail=self.detail, embed=self.embed)
         if not quotes:
             return AnswerRun(_insufficient(self.evidence), None, self.ms, self.usage, notices)
         said = compose(quotes, self.evidence)

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date
 
 from ragvault.answering.citations import canonical, one_line, section_label
+from ragvault.answering.context import Neighbours, Passage, widen
 from ragvault.config import AnswerSettings
 from ragvault.model import Detail, Hit, Message, Prompt
 from ragvault.text import sentence_spans, strip_controls
@@ -120,26 +122,28 @@ def build_prompt(
     detail: Detail = Detail.NORMAL,
     firm: bool = False,
     today: date | None = None,
+    neighbours: Neighbours | None = None,
 ) -> Prompt:
     """Pack the hits, best first, into what the window leaves beside question and answer.
 
     ``context_tokens`` is the whole window (num_ctx), ``answer_tokens`` what is kept for the
     answer. At most ``settings.max_chunks`` chunks and ``settings.max_chars`` characters of
     them. A first chunk that is too big alone is cut at a sentence. ``included`` may be empty
-    when the window hardly holds the question.
+    when the window hardly holds the question. ``neighbours`` widen the passages by what is left;
+    those that came in follow the hits in ``included``.
     """
     question = _guard_question(question)
     system = _system(today)
     fixed = estimate_tokens(system) + 2 * _MESSAGE_TOKENS + estimate_tokens(question)
     fixed += estimate_tokens("\n".join(_frame("", (), detail, firm, hits[:1])))
     budget = int(context_tokens * (1 - _SAFETY)) - answer_tokens - fixed
-    included, blocks = _pack(hits, settings, budget)
+    included, beside, blocks = _pack(hits, settings, budget, neighbours or {})
     user = "\n".join(_frame(question, blocks, detail, firm, included[:1]))
     messages = (Message("system", system), Message("user", user))
     chosen = {hit.chunk.id for hit in included}
     return Prompt(
         messages=messages,
-        included=tuple(included),
+        included=(*included, *beside),
         left_out=tuple(hit for hit in hits if hit.chunk.id not in chosen),
         estimated_tokens=sum(estimate_tokens(m.content) + _MESSAGE_TOKENS for m in messages),
     )
@@ -172,30 +176,59 @@ def _frame(
 
 
 def _pack(
-    hits: Sequence[Hit], settings: AnswerSettings, budget: int
-) -> tuple[list[Hit], list[str]]:
-    included: list[Hit] = []
-    blocks: list[str] = []
-    chars = settings.max_chars
+    hits: Sequence[Hit], settings: AnswerSettings, budget: int, neighbours: Neighbours
+) -> tuple[list[Hit], list[Hit], list[str]]:
+    """The hits that fit, the neighbours that fit beside them, and a block for each hit."""
+    room = _Room(budget, settings.max_chars)
+    passages: list[Passage] = []
+    cut: list[str] = []  # the first block, when it had to be cut
     for hit in hits:
-        if len(included) == settings.max_chunks:
+        if len(passages) == settings.max_chunks:
             break
-        text = neutralise(hit.chunk.text).strip("\n")
-        block = _block(len(included) + 1, hit, text)
-        cost = estimate_tokens(block) + 2
-        if cost > budget or len(text) > chars:
-            if included:
-                continue  # a smaller one may still fit
-            text = _cut(text, chars, budget - estimate_tokens(_block(1, hit, _ELLIPSIS)) - 2)
-            if not text:
-                continue
-            block = _block(1, hit, text)
-            cost = estimate_tokens(block) + 2
-        included.append(hit)
-        blocks.append(block)
-        budget -= cost
-        chars -= len(text)
-    return included, blocks
+        passage = Passage(hit, (hit,))
+        if room.take(_text(passage), _block(len(passages) + 1, hit, _text(passage))):
+            passages.append(passage)
+        elif not passages:  # else a smaller one may still fit
+            tokens = room.tokens - estimate_tokens(_block(1, hit, _ELLIPSIS)) - 2
+            text = _cut(_text(passage), room.chars, tokens)
+            if text:
+                cut = [_block(1, hit, text)]
+                room.take(text, cut[0])
+                passages.append(passage)
+
+    def fits(old: Passage, new: Passage) -> bool:
+        return room.swap(_text(old), _text(new))
+
+    whole = widen(passages[len(cut) :], neighbours, fits)
+    blocks = cut + [_block(i, p.hit, _text(p)) for i, p in enumerate(whole, len(cut) + 1)]
+    beside = [hit for p in whole for hit in p.hits if hit is not p.hit]
+    return [p.hit for p in passages], beside, blocks
+
+
+@dataclass
+class _Room:
+    """What is left of the window, in tokens and in characters of notes."""
+
+    tokens: int
+    chars: int
+
+    def take(self, text: str, block: str) -> bool:
+        return self._pay(estimate_tokens(block) + 2, len(text))
+
+    def swap(self, old: str, new: str) -> bool:
+        """Replace a text that was taken by a longer one."""
+        return self._pay(estimate_tokens(new) - estimate_tokens(old) + 1, len(new) - len(old))
+
+    def _pay(self, tokens: int, chars: int) -> bool:
+        if tokens > self.tokens or chars > self.chars:
+            return False
+        self.tokens -= tokens
+        self.chars -= chars
+        return True
+
+
+def _text(passage: Passage) -> str:
+    return neutralise(passage.text).strip("\n")
 
 
 def _block(number: int, hit: Hit, text: str) -> str:

@@ -49,9 +49,7 @@ def resolve(raw: RawCitation, hits: Sequence[Hit], sentence: str = "") -> Resolu
     """The chunk that is meant. ``hits`` are those of the prompt, in its order; ``sentence`` is
     the citing one, without its citations."""
     if raw.number is not None:
-        if 1 <= raw.number <= len(hits):
-            return Resolution(CitationStatus.REPAIRED, hits[raw.number - 1])
-        return _REMOVED
+        return _numbered(raw.number, hits, sentence)
     candidates = list(hits)
     file_level = section_level = _Level.EXACT
     if raw.file is not None:
@@ -76,6 +74,18 @@ def resolve(raw: RawCitation, hits: Sequence[Hit], sentence: str = "") -> Resolu
         and raw.raw in _exact_forms(hit)
     )
     return Resolution(CitationStatus.EXACT if is_exact else CitationStatus.REPAIRED, hit)
+
+
+def _numbered(number: int, hits: Sequence[Hit], sentence: str) -> Resolution:
+    """The n-th passage of the prompt: its hit, or the neighbour in it that holds the sentence
+    better. Neighbours (not kept) follow the hits and have no number."""
+    found = [hit for hit in hits if hit.kept]
+    if not 1 <= number <= len(found):
+        return _REMOVED
+    own = found[number - 1]
+    beside = [hit for hit in hits if not hit.kept and _place_of(hit) == _place_of(own)]
+    hit = max((own, *beside), key=lambda h: _overlap(sentence, h))
+    return Resolution(CitationStatus.REPAIRED, hit)
 
 
 def _exact_forms(hit: Hit) -> tuple[str, str]:
