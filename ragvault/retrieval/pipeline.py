@@ -57,7 +57,7 @@ from ragvault.retrieval.legs import Deps, Store, lexical_leg, open_store, vector
 from ragvault.retrieval.pick import pick
 from ragvault.retrieval.pool import gather, over_limit
 from ragvault.retrieval.recent import newest
-from ragvault.retrieval.rerank import rerank
+from ragvault.retrieval.rerank import Ranked, Reranked, rerank
 from ragvault.retrieval.scope import folder_mode, named_folders, select_folders
 from ragvault.retrieval.vaults import choose_vaults, searched_phrase
 
@@ -67,9 +67,6 @@ if TYPE_CHECKING:
 __all__ = ["Deps", "ranked_hits", "retrieve"]
 
 _T = TypeVar("_T")
-
-RERANK_TOP = 20
-RERANK_WEIGHT = 0.5
 
 
 def retrieve(
@@ -238,9 +235,8 @@ class _Search:
             note_chunks=self.settings.retrieval.note_chunks,
         )
         weights, window, strategy, more = self._weights(candidates, vectors)
-        hits = self._rank(
-            candidates, weights, window, boosts, vectors.fingerprint, for_answer=for_answer
-        )
+        scored = self._scored(candidates, weights, window, boosts)
+        hits = self._picked(scored.ranked, candidates, vectors.fingerprint, for_answer=for_answer)
         return Retrieval(
             query=self.query,
             hits=hits,
@@ -252,10 +248,17 @@ class _Search:
                 "embed": vectors.embed_ms,
                 "vector": vector_ms,
                 "lexical": lexical_ms,
-                "blend": _ms(started),
+                "blend": _ms(started) - (scored.ms or 0.0),
+                **({"rerank": scored.ms} if scored.ms is not None else {}),
                 **({"expand": expand_ms} if expansion != expand.Expansion() else {}),
             },
-            notices=(*vectors.notices, *expansion.notices, *selection.notices, *more),
+            notices=(
+                *vectors.notices,
+                *expansion.notices,
+                *selection.notices,
+                *more,
+                *scored.notices,
+            ),
             searched=searched_phrase(self.vaults, self.request, self.where),
             term_weights=self._term_weights(),
             expansions=expansion.texts,
@@ -419,30 +422,35 @@ class _Search:
             return weights, window, "keyword_recency", notices
         return weights, window, "hybrid_recency" if timed else "hybrid", notices
 
-    def _rank(
+    def _scored(
         self,
         candidates: Sequence[Candidate],
         weights: Weights,
         window: TimeWindow,
         boosts: Sequence[expand.Boost],
-        fingerprint: str,
-        *,
-        for_answer: bool,
-    ) -> tuple[Hit, ...]:
-        """Steps 6 and 7."""
-        retrieval = self.settings.retrieval
+    ) -> Reranked:
+        """Step 6."""
         ranked = score_all(
             candidates,
             terms=self.query.terms,
             weights=weights,
             window=window,
-            settings=retrieval,
+            settings=self.settings.retrieval,
         )
         for boost in boosts:
             ranked = expand.apply(ranked, boost)
-        ranked = rerank(
-            self.query.text, ranked, self.deps.reranker, top=RERANK_TOP, weight=RERANK_WEIGHT
-        )
+        return rerank(self.query.text, ranked, self.deps.reranker, self.settings.rerank)
+
+    def _picked(
+        self,
+        ranked: Ranked,
+        candidates: Sequence[Candidate],
+        fingerprint: str,
+        *,
+        for_answer: bool,
+    ) -> tuple[Hit, ...]:
+        """Step 7."""
+        retrieval = self.settings.retrieval
         return pick(
             ranked,
             k=self.k,
