@@ -10,6 +10,7 @@ import typer
 
 from ragvault.cli.group import command_app
 from ragvault.cli.options import ConfigOption, JsonOption
+from ragvault.errors import UsageError
 
 app = command_app()
 
@@ -58,6 +59,50 @@ def evaluate(
     no_llm: Annotated[
         bool, typer.Option("--no-llm", help="With --answers: quote the notes; ask no model.")
     ] = False,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="Also write a page with curves and the worst questions.",
+            show_default=False,
+        ),
+    ] = None,
+    compare: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option(
+            "--compare",
+            metavar="A B",
+            help="Compare two runs that were saved with --json; asks nothing.",
+            show_default=False,
+        ),
+    ] = None,
+    generate: Annotated[
+        int | None,
+        typer.Option(
+            "--generate",
+            metavar="N",
+            min=2,
+            help="Make N questions from the vault instead; asks nothing.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="FILE", help="With --generate: write there.", show_default=False
+        ),
+    ] = None,
+    with_ollama: Annotated[
+        bool, typer.Option("--with-ollama", help="With --generate: let Ollama write them.")
+    ] = False,
+    calibrate: Annotated[
+        bool,
+        typer.Option("--calibrate", help="Fit the confidence to QUESTIONS, or to made ones."),
+    ] = False,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="With --calibrate: write it to the configuration.")
+    ] = False,
     limit: Annotated[
         int | None,
         typer.Option(
@@ -79,14 +124,12 @@ def evaluate(
     Asks every question of a set and compares with the known places: ranking, hit rates, refusals,
     confidence; each with its 95 % interval.
     """
+    from ragvault.cli.eval_run import RunWishes, run_set
     from ragvault.cli.session import Session
-    from ragvault.errors import UsageError
 
-    if questions is None:
-        raise UsageError("eval needs a file of questions.", "Make one: `ragvault eval --generate`.")
+    mode = chosen_mode(compare=compare, generate=generate, calibrate=calibrate)
+    check_together(mode, questions=questions, out=out, with_ollama=with_ollama, apply=apply)
     with Session.open(config, {"answer.log": False}) as session:
-        from ragvault.cli.eval_run import RunWishes, run_set
-
         wishes = RunWishes(
             questions=questions,
             vault=vault,
@@ -96,13 +139,68 @@ def evaluate(
             use_model=not no_llm,
             limit=limit,
             seed=seed,
+            report=report,
         )
-        return run_set(session, wishes, now=datetime.now(), as_json=as_json)
+        now = datetime.now()
+        if compare is not None:
+            from ragvault.cli.eval_make import compare_runs
+
+            return compare_runs(session, *compare, seed=seed, as_json=as_json)
+        if generate is not None:
+            from ragvault.cli.eval_make import generate_set
+
+            return generate_set(
+                session, vault, generate, seed=seed, with_ollama=with_ollama, out=out
+            )
+        if calibrate:
+            from ragvault.cli.eval_calibrate import calibrate_gate
+
+            return calibrate_gate(
+                session, wishes, now=now, apply=apply, config=config, as_json=as_json
+            )
+        return run_set(session, wishes, now=now, as_json=as_json)
+
+
+def chosen_mode(*, compare: object, generate: int | None, calibrate: bool) -> str:
+    """ "run" unless one of the others is asked for. Raises UsageError for two of them."""
+    asked = [
+        name
+        for name, wanted in (
+            ("--compare", compare is not None),
+            ("--generate", generate is not None),
+            ("--calibrate", calibrate),
+        )
+        if wanted
+    ]
+    if len(asked) > 1:
+        raise UsageError(f"{asked[0]} and {asked[1]} don't go together.", "Leave out one of them.")
+    return asked[0] if asked else "run"
+
+
+def check_together(
+    mode: str, *, questions: Path | None, out: Path | None, with_ollama: bool, apply: bool
+) -> None:
+    """Raises UsageError for what the mode has no use for, or lacks."""
+    if mode == "run" and questions is None:
+        raise UsageError(
+            "eval needs a file of questions.",
+            "Make one: `ragvault eval --generate 100 --out questions.jsonl`.",
+        )
+    wrong = [
+        (questions is not None and mode in ("--compare", "--generate"), "QUESTIONS", mode),
+        (out is not None and mode != "--generate", "--out", "--generate"),
+        (with_ollama and mode != "--generate", "--with-ollama", "--generate"),
+        (apply and mode != "--calibrate", "--apply", "--calibrate"),
+    ]
+    for is_wrong, what, with_what in wrong:
+        if is_wrong and what == "QUESTIONS":
+            raise UsageError(f"{with_what} takes no questions.", "Leave the file out.")
+        if is_wrong:
+            raise UsageError(f"{what} belongs to {with_what}.", "Run `ragvault eval --help`.")
 
 
 def chosen_legs(all_legs: bool, leg: str | None) -> tuple[str, ...]:
     """Raises UsageError for a leg that there isn't."""
-    from ragvault.errors import UsageError
     from ragvault.evaluation.results import BLEND, LEGS
 
     if leg is not None and leg not in LEGS:

@@ -14,7 +14,7 @@ from ragvault.errors import NoIndexError, UsageError
 from ragvault.evaluation import dataset
 from ragvault.evaluation.dataset import Question
 from ragvault.evaluation.document import Evaluation, Setting, as_object
-from ragvault.evaluation.results import LEGS
+from ragvault.evaluation.results import BLEND
 from ragvault.evaluation.runner import RunOptions, run, server_is_there
 from ragvault.evaluation.summary import summarise
 
@@ -30,19 +30,36 @@ if TYPE_CHECKING:
 class RunWishes:
     """What was asked for on the command line."""
 
-    questions: Path
+    questions: Path | None
     vault: str | None = None
     off_topic: tuple[Path, ...] = ()
-    legs: tuple[str, ...] = LEGS
+    legs: tuple[str, ...] = (BLEND,)
     answers: bool = False
     use_model: bool = True
     limit: int | None = None
     seed: int = 0
+    report: Path | None = None
+
+    @property
+    def name(self) -> str:
+        """Of the set, for people."""
+        return set_name(self.questions) if self.questions else "made from the vault"
+
+
+def set_name(path: Path) -> str:
+    """A file's name; that of its folder too where all sets are called alike."""
+    return path.parent.name if path.stem == "questions" and path.parent.name else path.stem
 
 
 def run_set(session: Session, wishes: RunWishes, *, now: datetime, as_json: bool) -> int:
     evaluation = evaluated(session, wishes, now)
     session.notices(evaluation.notices)
+    if wishes.report is not None:
+        from ragvault.cli.eval_make import write_text
+        from ragvault.evaluation.report import page
+
+        write_text(wishes.report, page(evaluation))
+        session.notices([f"The report is in {wishes.report}."])
     if as_json:
         from ragvault.cli.jsonout import print_json
 
@@ -57,16 +74,14 @@ def run_set(session: Session, wishes: RunWishes, *, now: datetime, as_json: bool
 def evaluated(session: Session, wishes: RunWishes, now: datetime) -> Evaluation:
     """Raises UsageError for a set that is none, or doesn't fit the vault; NoIndexError."""
     container = session.container
-    own = dataset.load_questions(wishes.questions, limit=wishes.limit, seed=wishes.seed)
-    vault = vault_for(session, wishes.vault, own, wishes.questions.name)
-    questions = [*own, *_off_topic(wishes)]
+    vault, questions = questions_of(session, wishes)
     use_model = wishes.answers and wishes.use_model and server_is_there(container)
     options = RunOptions(wishes.legs, answers=wishes.answers, use_model=use_model)
     with counting(session.err, f"Asking {vault.name}", len(questions)) as advance:
         done = run(container, vault, questions, options, now=now, advance=advance)
     settings = session.settings
     setting = Setting(
-        name=wishes.questions.name,
+        name=wishes.name,
         vault=vault,
         model=flows.embedding_model(settings),
         threshold=settings.gate.min_confidence,
@@ -76,11 +91,21 @@ def evaluated(session: Session, wishes: RunWishes, now: datetime) -> Evaluation:
     return Evaluation(setting, done.results, summary, done.seconds, done.notices)
 
 
-def _off_topic(wishes: RunWishes) -> list[Question]:
+def questions_of(session: Session, wishes: RunWishes) -> tuple[VaultInfo, list[Question]]:
+    """The vault, and the questions of all files. Raises as ``evaluated``."""
+    if wishes.questions is None:
+        raise UsageError("eval needs a file of questions.", "Make one: `ragvault eval --generate`.")
+    own = dataset.load_questions(wishes.questions, limit=wishes.limit, seed=wishes.seed)
+    vault = vault_for(session, wishes.vault, own, wishes.name)
+    return vault, [*own, *asked_for(wishes)]
+
+
+def asked_for(wishes: RunWishes) -> list[Question]:
+    """The off-topic questions, under their sets' names."""
     found: list[Question] = []
     names: set[str] = set()
     for path in wishes.off_topic:
-        name = path.parent.name if path.stem == "questions" and path.parent.name else path.stem
+        name = set_name(path)
         if name in names:
             raise UsageError(f"Two off-topic sets are called '{name}'.", "Rename one of them.")
         names.add(name)
@@ -121,7 +146,9 @@ def vault_for(
 
 
 @contextmanager
-def counting(err: Terminal, what: str, total: int) -> Iterator[Callable[[], None]]:
+def counting(
+    err: Terminal, what: str, total: int, unit: str = "questions"
+) -> Iterator[Callable[[], None]]:
     """A bar on stderr that each call moves on by one; nothing where there is no terminal."""
     if not err.is_tty:
         yield lambda: None
@@ -135,7 +162,7 @@ def counting(err: Terminal, what: str, total: int) -> Iterator[Callable[[], None
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),
         MofNCompleteColumn(),
-        TextColumn("questions"),
+        TextColumn(unit),
         Remaining(compact=True),
         console=console,
         transient=True,

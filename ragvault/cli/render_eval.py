@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from ragvault.cli.terminal import Terminal
     from ragvault.evaluation.bootstrap import Estimate
+    from ragvault.evaluation.calibrate import CalibrationResult
+    from ragvault.evaluation.compare import Comparison, Difference
     from ragvault.evaluation.document import Evaluation
     from ragvault.evaluation.metrics import Bin, Trade
     from ragvault.evaluation.summary import AbstentionSummary, Estimates, Summary
@@ -36,6 +38,10 @@ NAMES = {
     "citation_accuracy": "citations of the right place",
     "groundedness": "statements that the notes hold",
     "answer_words": "words of the known answer said",
+    "false_answers": "answered without an answer there",
+    "false_answers_off_topic": "answered off topic",
+    "false_refusals": "refused though the answer is there",
+    "auroc": "AUROC of the confidence",
     BLEND: "blend",
     BM25: "words alone",
     VECTOR: "meaning alone",
@@ -59,6 +65,40 @@ def print_evaluation(out: Terminal, evaluation: Evaluation) -> None:
         view.show(view.thresholds(judged, evaluation.setting.threshold))
     if summary.answers:
         view.show(view.answers(summary))
+
+
+def print_comparison(out: Terminal, comparison: Comparison, a: str, b: str) -> None:
+    """One row a measure; what is clear stands out."""
+    view = _View(out)
+    parts = [words.count(comparison.shared, "question") + " in both"]
+    for only, name in ((comparison.only_a, a), (comparison.only_b, b)):
+        if only:
+            parts.append(f"{only:,} only in {name}")
+    dot = out.symbol(" · ", ", ")
+    head = f"A: {a}{dot}B: {b}"
+    out.print(out.style(strip_controls(head), "bold") + out.style(dot + dot.join(parts), "dim"))
+    out.print()
+    out.flush()
+    for leg in dict.fromkeys(one.leg for one in comparison.differences):
+        title = "Decisions and answers" if leg is None else f"Ranking, {NAMES[leg]}"
+        rows = [one for one in comparison.differences if one.leg == leg]
+        view.show(view.differences(title, rows))
+
+
+def print_calibration(out: Terminal, result: CalibrationResult, threshold: float) -> None:
+    """The coefficients, then what each threshold gives before and after."""
+    view = _View(out)
+    before, after = result.before, result.after
+    n = words.count(before.answerable + before.unanswerable, "question")
+    model = strip_controls(result.settings.model)
+    out.print(out.style(f"Confidence for {model}", "bold") + out.style(f", fitted to {n}", "dim"))
+    told = "Below, each question is judged by a fit that has not seen it (cross-validation)."
+    out.print(out.style(told, "dim"))
+    out.print()
+    out.flush()
+    view.show(view.coefficients(result))
+    view.show(view.before_and_after(before, after))
+    view.show(view.two_thresholds(before, after, threshold))
 
 
 _SHORT = ("ndcg@10", "recall@8", "mrr@10", "section_hit@5", "span_recall@5")
@@ -85,6 +125,7 @@ class _View:
     def show(self, table: Table | None) -> None:
         if table is not None:
             self._console.print(table)
+            self._console.print()
 
     def head(self, evaluation: Evaluation) -> None:
         out, setting, own = self._out, evaluation.setting, evaluation.summary.own
@@ -165,6 +206,61 @@ class _View:
         table = self._table(f"Answers ({modes})" if modes else "Answers", [""])
         for measure, estimate in summary.answers.items():
             table.add_row(NAMES[measure], self._cell(estimate))
+        return table
+
+    def differences(self, title: str, rows: Sequence[Difference]) -> Table:
+        from rich.text import Text
+
+        table = self._table(title, ["A", "B", "B - A", ""])
+        for one in rows:
+            sign = "" if not one.change.is_clear else self._verdict(one)
+            change = Text(f"{one.change.value:+.3f}")
+            if one.change.low is not None and one.change.high is not None:
+                interval = f" [{one.change.low:+.3f} {self._dash} {one.change.high:+.3f}]"
+                change.append(interval, style="dim")
+            name = NAMES.get(one.measure, one.measure)
+            table.add_row(name, f"{one.a:.3f}", f"{one.b:.3f}", change, sign)
+        return table
+
+    def _verdict(self, one: Difference) -> Any:
+        from rich.text import Text
+
+        is_better = (one.change.value < 0) == one.lower_is_better
+        return Text("better", style="green") if is_better else Text("worse", style="red")
+
+    def coefficients(self, result: CalibrationResult) -> Table:
+        table = self._table("Feature", ["coefficient"])
+        for name, weight in zip(
+            result.settings.features, result.settings.coefficients, strict=True
+        ):
+            table.add_row(name, f"{weight:.2f}")
+        table.add_row("intercept", f"{result.settings.intercept:.2f}")
+        return table
+
+    def before_and_after(self, before: AbstentionSummary, after: AbstentionSummary) -> Table:
+        table = self._table("", ["now", "fitted"])
+        rows = (
+            ("answered without an answer there", before.false_answers, after.false_answers),
+            ("refused though the answer is there", before.false_refusals, after.false_refusals),
+            ("AUROC of the confidence", before.auroc, after.auroc),
+        )
+        for name, one, other in rows:
+            table.add_row(name, self._cell(one), self._cell(other))
+        gaps = [
+            self._dash if g is None else f"{g:.3f}" for g in (before.largest_gap, after.largest_gap)
+        ]
+        table.add_row("largest gap to the observed rate, in fifths", *gaps)
+        return table
+
+    def two_thresholds(
+        self, before: AbstentionSummary, after: AbstentionSummary, threshold: float
+    ) -> Table:
+        columns = ["false answers now", "refusals", "false answers fitted", "refusals"]
+        table = self._table("Refusing below", columns)
+        for one, other in zip(before.at_thresholds, after.at_thresholds, strict=True):
+            mark = "  (in force)" if abs(one.threshold - threshold) < 1e-9 else ""
+            cells = (*self._trade(one), *self._trade(other))
+            table.add_row(f"{one.threshold:.2f}{mark}", *cells)
         return table
 
     # ---------------------------------------------------------------- cells

@@ -97,8 +97,8 @@ def as_object(evaluation: Evaluation) -> dict[str, Any]:
             for leg, curve in summary.recall_by_k.items()
         },
         "by_lang": {lang: _by_leg(legs) for lang, legs in summary.by_lang.items()},
-        "abstention": _abstention(summary.own),
-        "abstention_with_off_topic": None if everything is None else _abstention(everything),
+        "abstention": abstention_object(summary.own),
+        "abstention_with_off_topic": None if everything is None else abstention_object(everything),
         "off_topic": {name: _estimate(e) for name, e in summary.off_topic.items()},
         "answers": _estimates(summary.answers),
         "answer_modes": summary.modes,
@@ -122,7 +122,7 @@ def _estimate(estimate: Estimate | None) -> dict[str, Any] | None:
     return {name: _short(value) for name, value in asdict(estimate).items()}
 
 
-def _abstention(summary: AbstentionSummary) -> dict[str, Any]:
+def abstention_object(summary: AbstentionSummary) -> dict[str, Any]:
     return {
         "answerable": summary.answerable,
         "unanswerable": summary.unanswerable,

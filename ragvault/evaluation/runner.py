@@ -8,6 +8,7 @@ memory doesn't grow with the candidates.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from ragvault.wiring import Container
 
 LEG_DEPTH = 100  # passages that a leg ranks by itself
+_NOTICE_SHARE = 0.2
 FOUND = 3  # passages kept for the list of the worst questions
 
 
@@ -46,7 +48,8 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The results in the order of the questions. ``notices`` are the search's, each once."""
+    """The results in the order of the questions. ``notices`` are the search's, each once: those
+    that a fifth of the questions or more gave rise to, so about the index, not the question."""
 
     results: tuple[QuestionResult, ...]
     notices: tuple[str, ...]
@@ -85,7 +88,8 @@ def run(
     for question in questions:
         results.append(asker.ask(question))
         advance()
-    return Run(tuple(results), tuple(asker.notices), time.perf_counter() - started)
+    often = [line for line, n in asker.notices.items() if n >= _NOTICE_SHARE * len(results)]
+    return Run(tuple(results), tuple(often), time.perf_counter() - started)
 
 
 class _Asker:
@@ -99,7 +103,7 @@ class _Asker:
         self.options = options
         self.now = now
         self.notes = Notes(vault.path)
-        self.notices: dict[str, None] = {}
+        self.notices: Counter[str] = Counter()
 
     def ask(self, question: Question) -> QuestionResult:
         started = time.perf_counter()
@@ -109,7 +113,7 @@ class _Asker:
             raise UsageError(
                 f"The question of line {question.line} can't be asked: {error.message}", error.hint
             ) from error
-        self.notices.update(dict.fromkeys(retrieval.notices))
+        self.notices.update(set(retrieval.notices))
         judged = flows.judge(self.container, retrieval)
         reason = str(judged.outcome.reason) if isinstance(judged.outcome, Abstention) else None
         if isinstance(answer, Abstention):  # the gate let it pass and the answering stage didn't

@@ -158,6 +158,7 @@ def _abstention(
     if not (n_good and n_bad):
         return plain
     some, is_good = scores[which], positive[which]
+    decided = _as_decided(scores, answered, threshold)[which]
     return AbstentionSummary(
         answerable=n_good,
         unanswerable=n_bad,
@@ -166,14 +167,23 @@ def _abstention(
         auroc=plain.auroc,
         reliability=tuple(metrics.reliability(some, is_good)),
         reliability_by_width=tuple(metrics.reliability_by_width(some, is_good)),
-        at_thresholds=tuple(metrics.trade_off(some, is_good, five_thresholds(threshold))),
+        at_thresholds=tuple(metrics.trade_off(decided, is_good, five_thresholds(threshold))),
         at_shares=tuple(
             (share, trade)
             for share in ALLOWED_FALSE_ANSWERS
-            if (trade := metrics.false_answers_at(some, is_good, share)) is not None
+            if (trade := metrics.false_answers_at(decided, is_good, share)) is not None
         ),
-        curve=tuple(metrics.trade_off(some, is_good, np.linspace(0.0, 1.0, 101))),
+        curve=tuple(metrics.trade_off(decided, is_good, np.linspace(0.0, 1.0, 101))),
     )
+
+
+def _as_decided(scores: Floats, answered: Floats, threshold: float) -> Floats:
+    """The confidences, 0 where something else than the threshold refuses (a floor, a model) and 1
+    where something else answers: no threshold would change that."""
+    refused = (answered == 0) & (scores >= threshold)
+    given = (answered == 1) & (scores < threshold)
+    decided: Floats = np.where(refused, 0.0, np.where(given, 1.0, scores))
+    return decided
 
 
 def five_thresholds(middle: float) -> list[float]:

@@ -1,0 +1,133 @@
+"""``ragvault eval --calibrate``: the gate fitted to one's own notes, and put into the config."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragvault import flows
+from ragvault.cli.eval_make import one_vault
+from ragvault.cli.eval_run import RunWishes, asked_for, counting, questions_of
+from ragvault.errors import UsageError
+from ragvault.evaluation.calibrate import MADE, CalibrationResult, as_object, calibrate
+from ragvault.evaluation.config_block import with_calibration
+from ragvault.evaluation.dataset import parse_questions
+from ragvault.evaluation.fit import Prior
+from ragvault.evaluation.generate import as_lines
+from ragvault.evaluation.make import make_set
+from ragvault.evaluation.runner import RunOptions, run
+from ragvault.wiring import locate_config
+
+if TYPE_CHECKING:
+    from ragvault.cli.session import Session
+    from ragvault.config import CalibrationSettings
+    from ragvault.evaluation.dataset import Question
+    from ragvault.model import VaultInfo
+
+
+def calibrate_gate(
+    session: Session,
+    wishes: RunWishes,
+    *,
+    now: datetime,
+    apply: bool,
+    config: Path | None,
+    as_json: bool,
+) -> int:
+    """Fit, show, and write with ``apply``."""
+    result = fitted(session, wishes, now)
+    target = locate_config(config)[0]
+    if apply:
+        write_calibration(target, result.settings)
+    if as_json:
+        from ragvault.cli.jsonout import print_json
+
+        print_json(as_object(result, applied=str(target) if apply else None))
+    else:
+        from ragvault.cli.render_eval import print_calibration
+
+        print_calibration(session.out, result, session.settings.gate.min_confidence)
+    if apply:
+        session.notices([f"Written to {target}; what it was is in {backup_of(target).name}."])
+    else:
+        session.notices([f"Nothing was written: --apply puts it into {target}."])
+    return 0
+
+
+def fitted(session: Session, wishes: RunWishes, now: datetime) -> CalibrationResult:
+    """Raises UsageError for too few questions, ModelError when there is no embedding model."""
+    container = session.container
+    container.embedder.embed_query("is the model there?")  # without it there is nothing to fit
+    if wishes.questions is None:
+        vault, questions = _made(session, wishes)
+    else:
+        vault, questions = questions_of(session, wishes)
+    with counting(session.err, f"Asking {vault.name}", len(questions)) as advance:
+        done = run(container, vault, questions, RunOptions(legs=()), now=now, advance=advance)
+    session.notices(done.notices)
+    built_in = flows.built_in_calibration(container)
+    model = flows.embedding_model(session.settings)
+    return calibrate(
+        done.results,
+        Prior(built_in.features, built_in.coefficients, built_in.intercept),
+        model=model,
+        threshold=session.settings.gate.min_confidence,
+        seed=wishes.seed,
+    )
+
+
+def _made(session: Session, wishes: RunWishes) -> tuple[VaultInfo, list[Question]]:
+    vault = one_vault(session, wishes.vault)
+    n = wishes.limit or MADE
+    with counting(session.err, f"Reading {vault.name}", vault.notes, "notes") as advance:
+        made = make_set(session.container, vault, n, seed=wishes.seed, advance=advance)
+    session.notices([f"{len(made.questions):,} questions were made from {vault.name} by rules."])
+    own = parse_questions(as_lines(made.questions), "the questions that were made")
+    return vault, [*own, *asked_for(wishes)]
+
+
+# --------------------------------------------------------------------------- the file
+
+
+def backup_of(target: Path) -> Path:
+    return target.with_name(f"{target.name}.bak")
+
+
+def write_calibration(target: Path, calibration: CalibrationSettings) -> None:
+    """Put the block into the configuration file, whole or not at all; what was there before is
+    kept beside it. Raises ConfigError, or UsageError when the file can't be written."""
+    target = target.resolve()  # a link to a file kept elsewhere stays a link
+    try:
+        exists = target.exists()
+        text = target.read_bytes().decode("utf-8") if exists else ""
+        new = with_calibration(text, calibration)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if exists:
+            shutil.copy2(target, backup_of(target))
+        _replace(target, new)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UsageError(
+            f"{target} can't be written: {reason}.", "Choose another place with --config FILE."
+        ) from error
+
+
+def _replace(target: Path, text: str) -> None:
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(text.encode("utf-8"))
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            shutil.copymode(target, name)
+        Path(name).replace(target)
+    except BaseException:
+        with suppress(OSError):
+            Path(name).unlink()
+        raise

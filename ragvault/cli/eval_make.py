@@ -1,0 +1,96 @@
+"""``ragvault eval --generate`` and ``--compare``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragvault import flows
+from ragvault.cli import words
+from ragvault.errors import UsageError
+from ragvault.evaluation.generate import as_lines
+from ragvault.evaluation.make import MadeSet, make_set
+
+if TYPE_CHECKING:
+    from ragvault.cli.session import Session
+    from ragvault.model import VaultInfo
+
+
+def one_vault(session: Session, wanted: str | None) -> VaultInfo:
+    """The vault named, or the only one. Raises UsageError when there are several."""
+    known = flows.known_vaults(session.container, [] if wanted is None else [wanted])
+    if len(known) > 1:
+        names = ", ".join(vault.name for vault in known)
+        raise UsageError("There is more than one vault.", f"Choose with --vault: {names}.")
+    return known[0]
+
+
+def generate_set(
+    session: Session,
+    wanted: str | None,
+    n: int,
+    *,
+    seed: int,
+    with_ollama: bool,
+    out: Path | None,
+) -> int:
+    """Questions to a file or stdout; what they are to stderr."""
+    from ragvault.cli.eval_run import counting
+
+    vault = one_vault(session, wanted)
+    with counting(session.err, f"Reading {vault.name}", vault.notes, "notes") as advance:
+        made = make_set(
+            session.container, vault, n, seed=seed, with_model=with_ollama, advance=advance
+        )
+    if not made.questions:
+        raise UsageError(f"{vault.name} holds nothing that a question could be made of.")
+    text = as_lines(made.questions)
+    if out is None:
+        session.out.print(text, end="")
+    else:
+        write_text(out, text)
+    session.notices([line for line in (made.notice, _told(made, n, out)) if line])
+    return 0
+
+
+def _told(made: MadeSet, n: int, out: Path | None) -> str:
+    """ "60 questions in q.jsonl: 30 with an answer (…), 30 without (…); made by rules." """
+    good = [one for one in made.questions if one.answerable]
+    bad = [one for one in made.questions if not one.answerable]
+    place = f" in {out}" if out is not None else ""
+    fewer = f" (the vault gives no more than these of {n:,})" if len(made.questions) < n else ""
+    how = f"the answerable ones by {made.model}" if made.model else "by rules, no model"
+    parts = [f"{len(good):,} with an answer ({_kinds([one.kind for one in good])})"]
+    parts.append(f"{len(bad):,} without ({_kinds([one.kind for one in bad])})")
+    total = words.count(len(made.questions), "question")
+    return f"{total}{place}{fewer}: {', '.join(parts)}; made {how}."
+
+
+def _kinds(kinds: list[str]) -> str:
+    counts = Counter("swapped" if kind.endswith("-swapped") else kind for kind in kinds)
+    return ", ".join(f"{n:,} {kind.replace('_', ' ')}" for kind, n in counts.items()) or "none"
+
+
+def write_text(path: Path, text: str) -> None:
+    """Raises UsageError when it can't be written."""
+    try:
+        path.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UsageError(f"{path} can't be written: {reason}.", "Name another file.") from error
+
+
+def compare_runs(session: Session, a: Path, b: Path, *, seed: int, as_json: bool) -> int:
+    from ragvault.evaluation.compare import as_object, compare
+
+    comparison = compare(a, b, seed=seed)
+    if as_json:
+        from ragvault.cli.jsonout import print_json
+
+        print_json(as_object(comparison))
+    else:
+        from ragvault.cli.render_eval import print_comparison
+
+        print_comparison(session.out, comparison, a.name, b.name)
+    return 0

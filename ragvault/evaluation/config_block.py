@@ -1,0 +1,113 @@
+"""``gate.calibration`` put into the text of a configuration file; all else stays as it is.
+
+The file is a person's own: comments, order, quotes and line ends are kept. Only lines of the
+block itself are added or replaced, and the outcome is read again to make sure of that.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from ragvault.config import CalibrationSettings
+from ragvault.config_keys import as_yaml
+from ragvault.errors import ConfigError
+
+_COMMENT = "# Fitted by `ragvault eval --calibrate`."
+
+
+def block(calibration: CalibrationSettings, indent: str = "  ") -> str:
+    """The block's lines, for below ``gate:``, without a last line end."""
+    inner = indent * 2
+    numbers = ", ".join(f"{value:g}" for value in calibration.coefficients)
+    return "\n".join(
+        [
+            f"{indent}calibration:  {_COMMENT}",
+            f"{inner}model: {as_yaml(calibration.model)}",
+            f"{inner}features: [{', '.join(calibration.features)}]",
+            f"{inner}coefficients: [{numbers}]",
+            f"{inner}intercept: {calibration.intercept:g}",
+        ]
+    )
+
+
+def with_calibration(text: str, calibration: CalibrationSettings) -> str:
+    """The file's text with the block. Raises ConfigError where it can't be put in by lines."""
+    end = "\r\n" if "\r\n" in text else "\n"
+    lines = text.replace("\r\n", "\n").split("\n")
+    gate = _gate(text)
+    if gate is None:
+        while lines and not lines[-1].strip():
+            lines.pop()
+        lines += (
+            ["", "gate:", block(calibration), ""] if lines else ["gate:", block(calibration), ""]
+        )
+    else:
+        _put_in(lines, gate, calibration)
+    new = end.join("\n".join(lines).split("\n"))
+    if not _only_changed(text, new, calibration):
+        raise _by_hand(calibration)
+    return new
+
+
+def _gate(text: str) -> tuple[Any, Any] | None:
+    """The nodes of ``gate``'s key and value, if it is there."""
+    root: Any = yaml.compose(text, Loader=yaml.SafeLoader)
+    if root is None or root.id != "mapping":
+        return None
+    return next(((k, v) for k, v in root.value if k.value == "gate"), None)
+
+
+def _put_in(lines: list[str], gate: tuple[Any, Any], calibration: CalibrationSettings) -> None:
+    key, value = gate
+    if value.id != "mapping":  # null: nothing below it, or comments only
+        lines.insert(key.start_mark.line + 1, block(calibration))
+        return
+    if value.flow_style or not value.value:
+        raise _by_hand(calibration)
+    indent = " " * value.value[0][0].start_mark.column
+    old = next(((k, v) for k, v in value.value if k.value == "calibration"), None)
+    if old is None:
+        lines.insert(key.start_mark.line + 1, block(calibration, indent))
+        return
+    first, last = old[0].start_mark.line, _last_line(old[1])
+    lines[first : last + 1] = [block(calibration, indent)]
+
+
+def _last_line(node: Any) -> int:
+    """The line of a node's last word. (A block's own end mark stands behind the comments that
+    follow it.)"""
+    if node.id == "scalar" or node.flow_style:
+        return int(node.end_mark.line)
+    parts = [part for item in node.value for part in (item if isinstance(item, tuple) else (item,))]
+    return max((_last_line(part) for part in parts), default=int(node.start_mark.line))
+
+
+def _only_changed(old: str, new: str, calibration: CalibrationSettings) -> bool:
+    """Whether the new text says what the old one says, and the calibration."""
+    try:
+        before, after = (yaml.safe_load(text) or {} for text in (old, new))
+    except yaml.YAMLError:
+        return False
+    if not isinstance(after.get("gate"), dict):
+        return False
+    found = after["gate"].pop("calibration", None)
+    (before.get("gate") or {}).pop("calibration", None)
+    for part in (before, after):
+        if not part.get("gate"):
+            part.pop("gate", None)
+    if before != after or not isinstance(found, dict):
+        return False
+    return bool(
+        found["model"] == calibration.model
+        and tuple(found["features"]) == calibration.features
+        and len(found["coefficients"]) == len(calibration.coefficients)
+    )
+
+
+def _by_hand(calibration: CalibrationSettings) -> ConfigError:
+    return ConfigError(
+        "The configuration file is written in a way that ragvault can't add to.",
+        f"Put this into it by hand:\n\ngate:\n{block(calibration)}",
+    )
