@@ -290,6 +290,7 @@ def _retrieve(
         embedder=lambda: container.embedder,
         vector_index=lambda: container.vectors,
         chat=container.chat if wants_model else None,
+        reranker=container.reranker(request.rerank),
     )
     started = time.perf_counter()
     retrieval = retrieve(

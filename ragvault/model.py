@@ -319,6 +319,7 @@ class Request:
     folder_select: str | None = None  # "auto" | "llm" | "off"; None: the config's
     expand: bool | None = None  # search other wordings too; None: the config's
     hyde: bool | None = None  # search a guess at the answer too; None: the config's
+    rerank: bool | None = None  # read the best passages again; None: the config's
 
 
 @dataclass(frozen=True, slots=True)

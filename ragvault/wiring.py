@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ragvault.adapters.ollama_chat import OllamaChat
     from ragvault.config import Settings
     from ragvault.config_file import LoadedSettings
-    from ragvault.ports import Embedder, VectorIndex
+    from ragvault.ports import Embedder, Reranker, VectorIndex
 
 Notify = Callable[[str], None]
 
@@ -67,6 +67,7 @@ class Container:
         self.data_dir = index_folder(settings)
         self._notify = notify
         self._closers: list[Callable[[], None]] = []
+        self._reranker: Reranker | None = None
 
     # -- stores
 
@@ -211,6 +212,47 @@ class Container:
             document_prefix=wanted.document_prefix,
             download=wanted.download,
             cache_file=facts,
+            notify=self._notify,
+        )
+
+    def reranker(self, wanted: bool | None = None) -> Reranker | None:
+        """The configured one. ``wanted`` (--rerank) asks for the ONNX one where none is
+        configured; with ``wanted`` False there is none."""
+        backend = self.settings.rerank.backend
+        if backend == "none" and wanted:
+            backend = "onnx"
+        if backend == "none" or wanted is False:
+            return None
+        if self._reranker is None:
+            self._reranker = self._make_reranker(backend)
+            self._closers.append(self._reranker.close)
+        return self._reranker
+
+    def _make_reranker(self, backend: str) -> Reranker:
+        wanted = self.settings.rerank
+        path = Path(wanted.path).expanduser() if wanted.path else None
+        if backend == "late-interaction":
+            from ragvault.adapters.late_interaction import LateInteraction
+
+            return LateInteraction(lambda: self.embedder)
+        if backend == "cross-encoder":
+            from ragvault.adapters.cross_encoder import CrossEncoderReranker
+
+            return CrossEncoderReranker(
+                model=wanted.model,
+                path=path,
+                threads=self.settings.embedding.threads,
+                download=wanted.download,
+                notify=self._notify,
+            )
+        from ragvault.adapters.onnx_cross_encoder import OnnxCrossEncoder
+
+        return OnnxCrossEncoder(
+            model=wanted.model,
+            path=path,
+            threads=self.settings.embedding.threads,
+            download=wanted.download,
+            cache_file=self.data_dir / FACTS_NAME if self.data_dir.is_dir() else None,
             notify=self._notify,
         )
 

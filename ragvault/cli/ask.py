@@ -16,6 +16,7 @@ from ragvault.cli.options import (
     FolderSelectOption,
     HydeOption,
     JsonOption,
+    RerankOption,
     SinceOption,
     TagOption,
     UntilOption,
@@ -68,6 +69,7 @@ def ask(
     folder_select: FolderSelectOption = None,
     expand: ExpandOption = None,
     hyde: HydeOption = None,
+    rerank: RerankOption = None,
     debug: DebugOption = False,
     as_json: JsonOption = False,
     config: ConfigOption = None,
@@ -82,7 +84,7 @@ def ask(
 
     now = datetime.now()
     with Session.open(config, {"ollama.model": model}) as session:
-        limits = Limits(vault, folder, tag, since, until, folder_select, expand, hyde)
+        limits = Limits(vault, folder, tag, since, until, folder_select, expand, hyde, rerank)
         request = request_of(question_of(question), limits, now, k=k, detail=detail)
         if as_json:
             return _as_json(session, request, now, use_model=not no_llm, debug=debug)

@@ -84,6 +84,14 @@ HydeOption = Annotated[
         show_default=False,
     ),
 ]
+RerankOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--rerank/--no-rerank",
+        help="Read the best passages again with the reranker (rerank.backend, else onnx).",
+        show_default=False,
+    ),
+]
 DebugOption = Annotated[
     bool, typer.Option("--debug", help="Show every candidate with its scores, and timings.")
 ]

@@ -26,6 +26,7 @@ class Limits:
     folder_select: FolderSelect | None = None
     expand: bool | None = None
     hyde: bool | None = None
+    rerank: bool | None = None
 
 
 def question_of(words: Sequence[str]) -> str:
@@ -63,4 +64,5 @@ def request_of(
         folder_select=None if limits.folder_select is None else str(limits.folder_select),
         expand=limits.expand,
         hyde=limits.hyde,
+        rerank=limits.rerank,
     )

@@ -16,6 +16,7 @@ from ragvault.cli.options import (
     FolderSelectOption,
     HydeOption,
     JsonOption,
+    RerankOption,
     SinceOption,
     TagOption,
     UntilOption,
@@ -48,6 +49,7 @@ def search(
     folder_select: FolderSelectOption = None,
     expand: ExpandOption = None,
     hyde: HydeOption = None,
+    rerank: RerankOption = None,
     debug: DebugOption = False,
     as_json: JsonOption = False,
     config: ConfigOption = None,
@@ -64,7 +66,7 @@ def search(
 
     now = datetime.now()
     with Session.open(config) as session:
-        limits = Limits(vault, folder, tag, since, until, folder_select, expand, hyde)
+        limits = Limits(vault, folder, tag, since, until, folder_select, expand, hyde, rerank)
         request = request_of(question_of(query), limits, now)
         with Waiting(session.err).shown("Searching your notes …"):
             found = flows.search(session.container, request, n, now=now)
