@@ -151,6 +151,12 @@ def _marginal(
 # ---------------------------------------------------------------------- the note asked for
 
 
+def asked_for(question: str, candidates: Sequence[Candidate]) -> frozenset[tuple[str, str]]:
+    """The notes among the candidates' that a question names."""
+    notes = {place(candidate): candidate.stored.note for candidate in candidates}
+    return frozenset(key for key, note in notes.items() if names(question, note))
+
+
 def names(question: str, note: NoteInfo) -> bool:
     """Whether a question asks for this very note: by its file ("todo.md", "[[Todo]]"), or by a
     title of two words or more. One word is too often just a subject."""

@@ -52,7 +52,7 @@ from ragvault.retrieval.blend import (
     score_all,
     trust_of,
 )
-from ragvault.retrieval.diversity import FEW_NOTES, MMR, NOTE_LIMIT, Diversity, names
+from ragvault.retrieval.diversity import FEW_NOTES, MMR, NOTE_LIMIT, Diversity, asked_for
 from ragvault.retrieval.legs import Deps, Store, lexical_leg, open_store, vector_leg
 from ragvault.retrieval.pick import pick
 from ragvault.retrieval.pool import gather, over_limit
@@ -60,6 +60,7 @@ from ragvault.retrieval.recent import newest
 from ragvault.retrieval.rerank import Ranked, Reranked, rerank
 from ragvault.retrieval.scope import folder_mode, named_folders, select_folders
 from ragvault.retrieval.vaults import choose_vaults, searched_phrase
+from ragvault.retrieval.wordings import Finder, written
 
 if TYPE_CHECKING:
     from ragvault.model import Vector
@@ -205,7 +206,7 @@ class _Search:
         hinted = self._hinted()
         filters = [self.where] if hinted is None else [self.where, hinted]
         started = perf_counter()
-        expansion = self._expansion()
+        expansion = written(self.query.text, self.request, self.deps, self.settings)
         expand_ms = _ms(started)
         vectors, by_keyword, lexical_ms = self._prepare(filters)
         selection = select_folders(
@@ -323,72 +324,20 @@ class _Search:
         vector = None if given_up else vectors.vector
         return leg.ids, replace(vectors, vector=vector, notices=vectors.notices + notices)
 
-    def _expansion(self) -> expand.Expansion:
-        """What the chat model writes, where that is wanted."""
-        wanted = self.settings.retrieval
-        variants = wanted.expand if self.request.expand is None else self.request.expand
-        hyde = wanted.hyde if self.request.hyde is None else self.request.hyde
-        return expand.expand(
-            self.query.text,
-            self.deps.chat,
-            self.settings.ollama,
-            variants=wanted.expand_variants if variants else 0,
-            hyde=hyde,
-        )
-
     def _boosts(
         self, expansion: expand.Expansion, vectors: _Vectors, scopes: Sequence[Scope]
     ) -> tuple[tuple[expand.Boost, ...], expand.Expansion]:
-        """What each wording finds in whole vaults (or the folders that limit the search)."""
-        if not expansion.texts:
-            return (), expansion
-        whole = [scope for scope in scopes if scope.folders is None] or list(scopes)
-        by_words: list[tuple[str, ...]] = [
-            lexical_leg(
-                self.deps.catalog,
-                expand.terms_of(variant),
-                [self.where],
-                self.settings.retrieval.lexical_candidates,
-            )
-            for variant in expansion.variants
-        ]
-        by_meaning: list[tuple[str, ...]] = []
-        by_passage: list[tuple[str, ...]] = []
-        try:
-            if vectors.vector is not None and vectors.trust > 0:
-                embedder = self.deps.embedder()
-                for variant in expansion.variants:
-                    by_meaning += self._found(embedder.embed_query(variant), vectors, whole)
-                if expansion.passage:
-                    passage = embedder.embed_documents([expansion.passage])[0]
-                    middle = expand.between(vectors.vector, passage)
-                    by_passage = self._found(middle, vectors, whole)
-        except ModelError as error:
-            notice = f"Wordings of the model were not searched by meaning: {error.message}"
-            expansion = replace(expansion, notices=(*expansion.notices, notice))
-        boosts = (
-            expand.Boost(expand.EXPAND, (*by_words, *by_meaning)),
-            expand.Boost(expand.HYDE, tuple(by_passage)),
+        """What the model's wordings find."""
+        finder = Finder(
+            self.deps,
+            self.settings,
+            self.where,
+            scopes,
+            vectors.store,
+            vectors.fingerprint,
+            vectors.vector if vectors.trust > 0 else None,
         )
-        return tuple(boost for boost in boosts if boost.ids), expansion
-
-    def _found(
-        self, vector: Vector, vectors: _Vectors, scopes: Sequence[Scope]
-    ) -> list[tuple[str, ...]]:
-        """One list for each scope: their orders can't be merged without the cosines."""
-        n = self.settings.retrieval.vector_candidates
-        return [
-            vector_leg(
-                self.deps.catalog,
-                vectors.store,
-                vectors.fingerprint,
-                vector,
-                [scope],
-                [self.where],
-                n,
-            ).ids
-            for scope in scopes
-        ]
+        return finder.boosts(expansion)
 
     def _weights(
         self, candidates: Sequence[Candidate], vectors: _Vectors
@@ -462,21 +411,16 @@ class _Search:
         )
 
     def _diversity(self, candidates: Sequence[Candidate], fingerprint: str) -> Diversity:
-        """As configured. No note is limited where an answer has to come from few: the question
-        names it, or what is searched holds but a few."""
+        """As configured. No note is limited where what is searched holds but a few."""
         retrieval = self.settings.retrieval
         vectors = {}
         if retrieval.mmr_lambda < 1.0 and fingerprint:
             vectors = self.deps.catalog.vectors(fingerprint, [c.id for c in candidates])
-        limit = retrieval.max_per_note
         limited = set(self.where.folders)
         notes = sum(f.notes for f in self.folders if not limited or (f.vault, f.folder) in limited)
-        if notes < FEW_NOTES:
-            limit = 0
-        searched = {(c.stored.note.vault, c.stored.note.rel_path): c.stored.note
-                    for c in candidates if limit}  # fmt: skip
-        unlimited = frozenset(key for key, note in searched.items() if names(self.query.text, note))
-        return Diversity(retrieval.mmr_lambda, limit, vectors, unlimited)
+        limit = retrieval.max_per_note if notes >= FEW_NOTES else 0
+        named = asked_for(self.query.text, candidates) if limit else frozenset()
+        return Diversity(retrieval.mmr_lambda, limit, vectors, named)
 
     # -------------------------------------------------------------------- what it is told by
 
