@@ -3,7 +3,9 @@
     RAGVAULT_KILLS=50 pytest tests/e2e/test_kill.py -s
 
 More kills, the same test. The vault goes round between states (edits, renames, deletions, new
-notes, another chunk size), so that each killed run has a bit of everything to do.
+notes, another chunk size), so that each killed run has a bit of everything to do. Every other kill
+comes after a random time; the rest are aimed: at a random call of one of the steps that write, a
+few milliseconds into it, where a random time would rarely hit.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -27,13 +30,46 @@ SAMPLE = Path(__file__).parents[1] / "sample-vault"
 DUMP = Path(__file__).parents[1] / "support" / "dump_index.py"
 LONG_AGO = 1_600_000_000
 
-# Small batches: as many moments between two transactions as a large vault has.
+# Small batches: as many moments between two transactions as a large vault has. And a run can be
+# told to kill itself so many seconds after the n-th call of a step begins.
 INDEX = """
+import os, signal, sys, threading, time
 import ragvault.ingest.sync as sync, ragvault.ingest.write as write
 sync.BATCH_CHUNKS, write.EMBED_SLICE, write.STORE_SLICE = 8, 6, 8
+from ragvault.adapters.catalog import SqliteCatalog
+from ragvault.adapters.chroma_index import ChromaIndex
+
+def aim(owner, name, left, delay):
+    step = getattr(owner, name)
+    def die():
+        time.sleep(delay)
+        os.kill(os.getpid(), signal.SIGKILL)
+    def aimed(*arguments, **options):
+        nonlocal left
+        left -= 1
+        if left == 0:
+            threading.Thread(target=die, daemon=True).start()
+        return step(*arguments, **options)
+    setattr(owner, name, aimed)
+
+target = os.environ.get("RAGVAULT_TEST_KILL")
+if target:
+    name, call, delay = target.split(":")
+    owner = ChromaIndex if hasattr(ChromaIndex, name) else SqliteCatalog
+    aim(owner, name, int(call), float(delay))
 from ragvault.cli.main import run
 run()
 """
+# Steps that write, with the longest wait into them in seconds (what one takes on a slow disk).
+STEPS = {
+    "upsert": 0.03,
+    "delete": 0.02,
+    "commit": 0.02,
+    "store_vectors": 0.01,
+    "set_vector_marker": 0.005,
+    "finish_vault": 0.01,
+    "prune_vectors": 0.005,
+}
 
 
 class State:
@@ -70,10 +106,12 @@ def environment(index: Path, state: State) -> dict[str, str]:
     }
 
 
-def start(index: Path, vault: Path, state: State, *options: str) -> subprocess.Popen[bytes]:
+def start(
+    index: Path, vault: Path, state: State, *options: str, aimed: str = ""
+) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-c", INDEX, "index", str(vault), "--name", "v", *options],
-        env=environment(index, state),
+        env={**environment(index, state), "RAGVAULT_TEST_KILL": aimed},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
@@ -141,6 +179,34 @@ def _some(mine: Any, right: Any) -> str:
     return f"{str(mine)[:300]} instead of {str(right)[:300]}"
 
 
+def kill_one(
+    chance: random.Random,
+    index: Path,
+    vault: Path,
+    state: State,
+    options: tuple[str, ...],
+    *,
+    aimed: bool,
+) -> tuple[str, bool]:
+    """Start a run and kill it; when that was, and whether the run was still going."""
+    if aimed:
+        step = chance.choice(list(STEPS))
+        call = 1 if step in ("finish_vault", "prune_vectors") else chance.randint(1, 3)
+        moment = f"{step}:{call}:{chance.uniform(0, STEPS[step]):.4f}"
+        process = start(index, vault, state, *options, aimed=moment)
+        process.communicate()
+        return f"at {moment}", process.returncode == -signal.SIGKILL
+    process = start(index, vault, state, *options)
+    delay = chance.uniform(0.15, 0.95) * state.seconds
+    try:
+        process.communicate(timeout=delay)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        return f"after {delay:.2f} s", True
+    return f"over before {delay:.2f} s", False
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(120 + 60 * KILLS)
 @pytest.mark.skipif(os.name != "posix", reason="needs kill -9")
@@ -166,16 +232,11 @@ def test_killed_runs_are_completed_to_what_a_clean_run_gives(tmp_path: Path) -> 
         state = states[number % len(states)]
         state.install(vault)
         options = ("--full",) if index.exists() and chance.random() < 0.2 else ()
-        process = start(index, vault, state, *options)
-        delay = chance.uniform(0.15, 0.95) * state.seconds
-        try:
-            process.communicate(timeout=delay)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
-            cut += 1
+        moment, was_cut = kill_one(chance, index, vault, state, options, aimed=number % 2 == 1)
+        cut += was_cut
         complete(index, vault, state)
         found = differences(dumped(index), state.clean)
-        print(f"kill {number + 1}: {state.name} {options} after {delay:.2f} s: {found or 'same'}")
+        print(f"kill {number + 1}: {state.name} {options} {moment}: {found or 'same'}", flush=True)
         assert not found
+    print(f"{cut} of {KILLS} runs were cut off; the others had ended before their moment came")
     assert cut, "no run was killed: each ended before its moment came"
