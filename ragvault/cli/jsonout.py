@@ -194,6 +194,7 @@ def _debug(retrieval: Retrieval | None) -> dict[str, Any]:
             "selected": list(selection.selected),
             "available": list(selection.available),
         },
+        "vector_trust": _score(retrieval.vector_trust),
         "timings_ms": {name: _ms(value) for name, value in retrieval.timings_ms.items()},
         "expansions": [{"kind": kind, "text": text} for kind, text in retrieval.expansions],
     }
@@ -215,6 +216,9 @@ def _candidate(hit: Hit) -> dict[str, Any]:
         "score_bm25": _score(scores.bm25),
         "score_recency": _score(scores.recency),
         "score_rerank": _score(scores.rerank),
+        "score_note_vector": _score(scores.note_vector),
+        "score_note_lexical": _score(scores.note_lexical),
+        "note_share": _score(scores.note_share),
         "heading_bonus": _score(scores.heading_bonus),
         "folder_weight": _score(scores.folder_weight),
         "score_final": _score(scores.final),

@@ -48,6 +48,9 @@ def _print_query(out: Terminal, retrieval: Retrieval) -> None:
         f"{retrieval.strategy}, k = {retrieval.k}, {query.breadth} question; "
         f"{words.count(retrieval.candidate_count, 'candidate')}, {kept} kept",
     )
+    if retrieval.vector_trust < 1.0:
+        how_far = "not at all" if retrieval.vector_trust <= 0 else f"{retrieval.vector_trust:.0%}"
+        _row(out, "model", f"it hardly reads these words: its scores count {how_far}")
     _row(out, "searched", retrieval.searched or "nothing")
 
 
@@ -73,7 +76,9 @@ def _print_timings(out: Terminal, retrieval: Retrieval, result: AskResult | None
         _row(out, "tokens", f"{result.usage.prompt_tokens:,} prompt, {completion:,} answer")
 
 
-_HEADER = f"{'#':>3}  final vector   word recent folder rerank  {'fate':<12} {'chunk':<12} place"
+_HEADER = (
+    f"{'#':>3}  final vector   word   note recent folder rerank  {'fate':<12} {'chunk':<12} place"
+)
 
 
 def _print_candidates(out: Terminal, retrieval: Retrieval) -> None:
@@ -92,8 +97,15 @@ def _numbers(hit: Hit) -> str:
     scores = hit.scores
     return (
         f"{hit.rank:>3} {scores.final:>6.3f} {_number(scores.vector)} {_number(scores.lexical)} "
-        f"{_number(scores.recency)} {_number(scores.folder_weight)} {_number(scores.rerank)}"
+        f"{_number(_of_note(hit))} {_number(scores.recency)} {_number(scores.folder_weight)} "
+        f"{_number(scores.rerank)}"
     )
+
+
+def _of_note(hit: Hit) -> float | None:
+    """What the whole note adds to ``final``; None where it has no share."""
+    parts = [value for name, value in hit.scores.terms if name.startswith("note_")]
+    return sum(parts) if parts and hit.scores.note_share > 0 else None
 
 
 def _number(value: float | None) -> str:
