@@ -53,6 +53,9 @@ def evaluate(
             show_default=False,
         ),
     ] = None,
+    ranking_only: Annotated[
+        bool, typer.Option("--ranking-only", help="Leave out the refusals: several times faster.")
+    ] = False,
     answers: Annotated[
         bool, typer.Option("--answers", help="Answer too: check citations and statements.")
     ] = False,
@@ -129,6 +132,9 @@ def evaluate(
 
     mode = chosen_mode(compare=compare, generate=generate, calibrate=calibrate)
     check_together(mode, questions=questions, out=out, with_ollama=with_ollama, apply=apply)
+    if ranking_only and (answers or off_topic or mode != "run"):
+        other = "--answers" if answers else "--off-topic" if off_topic else mode
+        raise UsageError(f"--ranking-only and {other} don't go together.", "Leave out one of them.")
     with Session.open(config, {"answer.log": False}) as session:
         wishes = RunWishes(
             questions=questions,
@@ -137,6 +143,7 @@ def evaluate(
             legs=chosen_legs(legs, leg),
             answers=answers,
             use_model=not no_llm,
+            gate=not ranking_only,
             limit=limit,
             seed=seed,
             report=report,

@@ -36,6 +36,7 @@ class RunWishes:
     legs: tuple[str, ...] = (BLEND,)
     answers: bool = False
     use_model: bool = True
+    gate: bool = True
     limit: int | None = None
     seed: int = 0
     report: Path | None = None
@@ -76,7 +77,7 @@ def evaluated(session: Session, wishes: RunWishes, now: datetime) -> Evaluation:
     container = session.container
     vault, questions = questions_of(session, wishes)
     use_model = wishes.answers and wishes.use_model and server_is_there(container)
-    options = RunOptions(wishes.legs, answers=wishes.answers, use_model=use_model)
+    options = RunOptions(wishes.legs, answers=wishes.answers, use_model=use_model, gate=wishes.gate)
     with counting(session.err, f"Asking {vault.name}", len(questions)) as advance:
         done = run(container, vault, questions, options, now=now, advance=advance)
     settings = session.settings

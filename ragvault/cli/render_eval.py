@@ -128,12 +128,14 @@ class _View:
             self._console.print()
 
     def head(self, evaluation: Evaluation) -> None:
-        out, setting, own = self._out, evaluation.setting, evaluation.summary.own
+        out, setting = self._out, evaluation.setting
         vault = setting.vault
+        own = [r for r in evaluation.results if not r.question.origin]
+        answerable = sum(r.question.answerable for r in own)
         parts = [
             f"{strip_controls(setting.name)} on {strip_controls(vault.name)}",
             f"{words.count(vault.notes, 'note')}, {words.count(vault.chunks, 'passage')}",
-            f"{own.answerable:,} answerable, {own.unanswerable:,} not",
+            f"{answerable:,} answerable, {len(own) - answerable:,} not",
             words.duration(evaluation.seconds),
         ]
         dot = out.symbol(" · ", ", ")

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ragvault.errors import UsageError
+from ragvault.evaluation import metrics
 from ragvault.evaluation.bootstrap import Bootstrap, Estimate
 from ragvault.evaluation.document import KIND
 from ragvault.evaluation.metrics import Flags, Floats
@@ -60,8 +61,8 @@ class _Row:
     text: str
     answerable: bool
     origin: str
-    answered: bool
-    confidence: float
+    answered: bool | None  # None: the gate was left out
+    confidence: float | None
     legs: dict[str, dict[str, float]]
     answer_values: dict[str, float]
 
@@ -90,6 +91,7 @@ class _Pairs:
     def __init__(self, a: list[_Row], b: list[_Row], seed: int) -> None:
         self.a = a
         self.b = b
+        self.seed = seed
         self.bootstrap = Bootstrap(len(a), seed=seed)
 
     def differences(self) -> list[Difference]:
@@ -116,14 +118,22 @@ class _Pairs:
         return Difference(measure, leg, float(a[both].mean()), float(b[both].mean()), change)
 
     def _auroc(self) -> Difference | None:
-        positive: Flags = np.array([row.answerable for row in self.a])
-        one, other = (np.array([r.confidence for r in rows]) for rows in (self.a, self.b))
-        change = self.bootstrap.auroc_difference(one, other, positive)
+        """Over the questions that both runs judged."""
+        both = [
+            (a.confidence, b.confidence, a.answerable)
+            for a, b in zip(self.a, self.b, strict=True)
+            if a.confidence is not None and b.confidence is not None
+        ]
+        if not both:
+            return None
+        one = np.array([a for a, _, _ in both], dtype=np.float64)
+        other = np.array([b for _, b, _ in both], dtype=np.float64)
+        positive: Flags = np.array([answerable for _, _, answerable in both])
+        bootstrap = Bootstrap(len(both), seed=self.seed)
+        change = bootstrap.auroc_difference(one, other, positive)
         if change is None:
             return None
-        everything = np.ones(len(one), bool)
-        values = [self.bootstrap.auroc(scores, positive, everything) for scores in (one, other)]
-        a, b = (0.0 if value is None else value.value for value in values)
+        a, b = (float(metrics.auroc(scores, positive)[0]) for scores in (one, other))
         return Difference("auroc", None, a, b, change)
 
 
@@ -144,10 +154,18 @@ def _legs(rows: list[_Row]) -> list[str]:
     return list(dict.fromkeys(leg for row in rows for leg in row.legs))
 
 
+def _yes(row: _Row) -> float | None:
+    return None if row.answered is None else float(row.answered)
+
+
+def _no(row: _Row) -> float | None:
+    return None if row.answered is None else float(not row.answered)
+
+
 _DECISIONS: dict[str, Callable[[_Row], float | None]] = {
-    "false_answers": lambda r: float(r.answered) if not r.answerable and not r.origin else None,
-    "false_answers_off_topic": lambda r: float(r.answered) if r.origin else None,
-    "false_refusals": lambda r: float(not r.answered) if r.answerable else None,
+    "false_answers": lambda r: _yes(r) if not r.answerable and not r.origin else None,
+    "false_answers_off_topic": lambda r: _yes(r) if r.origin else None,
+    "false_refusals": lambda r: _no(r) if r.answerable else None,
 }
 
 
@@ -179,8 +197,8 @@ def _row(q: dict[str, Any]) -> _Row:
         text=str(q["question"]),
         answerable=bool(q["answerable"]),
         origin=str(q["origin"]),
-        answered=bool(q["answered"]),
-        confidence=float(q["confidence"]),
+        answered=None if q["answered"] is None else bool(q["answered"]),
+        confidence=None if q["confidence"] is None else float(q["confidence"]),
         legs={leg: _numbers(judged["values"]) for leg, judged in q["legs"].items()},
         answer_values=_numbers(q["answer_values"]),
     )

@@ -12,8 +12,8 @@
      "answers": {measure: E}, "answer_modes": {"extractive"|"llm": questions},
      "seconds", "notices": [],
      "questions": [{"id", "origin", "lang", "answerable", "question", "answered", "reason",
-                    "confidence", "features": {}, "legs": {leg: {"ranks": [], "relevant": n,
-                    "values": {measure: x}}}, "answer_values": {}, "mode", "seconds",
+                    "confidence", "gated", "features": {}, "answer_values": {}, "mode", "seconds",
+                    "legs": {leg: {"ranks": [], "relevant": n, "values": {measure: x}}},
                     "found": [{"rel_path", "heading_path", "start_line", "end_line", "snippet",
                     "score"}]}]}
 
@@ -26,7 +26,8 @@
 
 All shares lie in 0..1. ``reliability`` has five bins of equally many questions, by rising
 confidence; ``reliability_by_width`` five of equal width. ``origin`` is "" for the set's own
-questions, else the off-topic set. Names are added, never renamed.
+questions, else the off-topic set. ``answered`` and ``confidence`` are null where the gate was
+left out (``gated`` false). Names are added, never renamed.
 """
 
 from __future__ import annotations
@@ -155,9 +156,10 @@ def _question(result: QuestionResult) -> dict[str, Any]:
         "lang": question.lang,
         "answerable": question.answerable,
         "question": question.text,
-        "answered": result.answered,
+        "answered": result.answered if result.gated else None,
         "reason": result.reason,
-        "confidence": _short(result.confidence),
+        "confidence": _short(result.confidence) if result.gated else None,
+        "gated": result.gated,
         "features": _shortened(result.features),
         "legs": {
             leg: {

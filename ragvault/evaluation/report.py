@@ -78,10 +78,11 @@ def page(evaluation: Evaluation) -> str:
     """The whole page as text."""
     setting, summary = evaluation.setting, evaluation.summary
     title = f"{setting.name} on {setting.vault.name}"
-    own = summary.own
+    own = [r for r in evaluation.results if not r.question.origin]
+    answerable = sum(r.question.answerable for r in own)
     about = (
         f"{setting.vault.notes:,} notes, {setting.vault.chunks:,} passages; "
-        f"{own.answerable:,} questions with an answer, {own.unanswerable:,} without; "
+        f"{answerable:,} questions with an answer, {len(own) - answerable:,} without; "
         f"{setting.model}; 95 % intervals by resampling the questions, seed {setting.seed}."
     )
     body = [
@@ -222,6 +223,7 @@ def _worst(results: Sequence[QuestionResult]) -> Iterable[str]:
     ranked = [r for r in results if BLEND in r.legs and r.legs[BLEND].values["ndcg@10"] < 1.0]
     ranked.sort(key=lambda r: (r.legs[BLEND].values["ndcg@10"], -r.confidence, r.question.key))
     yield _list("Worst ranked", ranked, "Questions whose right note ranks too low.")
+    results = [r for r in results if r.gated]
     wrong_yes = [r for r in results if r.answered and not r.question.answerable]
     wrong_yes.sort(key=lambda r: (-r.confidence, r.question.key))
     yield _list("Answered without an answer there", wrong_yes, "The surest first.")
@@ -250,8 +252,9 @@ def _item(result: QuestionResult) -> str:
             ranks = result.legs[BLEND].ranks
             rows.append(("at rank", ", ".join(map(str, ranks)) or "not found"))
     rows += [("found", _passage(passage)) for passage in result.found] or [("found", "nothing")]
-    said = "answered" if result.answered else f"refused: {result.reason}".replace("_", " ")
-    rows.append(("decision", f"{said}, confidence {result.confidence:.2f}"))
+    if result.gated:
+        said = "answered" if result.answered else f"refused: {result.reason}".replace("_", " ")
+        rows.append(("decision", f"{said}, confidence {result.confidence:.2f}"))
     cells = "".join(f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>" for name, value in rows)
     origin = f' <span class="soft">({_text(question.origin)})</span>' if question.origin else ""
     return (

@@ -60,7 +60,8 @@ class LegResult:
 class QuestionResult:
     """``legs`` is empty for a question without an answer. ``reason`` is why it was refused, None
     when it was answered. ``answer_values`` are the ANSWER_MEASURES that apply; ``mode`` is how
-    the answer was made, None when none was asked for."""
+    the answer was made, None when none was asked for. Where the gate was left out, ``gated`` is
+    false, and confidence, reason and features say nothing."""
 
     question: Question
     legs: dict[str, LegResult]
@@ -71,6 +72,7 @@ class QuestionResult:
     answer_values: dict[str, float] = field(default_factory=dict)
     mode: str | None = None
     seconds: float = 0.0
+    gated: bool = True
 
     @property
     def answered(self) -> bool:

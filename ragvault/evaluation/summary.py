@@ -142,6 +142,7 @@ def _answered(results: Sequence[QuestionResult], origin: str) -> Floats:
 def _abstention(
     results: Sequence[QuestionResult], which: Flags, bootstrap: Bootstrap, threshold: float
 ) -> AbstentionSummary:
+    which = which & _flags(results, lambda r: r.gated)
     positive = _flags(results, lambda r: r.question.answerable)
     answered = _flags(results, lambda r: r.answered).astype(np.float64)
     scores = np.array([r.confidence for r in results], dtype=np.float64)
