@@ -21,8 +21,8 @@ def write_table_model(folder: Path) -> Path:
     return write_pair_model(folder, ids)
 
 
-def write_bert(folder: Path) -> Path:
-    """A BERT of two narrow layers with random weights (seed 0) and one output, as
+def write_bert(folder: Path, *, outputs: int = 1) -> Path:
+    """A BERT of two narrow layers with random weights (seed 0), by default with one output, as
     ``save_pretrained`` leaves it. Skips the test where torch is missing."""
     torch = pytest.importorskip("torch", reason="needs ragvault[sentence-transformers]")
     transformers = pytest.importorskip("transformers")
@@ -34,7 +34,7 @@ def write_bert(folder: Path) -> Path:
         num_attention_heads=4,
         intermediate_size=64,
         max_position_embeddings=128,
-        num_labels=1,
+        num_labels=outputs,
         initializer_range=0.5,  # large, so that scores differ
     )
     model = transformers.BertForSequenceClassification(config).eval()
@@ -49,4 +49,37 @@ def write_bert(folder: Path) -> Path:
         mask_token="[MASK]",
         model_input_names=["input_ids", "token_type_ids", "attention_mask"],
     ).save_pretrained(folder)
+    return folder
+
+
+def export_bert(folder: Path) -> Path:
+    """Add ``model.onnx`` to the folder of ``write_bert``. Needs the package ``onnx``."""
+    import torch
+    import transformers
+
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(
+        folder, attn_implementation="eager"
+    ).eval()
+
+    class Logits(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, ids, mask, types):
+            found = self.model(input_ids=ids, attention_mask=mask, token_type_ids=types)
+            return found.logits
+
+    names = ["input_ids", "attention_mask", "token_type_ids"]
+    ids = torch.ones(2, 6, dtype=torch.int64)
+    torch.onnx.export(
+        Logits(),
+        (ids, ids, torch.zeros_like(ids)),
+        str(folder / "model.onnx"),
+        input_names=names,
+        output_names=["logits"],
+        dynamic_axes={name: {0: "batch", 1: "sequence"} for name in names},
+        opset_version=17,
+        dynamo=False,
+    )
     return folder
