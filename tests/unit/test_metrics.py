@@ -1,0 +1,217 @@
+"""The measures: a wrong one would send every tuning the wrong way."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragvault.evaluation import metrics
+from ragvault.evaluation.bootstrap import Bootstrap
+from ragvault.evaluation.dataset import Gold
+from ragvault.evaluation.places import NoteText, chunk_span, gold_span
+from tests.support.evaluating import passage
+
+RANKED = ["a", "b", "c", "d"]
+
+
+def test_ndcg_is_the_textbook_s() -> None:
+    gain = 1 / math.log2(3) + 1 / math.log2(5)
+    ideal = 1 + 1 / math.log2(3)
+    assert metrics.ndcg(RANKED, {"b", "d"}) == pytest.approx(gain / ideal)
+    assert metrics.ndcg(["b", "d"], {"b", "d"}) == 1.0
+    assert metrics.ndcg(RANKED, {"d"}, k=3) == 0.0
+
+
+def test_ndcg_counts_what_was_never_found() -> None:
+    """Else a search that finds one of three right notes would look perfect."""
+    assert metrics.ndcg(["a"], {"a", "x", "y"}) < 0.5
+
+
+def test_precision_recall_reciprocal_rank() -> None:
+    relevant = {"b", "d", "x"}
+    assert metrics.precision(RANKED, relevant, 4) == 0.5
+    assert metrics.precision(["b"], relevant, 4) == 0.25  # a short list is no excuse
+    assert metrics.recall(RANKED, relevant, 2) == pytest.approx(1 / 3)
+    assert metrics.reciprocal_rank(RANKED, relevant) == 0.5
+    assert metrics.reciprocal_rank(RANKED, {"d"}, k=3) == 0.0
+
+
+rankings = st.lists(st.sampled_from("abcdefghij"), unique=True)
+relevants = st.sets(st.sampled_from("abcdefghij"), min_size=1)
+
+
+@given(rankings, relevants, st.integers(1, 12))
+def test_ranking_measures_stay_within_bounds(ranked: list[str], relevant: set[str], k: int) -> None:
+    for value in (
+        metrics.ndcg(ranked, relevant, k),
+        metrics.precision(ranked, relevant, k),
+        metrics.recall(ranked, relevant, k),
+        metrics.reciprocal_rank(ranked, relevant, k),
+    ):
+        assert 0.0 <= value <= 1.0
+
+
+@given(rankings, relevants)
+def test_a_right_note_moved_up_never_costs(ranked: list[str], relevant: set[str]) -> None:
+    for i in range(1, len(ranked)):
+        if ranked[i] in relevant and ranked[i - 1] not in relevant:
+            better = [*ranked[: i - 1], ranked[i], ranked[i - 1], *ranked[i + 1 :]]
+            assert metrics.ndcg(better, relevant) >= metrics.ndcg(ranked, relevant)
+
+
+# --------------------------------------------------------------------------- spans
+
+spans = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)).map(lambda p: (min(p), max(p))))
+
+
+def characters(found: list[tuple[int, int]]) -> set[int]:
+    return {i for start, end in found for i in range(start, end)}
+
+
+@given(spans, spans)
+def test_span_scores_are_those_of_the_characters(
+    gold: list[tuple[int, int]], found: list[tuple[int, int]]
+) -> None:
+    """The fast count over ordered spans against sets of characters."""
+    wanted, got = characters(gold), characters(found)
+    recall, precision = metrics.span_scores({"n": gold}, {"n": found})
+    assert recall == pytest.approx(len(wanted & got) / len(wanted) if wanted else 0.0)
+    assert precision == pytest.approx(len(wanted & got) / len(got) if got else 0.0)
+
+
+def test_spans_of_another_note_don_t_count() -> None:
+    assert metrics.span_scores({"a": [(0, 10)]}, {"b": [(0, 10)]}) == (0.0, 0.0)
+
+
+def test_chunk_is_placed_by_its_lines_whatever_the_line_ends() -> None:
+    for end in ("\n", "\r\n"):
+        note = NoteText(end.join(["# H", "", "first", "second", "", "last"]))
+        start, stop = chunk_span(note, passage("a.md", text="first\nsecond", lines=(3, 4)).chunk)
+        assert note.text[start:stop] == f"first{end}second"
+
+
+def test_part_of_one_long_line_is_found_within_it() -> None:
+    """A note pasted as one line is many chunks of line 1: each has its own place."""
+    line = " ".join(f"word{i}" for i in range(200))
+    note = NoteText(line)
+    part = line[400:700]
+    span = chunk_span(note, passage("a.md", text=part, lines=(1, 1)).chunk)
+    assert span == (400, 700)
+
+
+def test_last_line_without_an_end_and_lines_beyond_the_note() -> None:
+    note = NoteText("one\ntwo")
+    assert note.line_span(2, 2) == (4, 7)
+    assert note.line_span(9, 12) == (4, 7)  # the note got shorter since
+
+
+def test_gold_span_follows_its_text() -> None:
+    """Offsets counted before line ends were converted are off by the lines above."""
+    note = NoteText("x\r\ny\r\nthe answer\r\n")
+    gold = Gold("a.md", None, 4, 14, "the answer")
+    assert gold_span(note, gold) == (6, 16)
+    assert gold_span(note, Gold("a.md", None, 0, 4, "gone")) is None
+
+
+# --------------------------------------------------------------------------- yes or no
+
+
+def brute_auroc(scores: list[float], positive: list[bool]) -> float:
+    pairs = [
+        1.0 if good > bad else 0.5 if good == bad else 0.0
+        for good, p in zip(scores, positive, strict=True)
+        if p
+        for bad, q in zip(scores, positive, strict=True)
+        if not q
+    ]
+    return sum(pairs) / len(pairs)
+
+
+@given(st.lists(st.tuples(st.sampled_from([0.0, 0.1, 0.5, 0.5, 0.9]), st.booleans()), min_size=2))
+def test_auroc_is_the_chance_of_a_right_order(rows: list[tuple[float, bool]]) -> None:
+    scores, positive = [s for s, _ in rows], [p for _, p in rows]
+    area = metrics.auroc(np.array(scores), np.array(positive))[0]
+    if any(positive) and not all(positive):
+        assert area == pytest.approx(brute_auroc(scores, positive))
+    else:
+        assert math.isnan(area)
+
+
+def test_auroc_with_weights_is_that_of_repeated_questions() -> None:
+    """The bootstrap counts a question drawn twice as two."""
+    scores, positive = [0.2, 0.4, 0.6, 0.8], [False, True, False, True]
+    weights = [2, 1, 3, 0]
+    repeated = [(s, p) for s, p, w in zip(scores, positive, weights, strict=True) for _ in range(w)]
+    area = metrics.auroc(np.array(scores), np.array(positive), np.array([weights], dtype=float))[0]
+    assert area == pytest.approx(brute_auroc([s for s, _ in repeated], [p for _, p in repeated]))
+
+
+def test_reliability_bins_hold_equally_many() -> None:
+    confidences = np.linspace(0, 1, 50)
+    bins = metrics.reliability(confidences, confidences > 0.5)
+    assert [b.n for b in bins] == [10] * 5
+    assert bins[0].observed == 0.0 and bins[-1].observed == 1.0
+    assert bins[0].confidence < bins[1].confidence
+
+
+def test_reliability_by_width_takes_a_confidence_of_one() -> None:
+    bins = metrics.reliability_by_width(np.array([0.0, 0.19, 1.0]), np.array([False, True, True]))
+    assert [(b.low, b.n) for b in bins] == [(0.0, 2), (0.8, 1)]
+
+
+def test_trade_off_counts_the_threshold_itself_as_answered() -> None:
+    """As the gate does: it refuses below."""
+    scores, positive = np.array([0.4, 0.4, 0.9]), np.array([True, False, True])
+    [trade] = metrics.trade_off(scores, positive, [0.4])
+    assert (trade.false_answers, trade.false_refusals) == (1.0, 0.0)
+
+
+def test_lowest_threshold_for_a_share_of_false_answers() -> None:
+    scores = np.array([0.1, 0.2, 0.3, 0.7, 0.8, 0.9])
+    positive = np.array([False, False, False, False, True, True])
+    trade = metrics.false_answers_at(scores, positive, 0.25)
+    assert trade is not None
+    assert trade.false_answers == 0.25
+    assert trade.false_refusals == 0.0
+    assert 0.3 < trade.threshold < 0.31
+
+
+# --------------------------------------------------------------------------- intervals
+
+
+def test_interval_holds_the_mean_and_is_the_same_each_time() -> None:
+    values = np.random.default_rng(1).random(200)
+    first, again = (Bootstrap(200, seed=3).mean(values) for _ in range(2))
+    assert first == again
+    assert first is not None and first.low is not None and first.high is not None
+    assert first.low < first.value < first.high
+    assert first.high - first.low == pytest.approx(4 * values.std() / math.sqrt(200), rel=0.15)
+
+
+def test_interval_covers_the_truth_about_as_often_as_it_says() -> None:
+    """95 % intervals that hold the true mean in 60 % of the cases would sell noise as progress."""
+    rng = np.random.default_rng(7)
+    held = 0
+    for i in range(100):
+        estimate = Bootstrap(60, seed=i, resamples=300).mean((rng.random(60) < 0.7).astype(float))
+        assert estimate is not None and estimate.low is not None and estimate.high is not None
+        held += estimate.low <= 0.7 <= estimate.high
+    assert 85 <= held <= 100
+
+
+def test_values_that_don_t_apply_are_left_out() -> None:
+    values = np.array([1.0, np.nan, 0.0, np.nan])
+    estimate = Bootstrap(4).mean(values)
+    assert estimate is not None
+    assert (estimate.value, estimate.n) == (0.5, 2)
+    assert Bootstrap(2).mean(np.array([np.nan, np.nan])) is None
+
+
+def test_one_question_has_no_interval() -> None:
+    estimate = Bootstrap(1).mean(np.array([1.0]))
+    assert estimate is not None
+    assert (estimate.value, estimate.low, estimate.high) == (1.0, None, None)
