@@ -384,6 +384,12 @@ class Scores:
     heading_bonus: float = 0.0
     rerank: float | None = None
     terms: tuple[tuple[str, float], ...] = ()  # (name, contribution): they add up to final
+    before_rerank: float | None = None  # what final was; None: no reranker took part
+
+    @property
+    def blend(self) -> float:
+        """``final`` without the reranker: what floors and confidence are calibrated on."""
+        return self.final if self.before_rerank is None else self.before_rerank
     note_vector: float | None = None
     note_lexical: float | None = None
     note_share: float = 0.0

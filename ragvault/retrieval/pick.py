@@ -4,7 +4,7 @@ Nothing disappears here: a dropped candidate stays in the list with its rank and
 
     max_candidates   beyond the best 200 by weighted vector score
     min_vector       cosine below the floor, and no keyword found it
-    min_final        blended score below the floor (only when an answer is wanted)
+    min_final        blended score, without a reranker's, below the floor (for an answer only)
     duplicate        another note's chunk with the same text ranks higher
     note_limit, mmr  passed over for another note, or for something else (see ``diversity``)
     rank             below the first k
@@ -89,7 +89,7 @@ def _floor(
     too_far = candidate.vector is not None and candidate.vector < min_vector
     if too_far and not candidate.by_keyword:
         return "min_vector"
-    if min_final is not None and scores.final < min_final:
+    if min_final is not None and scores.blend < min_final:
         return "min_final"
     return None
 

@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragvault.config import RerankSettings, Settings
+from ragvault.config import GateSettings, RerankSettings, Settings
 from ragvault.errors import RerankerUnavailableError
+from ragvault.model import Evidence, Retrieval
 from ragvault.retrieval.blend import Candidate
+from ragvault.retrieval.calibration import MINILM, features_of
+from ragvault.retrieval.gate import decide
 from ragvault.retrieval.pipeline import Deps
 from ragvault.retrieval.rerank import Ranked, passage_of, rerank
 from tests.support.search_index import SearchIndex, Source, paths, source
@@ -62,10 +65,16 @@ def index() -> SearchIndex:
     return made
 
 
-def searched(index: SearchIndex, reranker: Scripted | None, **settings: object):
+def searched(
+    index: SearchIndex,
+    reranker: Scripted | None,
+    *,
+    for_answer: bool = False,
+    **settings: object,
+) -> Retrieval:
     used = Settings(rerank=RerankSettings(**settings))
     deps = Deps(index.catalog, lambda: index.embedder, lambda: index.vectors, reranker=reranker)
-    return index.search(QUESTION, deps=deps, settings=used)
+    return index.search(QUESTION, deps=deps, settings=used, for_answer=for_answer)
 
 
 @pytest.fixture(scope="module")
@@ -156,3 +165,19 @@ def test_a_passage_is_read_with_its_title_and_headings(ranked: Ranked) -> None:
     passages = {c.stored.note.rel_path: passage_of(c.stored) for c, _ in ranked}
     assert passages["Oven.md"] == "Oven\nBaking\nSteam\nSteam keeps the crust of the dough soft."
     assert passages["Bread.md"].startswith("Bread\nKnead")
+
+
+def test_a_reranker_orders_and_refuses_nothing(index: SearchIndex) -> None:
+    """The floors are measured on the blend: a reranker whose scores are low by habit must not
+    turn answers into refusals."""
+    plain = searched(index, None, for_answer=True)
+    found = searched(index, Scripted(0.0), for_answer=True)
+    assert [(h.chunk.id, h.kept, h.dropped_by) for h in found.hits] == [
+        (h.chunk.id, h.kept, h.dropped_by) for h in plain.hits
+    ]
+    assert [h.scores.blend for h in found.hits] == [h.scores.final for h in plain.hits]
+    assert features_of(found)["top_final"] == features_of(plain)["top_final"]
+    used = Settings(gate=GateSettings(min_confidence=0.0))
+    one, other = decide(found, used, MINILM), decide(plain, used, MINILM)
+    assert isinstance(one, Evidence) and isinstance(other, Evidence)
+    assert len(one.hits) == len(other.hits)
