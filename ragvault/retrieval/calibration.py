@@ -70,14 +70,14 @@ def features_of(retrieval: Retrieval) -> dict[str, float]:
     ``agreement``: the best of min(vector, lexical), high when both legs like the same chunk.
     """
     hits = [h for h in retrieval.hits if h.dropped_by in (None, "rank", "min_final")]
-    finals = sorted((h.scores.final for h in hits), reverse=True)
+    finals = sorted((h.scores.blend for h in hits), reverse=True)
     best = finals[0] if finals else 0.0
     return {
         "top_cosine": max((_cosine(h) for h in hits), default=0.0),
         "top_final": best,
         "gap_2": best - finals[1] if len(finals) > 1 else 0.0,
         "gap_5": best - finals[4] if len(finals) > 4 else 0.0,
-        "rank_weighted": rank_weighted_mean([h.scores.final for h in retrieval.kept]),
+        "rank_weighted": rank_weighted_mean([h.scores.blend for h in retrieval.kept]),
         "coverage": coverage(retrieval, hits[:COVERAGE_HITS]),
         "agreement": max((min(_cosine(h), h.scores.lexical or 0.0) for h in hits), default=0.0),
     }

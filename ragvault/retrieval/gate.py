@@ -58,7 +58,7 @@ def _above_floors(hit: Hit, settings: Settings) -> bool:
     by_keyword = bool(hit.scores.bm25)
     vector = hit.scores.vector
     near = vector is None or by_keyword or vector >= settings.retrieval.min_vector
-    return near and hit.scores.final >= settings.gate.min_final
+    return near and hit.scores.blend >= settings.gate.min_final
 
 
 def _abstain(
