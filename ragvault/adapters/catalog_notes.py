@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from ragvault.adapters.catalog_search import condition_of, match_expression, vault_ids
+from ragvault.adapters.catalog_search import condition_of, search_expression, vault_ids
 from ragvault.adapters.catalog_vectors import unpack
 from ragvault.adapters.catalog_write import names_text, searchable
 from ragvault.adapters.migrations import note_fts_table
@@ -100,13 +100,15 @@ def lexical(
     where: Filter,
 ) -> NoteLexical:
     """Linear in the notes that hold any of the terms: each is scored once, for the best."""
-    expression = match_expression(terms)
-    if expression is None or not chunk_ids:
+    if not chunk_ids:
         return NoteLexical({}, 0.0)
     chunks = _chunks_by_note(connection, chunk_ids)
     scores: dict[str, float] = {}
     best = 0.0
     for number in vault_ids(connection, where.vaults):
+        expression = search_expression(connection, number, terms)
+        if expression is None:
+            break
         for note_id, score, is_asked in _scored(connection, number, expression, chunks, where):
             best = max(best, -score)  # FTS5's BM25 is negative, better is smaller
             if is_asked:

@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ragvault.model import Matrix, Vector
 
 K1, B = 1.2, 0.75  # BM25's, as in FTS5
+PREFIX = 9
 
 
 class FakeEmbedder:
@@ -352,7 +353,8 @@ class FakeCatalog:
     def lexical_scores(self, terms: Sequence[str], chunk_ids: Collection[str]) -> dict[str, float]:
         scores: dict[str, float] = {}
         for vault in self._vaults:
-            scores |= _bm25({c.id: self._bag(note, c) for note, c in self._each((vault,))}, terms)
+            bags = self._bags(vault)
+            scores |= _bm25(bags, terms, _beginnings(bags.values(), terms))
         return {i: score for i, score in scores.items() if i in chunk_ids}
 
     def note_lexical(
@@ -360,9 +362,10 @@ class FakeCatalog:
     ) -> NoteLexical:
         scores: dict[str, float] = {}
         best = 0.0
-        for notes in self._notes.values():
+        for vault, notes in self._notes.items():
+            beginnings = _beginnings(self._bags(vault).values(), terms)
             bags = {p: self._note_bag(note) for p, note in notes.items() if note.write.chunks}
-            for path, score in _bm25(bags, terms).items():
+            for path, score in _bm25(bags, terms, beginnings).items():
                 if _passes(notes[path].info, where):
                     best = max(best, score)
                     scores.update((c.id, score) for c in notes[path].write.chunks)
@@ -477,6 +480,9 @@ class FakeCatalog:
                 for chunk in note.write.chunks:
                     yield note, chunk
 
+    def _bags(self, vault: str) -> dict[str, list[str]]:
+        return {c.id: self._bag(note, c) for note, c in self._each((vault,))}
+
     def _bag(self, note: _Note, chunk: Chunk) -> list[str]:
         """Every stemmed word of the chunk's row: names, headings, body."""
         names = (note.info.title, *note.info.aliases, *note.info.tags)
@@ -503,17 +509,34 @@ class FakeCatalog:
         return (total / np.linalg.norm(total)).astype(np.float32)
 
 
-def _bm25(bags: Mapping[str, Sequence[str]], terms: Sequence[str]) -> dict[str, float]:
+def _beginnings(bags: Iterable[Sequence[str]], terms: Sequence[str]) -> set[str]:
+    """Of words of nine letters and more that at most one chunk holds: their first nine."""
+    held = [set(bag) for bag in bags]
+    words = {token for term in terms for token in tokens(term)}
+    return {
+        word[:PREFIX]
+        for word in words
+        if len(word) >= PREFIX and word.isalpha() and sum(stem(word) in bag for bag in held) <= 1
+    }
+
+
+def _bm25(
+    bags: Mapping[str, Sequence[str]], terms: Sequence[str], beginnings: Collection[str]
+) -> dict[str, float]:
     """Okapi BM25 as FTS5 computes it, over all the bags; those without any term are absent."""
     average = sum(len(b) for b in bags.values()) / max(1, len(bags)) or 1.0
+    wanted = {token for term in terms for token in tokens(term)}
+    counts = [{key: bag.count(stem(word)) for key, bag in bags.items()} for word in sorted(wanted)]
+    for prefix in sorted(beginnings):
+        start = stem(prefix)
+        counts.append({k: sum(w.startswith(start) for w in bag) for k, bag in bags.items()})
     scores: dict[str, float] = {}
-    for term in sorted({stem(token) for word in terms for token in tokens(word)}):
-        holders = sum(term in bag for bag in bags.values())
+    for count_of in counts:
+        holders = sum(count > 0 for count in count_of.values())
         idf = max(1e-6, math.log((len(bags) - holders + 0.5) / (holders + 0.5)))
-        for key, bag in bags.items():
-            count = bag.count(term)
+        for key, count in count_of.items():
             if count:
-                length = K1 * (1 - B + B * len(bag) / average)
+                length = K1 * (1 - B + B * len(bags[key]) / average)
                 gain = idf * count * (K1 + 1) / (count + length)
                 scores[key] = scores.get(key, 0.0) + gain
     return scores

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -10,12 +11,13 @@ from hypothesis import strategies as st
 
 from ragvault.config import RetrievalSettings
 from ragvault.model import Chunk, Hit, NoteInfo, Scores, StoredChunk
-from ragvault.retrieval.blend import Candidate, TimeWindow, choose_weights, score_all
+from ragvault.retrieval.blend import Candidate, TimeWindow, choose_weights, score_all, trust_of
 from ragvault.retrieval.pick import pick
 from ragvault.retrieval.pool import over_limit
 from ragvault.retrieval.rerank import rerank
 
 SETTINGS = RetrievalSettings()
+PLAIN = RetrievalSettings(weight_vector=0.7, weight_lexical=0.3)
 NOW = datetime(2024, 5, 15, 10, 30).timestamp()
 DAY = 86_400.0
 
@@ -229,3 +231,79 @@ def test_a_reranker_reorders_and_the_explanation_follows() -> None:
 def test_a_week_is_seven_days_of_recency() -> None:
     half = timedelta(days=7).total_seconds() / DAY
     assert TimeWindow(None, NOW).recency(NOW - 7 * DAY, half) == pytest.approx(0.5)
+
+
+# ----------------------------------------------------------------------------- whole notes
+
+
+def of_note(base: Candidate, vector: float | None, lexical: float | None, g: float) -> Candidate:
+    return replace(base, note_vector=vector, note_lexical=lexical, note_share=g)
+
+
+def test_the_whole_note_has_its_share_of_both_scores() -> None:
+    one = of_note(candidate("a", 0.8, 4.0), 0.5, 0.25, 1.0)
+    [(_, scores)] = blended(one, settings=PLAIN)
+    assert dict(scores.terms) == pytest.approx(
+        {
+            "vector": 0.7 * 0.7 * 0.8,
+            "note_vector": 0.7 * 0.3 * 0.5,
+            "lexical": 0.3 * 0.3 * 1.0,
+            "note_lexical": 0.3 * 0.7 * 0.25,
+            "heading": 0.0,
+        }
+    )
+    assert scores.lexical == pytest.approx(0.3 + 0.7 * 0.25)
+    assert scores.vector == 0.8, "the floor under the cosine is about the chunk, not its note"
+
+
+def test_a_long_notes_evidence_fades_and_zero_switches_it_off() -> None:
+    """A diary of a thousand entries is about everything: it must not lift each of them."""
+    [(_, scores)] = blended(of_note(candidate("a", 0.8, 4.0), 0.1, 0.1, 0.01), settings=PLAIN)
+    [(_, alone)] = blended(candidate("a", 0.8, 4.0), settings=PLAIN)
+    assert scores.final == pytest.approx(alone.final, abs=0.01)
+    [(_, off)] = blended(of_note(candidate("a", 0.8, 4.0), 0.1, 0.1, 0.0), settings=PLAIN)
+    assert off.final == alone.final
+
+
+@given(
+    cosine=st.none() | st.floats(-1, 1),
+    mean=st.none() | st.floats(-1, 1),
+    note=st.none() | st.floats(0, 1),
+    g=st.floats(0, 1),
+    trust=st.floats(0, 1),
+)
+def test_with_notes_and_trust_the_terms_are_still_what_was_sorted_by(
+    cosine: float | None, mean: float | None, note: float | None, g: float, trust: float
+) -> None:
+    one = of_note(candidate("a", cosine, 3.0, headings=("API",)), mean, note, g)
+    weights = choose_weights(SETTINGS, timed=False, has_vectors=True, trust=trust)
+    window = TimeWindow(None, NOW)
+    [(_, scores)] = score_all(
+        [one], terms=("api",), weights=weights, window=window, settings=SETTINGS
+    )
+    assert sum(value for _, value in scores.terms) == scores.final
+    assert 0.0 <= scores.final <= 1.0 + 1e-9
+    assert scores.lexical is not None
+    assert 0.0 <= scores.lexical <= 1.0
+
+
+# ----------------------------------------------------------------------------- trust
+
+
+def test_what_a_model_cant_read_is_weighed_by_words_alone() -> None:
+    """An English model finds anything near to a question in Arabic."""
+    full = choose_weights(SETTINGS, timed=False, has_vectors=True)
+    none = choose_weights(SETTINGS, timed=False, has_vectors=True, trust=0.0)
+    half = choose_weights(SETTINGS, timed=True, has_vectors=True, trust=0.5)
+    assert (none.vector, none.lexical) == (0.0, pytest.approx(full.vector + full.lexical))
+    assert half.vector == pytest.approx(SETTINGS.time_weight_vector / 2)
+    assert half.vector + half.lexical + half.recency == pytest.approx(1.0)
+
+
+def test_trust_rises_with_the_share_that_the_model_can_read() -> None:
+    shares = [0.0, 0.21, 0.54, 0.55, 0.7, 0.8, 0.86, 1.0]
+    trusts = [trust_of(share) for share in shares]
+    assert trusts == sorted(trusts)
+    assert trusts[:4] == [0.0, 0.0, 0.0, 0.0]
+    assert trusts[5:] == pytest.approx([1.0, 1.0, 1.0])
+    assert 0.0 < trusts[4] < 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,13 +14,18 @@ from ragvault.adapters.migrations import (
     APPLICATION_ID,
     MIGRATIONS,
     Migration,
+    create_fts,
     migrate,
     schema_version,
 )
 from ragvault.errors import StoreError
+from ragvault.model import Filter, NoteLexical
+from tests.support.samples import note_write, vectors_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from ragvault.model import NoteWrite
 
 LATEST = MIGRATIONS[-1].number
 
@@ -137,3 +143,48 @@ def test_two_connections_may_make_the_file_at_once(path: Path) -> None:
     assert schema_version(second) == LATEST + 1
     first.close()
     second.close()
+
+
+def test_an_index_from_before_notes_were_indexed_is_searched_and_then_filled(path: Path) -> None:
+    """An upgrade costs one run without embedding, and no search in between."""
+    write = note_write("notes", "a.md", [((), "apple pie"), ((), "apple tree")])
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        migrate(connection, path, MIGRATIONS[:1])
+        connection.execute("INSERT INTO vault (name, path, kind) VALUES ('notes', '/v', 'folder')")
+        create_fts(connection, 1)
+        with_rows_of_version_1(connection, write)
+    catalog = SqliteCatalog(path)
+    ids = [chunk.id for chunk in write.chunks]
+    assert {hit.chunk_id for hit in catalog.lexical(["apple"], 5, Filter())} == set(ids)
+    assert catalog.note_lexical(["apple"], ids, Filter()) == NoteLexical({}, 0.0)
+    assert catalog.note_vectors("m", ids) == {}
+    assert catalog.check() == []
+    (state,) = catalog.file_states("notes").values()
+    assert state.fingerprint == "", "the next run would leave the note as it is"
+    catalog.commit("notes", [write], [], fingerprint="m", vectors=vectors_of([write]))
+    assert set(catalog.note_lexical(["apple"], ids, Filter()).scores) == set(ids)
+    assert set(catalog.note_vectors("m", ids)) == set(ids)
+    assert catalog.check() == []
+    catalog.close()
+
+
+def with_rows_of_version_1(connection: sqlite3.Connection, write: NoteWrite) -> None:
+    connection.execute("INSERT INTO folder (id, vault_id, path) VALUES (1, 1, '')")
+    connection.execute(
+        "INSERT INTO note VALUES (1, 1, 1, ?, 100, 5, 6, 'hash', 'index-1', 'a', '[]', '[]', '[]',"
+        " 7.0, ?)",
+        (write.file.rel_path, len(write.chunks)),
+    )
+    for chunk in write.chunks:
+        rowid = connection.execute(
+            "INSERT INTO chunk (id, note_id, heading_path, ordinal, chunk_index, start_line,"
+            " end_line, text_hash, text) VALUES (?, 1, '[]', ?, ?, ?, ?, ?, ?)",
+            (
+                chunk.id, chunk.ordinal, chunk.chunk_index, chunk.start_line, chunk.end_line,
+                chunk.text_hash, chunk.text,
+            ),
+        ).lastrowid  # fmt: skip
+        connection.execute(
+            "INSERT INTO fts_1 (rowid, title, heading, body) VALUES (?, 'a', '', ?)",
+            (rowid, chunk.text),
+        )
