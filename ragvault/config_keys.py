@@ -69,7 +69,7 @@ MEANINGS: dict[str, str] = {
     "retrieval.expand": "Search other wordings of the question too, which the model writes.",
     "retrieval.expand_variants": "How many other wordings.",
     "retrieval.hyde": "Search by the model's guess at the answer too (HyDE).",
-    "retrieval.recency_half_life_days": "Recency halves in so many days.",
+    "retrieval.recency_half_life_days": "Recency halves in so many days, at the latest.",
     "retrieval.k_min": "Fewest passages that an answer is made from.",
     "retrieval.k_default": "Usual number of passages.",
     "retrieval.k_max": "Most passages.",

@@ -56,7 +56,7 @@ from ragvault.retrieval.diversity import FEW_NOTES, MMR, NOTE_LIMIT, Diversity, 
 from ragvault.retrieval.legs import Deps, Store, lexical_leg, open_store, vector_leg
 from ragvault.retrieval.pick import pick
 from ragvault.retrieval.pool import gather, over_limit
-from ragvault.retrieval.recent import newest
+from ragvault.retrieval.recent import newest, sharpened
 from ragvault.retrieval.rerank import Ranked, Reranked, rerank
 from ragvault.retrieval.scope import folder_mode, named_folders, select_folders
 from ragvault.retrieval.vaults import choose_vaults, searched_phrase
@@ -384,7 +384,7 @@ class _Search:
             terms=self.query.terms,
             weights=weights,
             window=window,
-            settings=self.settings.retrieval,
+            settings=sharpened(self.settings.retrieval, window),
         )
         for boost in boosts:
             ranked = expand.apply(ranked, boost)

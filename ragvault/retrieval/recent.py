@@ -1,13 +1,27 @@
-"""A question for recent notes and nothing else: "what did I write last week?"."""
+"""Dates in the ranking: a question for recent notes and nothing else ("what did I write last
+week?"), and how fast recency falls off around a time that a question names."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ragvault.config import RetrievalSettings
 from ragvault.model import Filter, Hit, Query, Scores, StoredChunk
 from ragvault.ports import Catalog
 from ragvault.retrieval.blend import TimeWindow
 from ragvault.retrieval.wordlists import RECENCY
+
+_DAY_S = 86_400.0
+
+
+def sharpened(retrieval: RetrievalSettings, window: TimeWindow) -> RetrievalSettings:
+    """With a half-life of a quarter of the time that the question names (at least a day), if that
+    is shorter: of "yesterday", what is a month old is as far off as what is a year old."""
+    if window.since is None:
+        return retrieval
+    quarter = max(1.0, (window.until - window.since) / _DAY_S / 4)
+    half_life = min(retrieval.recency_half_life_days, quarter)
+    return retrieval.model_copy(update={"recency_half_life_days": half_life})
 
 
 def newest(

@@ -75,8 +75,9 @@ def test_a_neighbour_never_displaces_a_hit(window: int, chars: int) -> None:
     assert wide.estimated_tokens <= max(
         window - 300, prompt(window=10, neighbours={}).estimated_tokens
     )
-    notes = wide.messages[-1].content.split("--- End Context ---")[0]
-    assert sum(len(part) for part in notes.split("Content: ")[1:]) <= chars + 200
+    notes = wide.messages[-1].content.split("\n\n--- End Context ---")[0]
+    texts = [part.split("\n\n[Chunk ")[0] for part in notes.split("\nContent: ")[1:]]
+    assert sum(map(len, texts)) <= chars
 
 
 def test_only_what_adjoins_comes_in() -> None:
