@@ -3,40 +3,61 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import IO
 
 ROOT = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True)
-class Run:
-    """One finished process: wall time in seconds, peak resident memory in MB, its stdout."""
+class Cost:
+    """What a piece of work took, in seconds: by the clock, and of processor time (user + system,
+    all threads). Where others use the machine too, the second is the one to compare."""
 
-    seconds: float
+    wall: float
+    cpu: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """One finished process: its cost, peak resident memory in MB, its stdout."""
+
+    cost: Cost
     peak_mb: float
     stdout: str
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """``ours`` over ``base``, medians of seconds. ``limit`` is the most that was promised."""
+    """``ours`` over ``base``, medians of both. ``limit`` is the most that was promised."""
 
     name: str
     reading: str
-    ours: tuple[float, ...]
-    base: tuple[float, ...]
+    ours: tuple[Cost, ...]
+    base: tuple[Cost, ...]
     limit: float | None = None
     note: str = ""
 
     @property
-    def ratio(self) -> float:
-        return median(self.ours) / median(self.base)
+    def wall(self) -> float:
+        """The ratio of the medians by the clock."""
+        return median_of(self.ours).wall / median_of(self.base).wall
+
+    @property
+    def cpu(self) -> float:
+        """The same of processor time."""
+        return median_of(self.ours).cpu / median_of(self.base).cpu
+
+
+def median_of(costs: Sequence[Cost]) -> Cost:
+    """Each figure's own median."""
+    return Cost(median(cost.wall for cost in costs), median(cost.cpu for cost in costs))
 
 
 @dataclass(frozen=True)
@@ -63,8 +84,7 @@ class Bench:
         index.mkdir(parents=True, exist_ok=True)
         config = index.parent / f"{index.name}.yaml"
         config.write_text(f"index:\n  path: {index}\n", encoding="utf-8")
-        kept = {k: v for k, v in os.environ.items() if not k.startswith("RAGVAULT_")}
-        return {**kept, "RAGVAULT_CONFIG": str(config), "NO_COLOR": "1", "PYTHONPATH": str(ROOT)}
+        return {**environment(), "RAGVAULT_CONFIG": str(config), "NO_COLOR": "1"}
 
     def ragvault(self, index: Path, *arguments: str, ok: tuple[int, ...] = (0,)) -> Run:
         command = [self.python, "-m", "ragvault", *arguments]
@@ -72,49 +92,58 @@ class Bench:
 
     def script(self, name: str, *arguments: str) -> Run:
         path = Path(__file__).with_name("comparators") / name
-        return run([self.python, str(path), *arguments], {**os.environ, "PYTHONPATH": str(ROOT)})
+        return run([self.python, str(path), *arguments], environment())
+
+
+def environment() -> dict[str, str]:
+    """What both sides run in. Byte code is kept, as it is for an installed program: else each run
+    would compile ragvault's modules again, and the comparators' libraries not."""
+    dropped = ("PYTHONDONTWRITEBYTECODE",)
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("RAGVAULT_") and name not in dropped
+    }
+    return {**kept, "PYTHONPATH": str(ROOT)}
 
 
 def run(command: Sequence[str], environment: Mapping[str, str], ok: tuple[int, ...] = (0,)) -> Run:
-    """Run to the end; raises RuntimeError with its stderr for an exit code outside ``ok``."""
-    began = time.perf_counter()
-    process = subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    with process:
-        stdout, stderr = process.communicate()
-    seconds = time.perf_counter() - began
-    if process.returncode not in ok:
-        raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}:\n{stderr}")
-    return Run(seconds, 0.0, stdout)
+    """Run to the end; raises RuntimeError with what it said for an exit code outside ``ok``.
 
-
-def run_with_peak(command: Sequence[str], environment: Mapping[str, str], log: Path) -> Run:
-    """As ``run``, with the peak memory of that one process (its output goes to ``log``)."""
-    began = time.perf_counter()
-    with log.open("wb") as output:
-        actions = [
-            (os.POSIX_SPAWN_DUP2, output.fileno(), 1),
-            (os.POSIX_SPAWN_DUP2, output.fileno(), 2),
+    ``wait4`` tells of this one process; its output goes to files, so that no reader's work and no
+    full pipe is measured.
+    """
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        files = [
+            (os.POSIX_SPAWN_DUP2, out.fileno(), 1),
+            (os.POSIX_SPAWN_DUP2, err.fileno(), 2),
         ]
-        pid = os.posix_spawn(command[0], list(command), environment, file_actions=actions)
+        began = time.perf_counter()
+        pid = os.posix_spawn(command[0], list(command), environment, file_actions=files)
         _, status, usage = os.wait4(pid, 0)
-    seconds = time.perf_counter() - began
-    text = log.read_text(encoding="utf-8", errors="replace")
-    if os.waitstatus_to_exitcode(status) != 0:
-        raise RuntimeError(f"{' '.join(command)} failed:\n{text}")
+        wall = time.perf_counter() - began
+        stdout, stderr = (_text(file) for file in (out, err))
+    code = os.waitstatus_to_exitcode(status)
+    if code not in ok:
+        raise RuntimeError(f"{' '.join(command)} ended with {code}:\n{stderr}")
     unit = 1 if sys.platform == "darwin" else 1024  # ru_maxrss: bytes there, KiB elsewhere
-    return Run(seconds, usage.ru_maxrss * unit / 1e6, text)
+    cost = Cost(wall, usage.ru_utime + usage.ru_stime)
+    return Run(cost, usage.ru_maxrss * unit / 1e6, stdout)
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode("utf-8", "replace")
 
 
 def alternate(
-    ours: Callable[[], float], bases: Sequence[Callable[[], float]], repeats: int
-) -> tuple[tuple[float, ...], list[tuple[float, ...]]]:
-    """Seconds of ``ours`` and of each base, run in turn: what slows the machine slows them all."""
-    mine: list[float] = []
-    others: list[list[float]] = [[] for _ in bases]
+    ours: Callable[[], Cost], bases: Sequence[Callable[[], Cost]], repeats: int
+) -> tuple[tuple[Cost, ...], list[tuple[Cost, ...]]]:
+    """Costs of ``ours`` and of each base, run in turn: what slows the machine slows them all."""
+    mine: list[Cost] = []
+    others: list[list[Cost]] = [[] for _ in bases]
     for _ in range(repeats):
         mine.append(ours())
-        for seconds, base in zip(others, bases, strict=True):
-            seconds.append(base())
-    return tuple(mine), [tuple(seconds) for seconds in others]
+        for costs, base in zip(others, bases, strict=True):
+            costs.append(base())
+    return tuple(mine), [tuple(costs) for costs in others]

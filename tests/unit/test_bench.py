@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench import measure, vaults
+from tests.bench.measure import Cost
 
 SAMPLE = Path(__file__).parents[1] / "sample-vault"
 
@@ -37,23 +38,27 @@ def test_a_vault_without_sentences_is_refused(tmp_path: Path) -> None:
 def test_runs_alternate_and_the_ratio_is_that_of_medians() -> None:
     order: list[str] = []
 
-    def side(name: str, seconds: list[float]) -> float:
+    def side(name: str, seconds: list[float]) -> Cost:
         order.append(name)
-        return seconds.pop(0)
+        wall = seconds.pop(0)
+        return Cost(wall, 2.0 if name == "ours" else 4.0)
 
     ours, bases = [2.0, 100.0, 3.0], [1.0, 1.0, 50.0]
     mine, [base] = measure.alternate(
         lambda: side("ours", ours), [lambda: side("base", bases)], repeats=3
     )
     assert order == ["ours", "base"] * 3
-    assert measure.Ratio("x", "y", mine, base).ratio == 3.0
+    ratio = measure.Ratio("x", "y", mine, base)
+    assert (ratio.wall, ratio.cpu) == (3.0, 0.5)
 
 
-def test_peak_memory_is_that_of_the_process(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", "b = bytearray(120_000_000); print(len(b))"]
-    ran = measure.run_with_peak(command, {}, tmp_path / "log")
-    assert ran.stdout.strip() == "120000000"
-    assert 120 < ran.peak_mb < 250
+def test_peak_memory_and_processor_time_are_those_of_the_process() -> None:
+    """Not of this one, nor of what ran before."""
+    hungry = measure.run([sys.executable, "-c", "print(len(bytearray(120_000_000)))"], {})
+    assert hungry.stdout.strip() == "120000000"
+    assert 120 < hungry.peak_mb < 250
+    assert hungry.cost.cpu > 0
+    assert measure.run([sys.executable, "-c", "pass"], {}).peak_mb < 100
 
 
 def test_a_failing_run_stops_the_benchmark_with_what_it_said() -> None:

@@ -2,7 +2,8 @@
 
     raw_embed.py TEXTS.json
 
-Prints the seconds of ``embed_documents`` alone; the model is loaded before by a text of its own.
+Prints the seconds of ``embed_documents`` alone, by the clock and of processor time, as JSON; the
+model is loaded before, by a text of its own.
 """
 
 import json
@@ -15,6 +16,6 @@ from ragvault.adapters.onnx import OnnxEmbedder
 texts = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
 embedder = OnnxEmbedder()
 embedder.embed_documents(["warm up"])
-began = time.perf_counter()
+wall, cpu = time.perf_counter(), time.process_time()
 embedder.embed_documents(texts)
-print(time.perf_counter() - began)
+print(json.dumps({"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}))
