@@ -223,7 +223,7 @@ def _check_catalog(container: Container) -> str:
     if problems:
         raise _Problem(
             f"The catalog is damaged: {problems[0]}",
-            "Rebuild it: remove it with its folder and run `ragvault index PATH` again.",
+            "Rebuild it with `ragvault index --full`; your notes are untouched.",
         )
     vaults = container.catalog.vaults()
     notes, chunks = sum(v.notes for v in vaults), sum(v.chunks for v in vaults)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ragvault.adapters.ollama_chat import OllamaChat
     from ragvault.config import Settings
     from ragvault.config_file import LoadedSettings
+    from ragvault.model import VaultInfo
     from ragvault.ports import Embedder, Reranker, VectorIndex
 
 Notify = Callable[[str], None]
@@ -84,6 +85,21 @@ class Container:
         private_folder(self.data_dir)
         return self._kept(self.make_catalog(self.data_dir))
 
+    def set_catalog_aside(self) -> tuple[Path, list[VaultInfo]]:
+        """Take a damaged catalog out of the way: it is renamed, not deleted (the answer log is in
+        it), and the next use makes a new one. Returns its new name and the vaults that could
+        still be read from it. The caller holds the lock. Raises StoreError."""
+        from ragvault.adapters.salvage import set_aside, vaults_of
+
+        opened = self.__dict__.pop("catalog", None), self.__dict__.pop("new_catalog", None)
+        for catalog in opened:
+            if catalog is not None:
+                self._closers.remove(catalog.close)
+                catalog.close()
+        file = self.data_dir / CATALOG_NAME
+        vaults = vaults_of(file)
+        return set_aside(file), vaults
+
     def make_catalog(self, folder: Path, *, create: bool = True) -> SqliteCatalog:
         """A catalog in any folder; the caller closes it."""
         from ragvault.adapters.catalog import SqliteCatalog
@@ -134,15 +150,16 @@ class Container:
         return index
 
     def stored_identity(self) -> str | None:
-        """The vector store's identity without opening it; None when there is none."""
-        from ragvault.adapters.chroma import persistent_identity, server_identity
+        """The vector store's identity without opening it; None when there is none, or none
+        that is whole."""
+        from ragvault.adapters.chroma import server_identity, sound_identity
 
         store = self.settings.store
         if store.mode == "http":
             return server_identity(
                 store.host, store.port, ssl=store.ssl, namespace=self._namespace()
             )
-        return persistent_identity(self.data_dir / VECTORS_NAME)
+        return sound_identity(self.data_dir / VECTORS_NAME)
 
     def _namespace(self) -> str:
         """Tells this index apart from others on the same Chroma server: random, made once."""

@@ -15,13 +15,15 @@ import itertools
 import logging
 import os
 import shutil
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ragvault.adapters.chroma_files import STORE_FILE, damage
 from ragvault.adapters.chroma_index import ChromaIndex, collection_name
 from ragvault.adapters.sqlite import os_error
-from ragvault.errors import RagvaultError, StoreError
+from ragvault.errors import RagvaultError, StoreDamagedError, StoreError
 
 __all__ = [
     "HttpChroma",
@@ -29,23 +31,30 @@ __all__ = [
     "collection_name",
     "persistent_identity",
     "server_identity",
+    "sound_identity",
 ]
 
-_STORE_FILE = "chroma.sqlite3"
 _ID_FILE = "store-id"
 _CONNECT_TIMEOUT_S = 5.0
 _SPELLINGS = itertools.count(1)
+_LOOK_AGAIN_S = (0.05, 0.3)  # another process may be saving its vectors just now
 
 
 def persistent_identity(folder: Path) -> str | None:
     """The identity of the store in ``folder``, without opening it; None when there is none."""
-    if not (folder / _STORE_FILE).exists():
+    if not (folder / STORE_FILE).exists():
         return None
     try:
         name = (folder / _ID_FILE).read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError):
         return None
     return f"persistent:{name}" if name else None
+
+
+def sound_identity(folder: Path) -> str | None:
+    """As ``persistent_identity``, and None when the store's files show damage too: what is there
+    is not the store that was left."""
+    return None if damage(folder) else persistent_identity(folder)
 
 
 def server_identity(host: str, port: int, *, ssl: bool = False, namespace: str = "") -> str:
@@ -96,15 +105,20 @@ class PersistentChroma(ChromaIndex):
             except RagvaultError:
                 self._client = None  # it is on its way out, whatever state it is in
             try:
-                if self._folder.is_dir():
+                if self._folder.is_dir() and not self._folder.is_symlink():
                     shutil.rmtree(self._folder)
+                else:
+                    self._folder.unlink(missing_ok=True)
             except OSError as error:
                 raise os_error(error, self._folder) from error
 
     def _exists(self) -> bool:
-        return self._client is not None or (self._folder / _STORE_FILE).exists()
+        return self._client is not None or (
+            (self._folder / STORE_FILE).exists() or self._folder.is_file()
+        )
 
     def _connect(self) -> Any:
+        self._refuse_damage()
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             if persistent_identity(self._folder) is None:
@@ -122,6 +136,24 @@ class PersistentChroma(ChromaIndex):
             raise
         self._opened_identity = persistent_identity(self._folder)
         return client
+
+    def _refuse_damage(self) -> None:
+        problem = damage(self._folder)
+        for pause in _LOOK_AGAIN_S:
+            if problem is None:
+                return
+            time.sleep(pause)
+            problem = damage(self._folder)
+        if problem is not None:
+            raise StoreDamagedError(
+                f"The vector store {self._place} is damaged ({problem}).",
+                "Run `ragvault index`: it is rebuilt, nothing is embedded again.",
+            )
+
+    def _prove(self, collection: Any) -> None:
+        """Read the oldest vector: where the segment's content is garbage, this fails, while
+        ``query`` quietly finds something else."""
+        collection.get(limit=1, include=["embeddings"])
 
     def _write_identity(self) -> None:
         temporary = self._folder / f"{_ID_FILE}.{os.getpid()}"

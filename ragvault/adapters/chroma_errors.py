@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
+from ragvault.adapters.sqlite import disk_is_full
 from ragvault.errors import DiskFullError, IndexBusyError, RagvaultError, StoreDamagedError
 from ragvault.errors import StoreError as _StoreError
 
@@ -71,8 +73,8 @@ BY_MESSAGE: tuple[tuple[re.Pattern[str], Translation], ...] = (
     ),
     (
         re.compile(
-            r"\(code: (?:11|26)\)|malformed|not a database|hnsw|pickle|finding id|no such table"
-            r"|migration|corrupt",
+            r"\(code: (?:11|26)\)|malformed|not a database|hnsw|pickle|finding id|getting embedding"
+            r"|no such table|migration|corrupt",
             re.I,
         ),
         _DAMAGED,
@@ -111,6 +113,8 @@ BY_CLASS: dict[str, Translation] = {
 def translate(error: BaseException, place: str, *, server: bool) -> RagvaultError:
     """The ragvault error for one raised by Chroma at ``place`` (a folder, or host:port)."""
     row, detail = _find(error, server)
+    if row in (_DAMAGED, _UNKNOWN) and not server and disk_is_full(Path(place)):
+        row = _FULL  # Chroma's compaction says only that it could not apply its log
     return row.kind(row.message.format(place=place, detail=detail), row.hint)
 
 

@@ -61,6 +61,9 @@ class ChromaIndex:
         """False when there is surely nothing to read, known without a connection."""
         raise NotImplementedError
 
+    def _prove(self, collection: Any) -> None:
+        """Raise, whatever Chroma raises, if a collection that was just found can't be read."""
+
     # -- ports.VectorIndex
     def upsert(self, vault: str, records: Sequence[VectorRecord]) -> None:
         """Chroma's limit on a batch is kept; of records with the same id the last one counts.
@@ -171,6 +174,8 @@ class ChromaIndex:
                     )
                 else:
                     collection = _get_collection(client, name)
+                if collection is not None:
+                    self._prove(collection)
             if collection is not None:
                 self._collections[vault] = collection
             return collection

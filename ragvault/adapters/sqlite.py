@@ -111,14 +111,15 @@ def translate(error: Exception, path: Path) -> RagvaultError:
     row = BY_CODE.get(code & 0xFF) if code is not None else None
     if row is None:
         row = next((t for kind, t in BY_CLASS if isinstance(error, kind)), _BUG)
-    if row in (_IO, _CANT_OPEN) and _disk_is_full(path):
+    if row in (_IO, _CANT_OPEN) and disk_is_full(path):
         row = _FULL  # a quota, or a log file that can't be made, comes as an I/O error
     elif row is _BUG and "malformed" in str(error):
         row = _DAMAGED  # FTS5 and a broken schema report it with the general code
     return row.kind(row.message.format(path=path, detail=error), row.hint)
 
 
-def _disk_is_full(path: Path) -> bool:
+def disk_is_full(path: Path) -> bool:
+    """Whether next to nothing is free where ``path`` lies: then any failure to write is that."""
     try:
         return shutil.disk_usage(path.parent).free < _ALMOST_FULL_BYTES
     except OSError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 from ragvault.cli.help import first_sentence, render
 from ragvault.cli.streams import close_stdout_quietly
 
+_SURROGATES = re.compile("[\ud800-\udfff]")
 HELP_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
@@ -56,8 +58,22 @@ class LazyCommands(Mapping[str, Any]):
         return len(COMMANDS)
 
 
+def _as_text(value: Any) -> Any:
+    """A word of the command line without lone surrogates: bytes that are no UTF-8 become
+    U+FFFD, since neither SQLite nor JSON takes them. A Path keeps its bytes."""
+    if isinstance(value, str):
+        return _SURROGATES.sub("\ufffd", value)
+    if isinstance(value, list | tuple):
+        return type(value)(_as_text(entry) for entry in value)
+    return value
+
+
 class PlainCommand(TyperCommand):
-    """A command with this program's help."""
+    """A command with this program's help, whose words can be printed and stored."""
+
+    def invoke(self, ctx: Any) -> Any:
+        ctx.params = {name: _as_text(value) for name, value in ctx.params.items()}
+        return super().invoke(ctx)
 
     def get_help(self, ctx: Any) -> str:
         return render(self, ctx)

@@ -19,11 +19,22 @@ if TYPE_CHECKING:
 app = command_app()
 
 
+def _folder(given: str) -> Path:
+    """An empty word (`ragvault index "$UNSET"`) must not mean the current folder."""
+    if not given.strip():
+        from ragvault.errors import VaultPathError
+
+        raise VaultPathError("The path of the vault is empty.")
+    return Path(given)
+
+
 @app.command()
 def index(
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="PATH", help="Folders of notes.", show_default=False),
+        typer.Argument(
+            metavar="PATH", help="Folders of notes.", show_default=False, parser=_folder
+        ),
     ] = None,
     name: Annotated[
         str | None,
@@ -53,17 +64,20 @@ def index(
     alone refreshes every vault, reading only what changed. Notes are never written to.
     """
     from ragvault.cli.session import Session
-    from ragvault.errors import UsageError
+    from ragvault.errors import StoreDamagedError, UsageError
 
     if watch and (as_json or dry_run):
         other = "--json" if as_json else "--dry-run"
         raise UsageError(f"--watch and {other} don't go together.", "Leave out one of the two.")
     with Session.open(config) as session:
         run = IndexRun(session, full=full, dry_run=dry_run, as_json=as_json)
-        vaults = run.choose(paths or [], name, vault or [])
-        if watch:
-            return run.watch(vaults)
-        return run.once(vaults)
+        go = run.watch if watch else run.once
+        try:
+            return go(run.choose(paths or [], name, vault or []))
+        except StoreDamagedError:
+            if not full or dry_run:
+                raise
+            return go(run.anew(paths or [], name, vault or []))
 
 
 class IndexRun:
@@ -94,6 +108,28 @@ class IndexRun:
         chosen, notices = flows.vaults_at(container, paths, name)
         self.session.notices(notices)
         return chosen
+
+    def anew(self, paths: list[Path], name: str | None, names: list[str]) -> list[VaultInfo]:
+        """As ``choose``, once the catalog turned out to be damaged: it is set aside, and what it
+        still knows of its vaults is taken over. Raises NoIndexError if that is too little."""
+        from ragvault import flows
+        from ragvault.errors import NoIndexError
+
+        container = self.session.container
+        self.reports, self.failures = [], []
+        with container.lock():
+            kept, vaults = container.set_catalog_aside()
+            for vault in vaults:
+                container.new_catalog.add_vault(vault)
+        self.session.notices([f"The damaged index was set aside as {kept}; a new one is made."])
+        if paths:
+            return self.choose(paths, name, names)
+        if not vaults:
+            raise NoIndexError(
+                "The damaged index doesn't say any more which folders were in it.",
+                "Index them again: `ragvault index PATH`.",
+            )
+        return flows.known_vaults(container, names)
 
     def once(self, vaults: list[VaultInfo]) -> int:
         self._sync_all(vaults)

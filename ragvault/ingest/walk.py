@@ -312,6 +312,11 @@ def check_vault_path(given: str | Path, index_dir: Path, known: Sequence[VaultIn
     except RuntimeError as error:
         raise VaultPathError(f"{shown(text)} names a home folder that isn't there.") from error
     real = os.path.realpath(path)
+    if _printable(real) != real:
+        raise VaultPathError(
+            f"The path {shown(real)} has bytes that are not UTF-8, so it can't be remembered.",
+            "Rename the folder.",
+        )
     try:
         with os.scandir(real):
             pass

@@ -1,0 +1,112 @@
+"""Chroma trusts its own files: what it would not notice, or die of, ragvault has to see."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ragvault.adapters.chroma import PersistentChroma, sound_identity
+from ragvault.adapters.chroma_files import damage
+from ragvault.errors import StoreDamagedError
+from ragvault.model import VectorRecord
+
+COUNT = 1200  # above Chroma's 1,000, so that a segment is saved
+DIMENSIONS = 8
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("saved") / "chroma"
+    vectors = np.random.default_rng(1).normal(size=(COUNT, DIMENSIONS)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    store = PersistentChroma(folder)
+    records = [VectorRecord(f"{i:032x}", v, "", "note", 0.0) for i, v in enumerate(vectors)]
+    for start in range(0, COUNT, 400):
+        store.upsert("v", records[start : start + 400])
+    assert store.query("v", vectors[0], 1)
+    store.close()
+    return folder
+
+
+@pytest.fixture
+def folder(saved: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(saved, tmp_path / "chroma"))
+
+
+def segment(folder: Path) -> Path:
+    return next(entry for entry in folder.iterdir() if entry.is_dir())
+
+
+def zeroed(file: Path) -> None:
+    file.write_bytes(bytes(file.stat().st_size))
+
+
+def cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 3])
+
+
+def as_file(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.write_text("not a folder")
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "the segment's folder is gone": lambda f: shutil.rmtree(segment(f)),
+    "its index of ids is gone": lambda f: (segment(f) / "index_metadata.pickle").unlink(),
+    "its vectors are cut short (Chroma dies of SIGSEGV)": lambda f: cut(
+        segment(f) / "data_level0.bin"
+    ),
+    "its header is cut short": lambda f: (segment(f) / "header.bin").write_bytes(b"\1"),
+    "the database is empty": lambda f: (f / "chroma.sqlite3").write_bytes(b""),
+    "the database is garbage": lambda f: (f / "chroma.sqlite3").write_bytes(b"garbage" * 999),
+    "a file lies in its place": as_file,
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_damage_is_seen_before_chroma_opens_it_and_reset_makes_it_usable(
+    folder: Path, name: str
+) -> None:
+    """Without this a search finds almost nothing, or ends without a word, and no `index` mends
+    it."""
+    DAMAGES[name](folder)
+    assert damage(folder)
+    assert sound_identity(folder) is None, "the next `index` must look at it"
+    store = PersistentChroma(folder)
+    try:
+        with pytest.raises(StoreDamagedError) as caught:
+            store.count("v")
+        assert "ragvault index" in caught.value.hint
+        store.reset()
+        assert store.count("v") == 0
+        assert damage(folder) is None
+    finally:
+        store.close()
+
+
+def test_vectors_overwritten_in_place_are_seen_at_the_first_use(folder: Path) -> None:
+    """Nothing shows in the files' sizes then, and Chroma would find other notes than the near."""
+    zeroed(segment(folder) / "data_level0.bin")
+    store = PersistentChroma(folder)
+    try:
+        with pytest.raises(StoreDamagedError):
+            store.count("v")
+    finally:
+        store.close()
+
+
+def test_sound_stores_are_left_alone(folder: Path, tmp_path: Path) -> None:
+    """A false alarm would rebuild the store at each run."""
+    assert damage(folder) is None
+    assert sound_identity(folder)
+    small = PersistentChroma(tmp_path / "small")
+    small.upsert("v", [VectorRecord("0" * 32, np.ones(3, dtype=np.float32), "", "note", 0.0)])
+    assert damage(tmp_path / "small") is None, "nothing is saved yet, all is in the queue"
+    small.delete("v", ["0" * 32])
+    small.close()
+    assert damage(tmp_path / "small") is None
+    assert damage(tmp_path / "nowhere") is None
