@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -161,12 +162,13 @@ def _quotes(answer: Answer) -> list[tuple[str, str | None]]:
 
 
 def _holds(stored: StoredChunk | None, quote: str) -> bool:
-    """Word for word, white space aside. An omission mark parts a quotation."""
+    """Word for word, white space aside. Each line by itself: of a table, the rows that answer are
+    quoted under its header. An omission mark parts a quotation."""
     if stored is None:
         return False
     text = " ".join(stored.chunk.text.split())
-    parts = (" ".join(part.split()) for part in quote.replace("[…]", "…").split("…"))
-    return all(part in text for part in parts if part)
+    parts = re.split(r"\[?…\]?|\n", quote)
+    return all(" ".join(part.split()) in text for part in parts)
 
 
 def _without_citations(answer: Answer) -> str:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from html import escape
 
 WIDTH, HEIGHT = 460, 300
-_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 16, 14, 46
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 16, 32, 46
+_LETTER = 6.6  # mean width of a letter of the 12 px font
 
 Point = tuple[float, float]
 
@@ -115,13 +116,12 @@ class _Plot:
 
 
 def _legend(series: Sequence[Series]) -> list[str]:
-    """In the lower right corner of the plot, a line each."""
+    """One row above the plot, where no line runs."""
     parts = []
-    widest = max((len(one.name) for one in series), default=0)
-    x = WIDTH - _RIGHT - 30 - 6.4 * widest
-    for i, one in enumerate(series):
-        y = HEIGHT - _BOTTOM - 12 - 16 * (len(series) - 1 - i)
+    x, y = float(_LEFT), 16
+    for one in series:
         kind = "guide" if one.dashed else "line"
         parts.append(f'<path class="{one.style} {kind}" d="M{x:.1f} {y - 4}h18"/>')
         parts.append(f'<text x="{x + 24:.1f}" y="{y}">{escape(one.name)}</text>')
+        x += 24 + _LETTER * len(one.name) + 18
     return parts

@@ -17,8 +17,15 @@ from ragvault.evaluation.dataset import (
     missing_places,
     parse_questions,
 )
-from ragvault.evaluation.judging import in_section, judge_ranking, ranking_of_chunks
+from ragvault.evaluation.judging import (
+    groundedness,
+    in_section,
+    judge_answer,
+    judge_ranking,
+    ranking_of_chunks,
+)
 from ragvault.evaluation.places import Notes
+from ragvault.model import Answer, Citation, CitationStatus, Hit, Scores
 from tests.support.evaluating import passage
 
 GOOD = {"id": "1", "question": "Who?", "answerable": True, "gold": [{"file": "a.md"}]}
@@ -184,3 +191,42 @@ def test_spans_are_read_from_the_note_on_disk(tmp_path: Path) -> None:
     values = judge_ranking(question, hit, Notes(tmp_path)).values
     assert values["span_recall@5"] == 1.0
     assert values["span_precision@5"] == pytest.approx(10 / 19)
+
+
+def quoted(text: str, chunk_id: str) -> Answer:
+    citation = Citation("[File: a.md]", len(text) + 1, CitationStatus.EXACT, chunk_id)
+    return Answer(f"{text} [File: a.md]", "extractive", 0.9, citations=(citation,))
+
+
+def test_quotation_that_isn_t_in_the_note_is_not_grounded() -> None:
+    stored = passage("a.md", text="| part | age |\n| --- | --- |\n| pump | 3 |\n| fan | 9 |")
+    chunk = {stored.chunk.id: stored}
+    held = quoted("| part | age |\n| --- | --- |\n| fan | 9 |", stored.chunk.id)
+    assert groundedness(held, chunk) == 1.0
+    assert groundedness(quoted("| fan | 8 |", stored.chunk.id), chunk) == 0.0
+    assert groundedness(quoted("| fan | 9 |", "another"), chunk) == 0.0
+
+
+def test_written_answer_is_as_grounded_as_its_statements() -> None:
+    text = "The pump is old. [File: a.md] The fan is new. [File: a.md]"
+    citation = Citation("[File: a.md]", 17, CitationStatus.EXACT, "c")
+    answer = Answer(text, "llm", 0.8, citations=(citation,), unsupported=("The fan is new.",))
+    assert groundedness(answer, {}) == 0.5
+
+
+def test_citation_of_the_wrong_note_costs_accuracy() -> None:
+    stored = passage("a.md", ("H",), "the answer")
+    scores = Scores(0.9, 0.9, None, 1.0, 0.9)
+    hits = [Hit(1, stored, scores, kept=True)]
+    right, wrong = (
+        parse_questions(line(gold=[{"file": file}], answers=["answer here"]), "q")[0]
+        for file in ("a.md", "b.md")
+    )
+    answer = quoted("the answer", stored.chunk.id)
+    assert judge_answer(right, answer, hits) == {
+        "citation_valid": 1.0,
+        "citation_accuracy": 1.0,
+        "groundedness": 1.0,
+        "answer_words": 0.5,
+    }
+    assert judge_answer(wrong, answer, hits)["citation_accuracy"] == 0.0
