@@ -27,6 +27,13 @@ from ragvault.errors import (
 )
 
 BUSY_TIMEOUT_S = 10.0
+# What SQLite reports when it can't make the files that belong to a log.
+_NO_COMPANION = (
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_FULL,
+)
 _ALMOST_FULL_BYTES = 1 << 20
 
 
@@ -111,7 +118,7 @@ def translate(error: Exception, path: Path) -> RagvaultError:
     row = BY_CODE.get(code & 0xFF) if code is not None else None
     if row is None:
         row = next((t for kind, t in BY_CLASS if isinstance(error, kind)), _BUG)
-    if row in (_IO, _CANT_OPEN) and disk_is_full(path):
+    if row in (_IO, _CANT_OPEN, _READ_ONLY) and disk_is_full(path):
         row = _FULL  # a quota, or a log file that can't be made, comes as an I/O error
     elif row is _BUG and "malformed" in str(error):
         row = _DAMAGED  # FTS5 and a broken schema report it with the general code
@@ -142,16 +149,45 @@ class Database:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise os_error(error, path.parent) from error
-        with self.translated():
-            self._connection = sqlite3.connect(
-                path, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False
-            )
+        self._connection = self._opened()
         try:
             with self.translated():
                 self._prepare()
         except BaseException:
             self._connection.close()
             raise
+
+    def _opened(self) -> sqlite3.Connection:
+        """A connection that can read. Write-ahead logging needs a file beside the database even
+        to read it: where none can be made (a read-only folder, a full disk), a database whose
+        log is empty is opened as one that doesn't change. Writing then raises as it should."""
+        with self.translated():
+            connection = self._connect(str(self.path))
+            try:
+                connection.execute("PRAGMA user_version")
+                return connection
+            except sqlite3.OperationalError as error:
+                connection.close()
+                code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+                if code not in _NO_COMPANION or not self._is_at_rest():
+                    raise
+            return self._connect(f"{self.path.absolute().as_uri()}?immutable=1", uri=True)
+
+    def _connect(self, target: str, *, uri: bool = False) -> sqlite3.Connection:
+        return sqlite3.connect(
+            target,
+            timeout=self._busy_ms / 1000,
+            isolation_level=None,
+            check_same_thread=False,
+            uri=uri,
+        )
+
+    def _is_at_rest(self) -> bool:
+        log = self.path.with_name(f"{self.path.name}-wal")
+        try:
+            return self.path.stat().st_size > 0 and not (log.exists() and log.stat().st_size)
+        except OSError:
+            return False
 
     def _prepare(self) -> None:
         run = self._connection.execute

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 
 import typer
 
+from ragvault.cli.streams import close_stdout_quietly
 from ragvault.cli.terminal import Terminal
 from ragvault.errors import Interrupted, RagvaultError, UsageError
 from ragvault.text import strip_controls
+
+# Without a file name, as a write to an open stream raises them.
+_OUTPUT_FAILED = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)
+
+
+class OutputError(RagvaultError):
+    """stdout takes nothing more: its disk is full, or the device failed."""
+
+    type = "output"
+    default_hint = "Check the file, disk or device that the output goes to."
 
 
 class UnexpectedError(RagvaultError):
@@ -30,6 +42,8 @@ def as_reported(error: BaseException) -> RagvaultError:
         return Interrupted("Interrupted.")
     if hasattr(error, "format_message"):  # typer's
         return _usage_error(error)
+    if isinstance(error, OSError) and error.errno in _OUTPUT_FAILED and error.filename is None:
+        return OutputError(f"The output can't be written: {error.strerror}.")
     detail = " ".join(str(error).split())[:300]
     what = f"{type(error).__name__}: {detail}" if detail else type(error).__name__
     return UnexpectedError(f"Something unexpected went wrong ({what}).")
@@ -52,7 +66,9 @@ def is_bare_call(error: BaseException) -> bool:
 def report_failure(error: BaseException, *, as_json: bool) -> None:
     """Message and next step on stderr; with ``as_json`` one object on stdout instead."""
     failure = as_reported(error)
-    if as_json:
+    if isinstance(failure, OutputError):
+        close_stdout_quietly()
+    elif as_json:
         from ragvault.cli.jsonout import error_object, print_json
 
         print_json(error_object(failure))

@@ -72,6 +72,11 @@ def run(argv: list[str] | None = None) -> None:
     except BrokenPipeError:
         close_stdout_quietly()
         code = 0
+    except SystemExit as error:  # typer's own end, say for --help into a closed pipe
+        if not isinstance(error.__context__, BrokenPipeError):
+            raise
+        close_stdout_quietly()
+        code = 0
     except (Exception, KeyboardInterrupt) as error:
         if os.environ.get("RAGVAULT_DEBUG"):
             import traceback
