@@ -6,12 +6,12 @@ block itself are added or replaced, and the outcome is read again to make sure o
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import yaml
 
 from ragvault.config import CalibrationSettings
-from ragvault.config_keys import as_yaml
 from ragvault.errors import ConfigError
 
 _COMMENT = "# Fitted by `ragvault eval --calibrate`."
@@ -24,7 +24,7 @@ def block(calibration: CalibrationSettings, indent: str = "  ") -> str:
     return "\n".join(
         [
             f"{indent}calibration:  {_COMMENT}",
-            f"{inner}model: {as_yaml(calibration.model)}",
+            f"{inner}model: {json.dumps(calibration.model)}",
             f"{inner}features: [{', '.join(calibration.features)}]",
             f"{inner}coefficients: [{numbers}]",
             f"{inner}intercept: {calibration.intercept:g}",
