@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 from ragvault.errors import (
     ConfigError,
     Interrupted,
-    ModelError,
     NoIndexError,
     StoreError,
     UsageError,
@@ -28,7 +27,6 @@ from ragvault.model import (
     Answer,
     AskResult,
     FileState,
-    Filter,
     FolderSelection,
     GateOutcome,
     Hit,
@@ -38,7 +36,6 @@ from ragvault.model import (
     Query,
     Request,
     Retrieval,
-    StoredChunk,
     VaultInfo,
 )
 from ragvault.text import strip_controls
@@ -312,6 +309,11 @@ def _wants_model(request: Request, settings: Settings) -> bool:
     return by_model or expand or hyde
 
 
+def retrieve_for_answer(container: Container, request: Request, *, now: datetime) -> Retrieval:
+    """The retrieval that ``ask`` would decide on; nothing is answered or logged."""
+    return _retrieve(container, request, now, for_answer=True)[1]
+
+
 def _looked_closer(container: Container, retrieval: Retrieval) -> Retrieval:
     """With the closeness that the gate goes by, where the search had an embedding model."""
     from ragvault.retrieval.closeness import measure
@@ -497,64 +499,6 @@ def log_row(result: AskResult, now: datetime, session: str | None = None) -> Log
         prompt_tokens=result.usage.prompt_tokens,
         completion_tokens=result.usage.completion_tokens,
     )
-
-
-# --------------------------------------------------------------------------- measuring
-
-
-def retrieve_for_answer(container: Container, request: Request, *, now: datetime) -> Retrieval:
-    """The retrieval that ``ask`` would decide on; nothing is answered or logged."""
-    return _retrieve(container, request, now, for_answer=True)[1]
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """What the gate makes of a retrieval. ``confidence`` is the calibrated one, also where a
-    floor decided before it; ``features`` are what it is made from (each in 0..1)."""
-
-    outcome: GateOutcome
-    confidence: float
-    features: dict[str, float]
-
-
-def judge(container: Container, retrieval: Retrieval) -> Judgement:
-    """Pure: the same retrieval and settings give the same judgement."""
-    from ragvault.retrieval.calibration import features_of, in_force
-    from ragvault.retrieval.gate import decide
-
-    calibration = gate_calibration(container)
-    outcome = decide(retrieval, container.settings, calibration)
-    features = features_of(retrieval)
-    confidence = in_force(calibration, retrieval).confidence(features)
-    return Judgement(outcome, confidence, features)
-
-
-@dataclass(frozen=True, slots=True)
-class Legs:
-    """Each leg's own ranking, best first. ``by_vector`` None: there is no embedding to rank by."""
-
-    by_keyword: tuple[StoredChunk, ...]
-    by_vector: tuple[StoredChunk, ...] | None
-
-
-def single_legs(container: Container, query: Query, vault: str, n: int) -> Legs:
-    """The ``n`` best of one vault by BM25 alone, and by the cosine alone: what the blend has to
-    be better than. Raises StoreError."""
-    catalog = container.catalog
-    keyword = catalog.lexical(query.terms, n, Filter(vaults=(vault,)))
-    try:
-        vector = container.embedder.embed_query(query.text)
-    except ModelError:
-        nearest = None
-    else:
-        container.vectors.sync_to(catalog.generation)
-        nearest = container.vectors.query(vault, vector, n)
-    stored = catalog.chunks({hit.chunk_id for hit in (*keyword, *(nearest or ()))})
-    ranked = [
-        None if hits is None else tuple(stored[h.chunk_id] for h in hits if h.chunk_id in stored)
-        for hits in (keyword, nearest)
-    ]
-    return Legs(ranked[0] or (), ranked[1])
 
 
 # --------------------------------------------------------------------------- state of a vault

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from ragvault import flows
+from ragvault import flows, measuring
 from ragvault.errors import ModelServerError, QuestionError, UsageError
 from ragvault.evaluation.dataset import Question
 from ragvault.evaluation.judging import (
@@ -123,7 +123,7 @@ class _Asker:
             return QuestionResult(
                 question, legs, 0.0, None, {}, found, seconds=seconds, gated=False
             )
-        judged = flows.judge(self.container, retrieval)
+        judged = measuring.judge(self.container, retrieval)
         reason = str(judged.outcome.reason) if isinstance(judged.outcome, Abstention) else None
         if isinstance(answer, Abstention):  # the gate let it pass and the answering stage didn't
             reason = str(answer.reason)
@@ -163,7 +163,9 @@ class _Asker:
             return
         rankings = {BLEND: ranking_of(retrieval)}
         if {BM25, VECTOR} & set(self.options.legs):
-            legs = flows.single_legs(self.container, retrieval.query, self.vault.name, LEG_DEPTH)
+            legs = measuring.single_legs(
+                self.container, retrieval.query, self.vault.name, LEG_DEPTH
+            )
             rankings[BM25] = ranking_of_chunks(legs.by_keyword)
             if legs.by_vector is not None:
                 rankings[VECTOR] = ranking_of_chunks(legs.by_vector)

@@ -16,7 +16,7 @@ STAGES = ("ingest", "retrieval", "answering")
 # Beside the model: anyone may import them.
 SHARED = {"errors", "model", "ports", "config", "text"}
 CONFIG = {"config_file", "config_keys"}
-COMPOSITION = {"wiring", "flows", "health"}
+COMPOSITION = {"wiring", "flows", "health", "measuring"}
 HEAVY = {
     "chromadb",
     "onnxruntime",
@@ -82,7 +82,7 @@ def allowed(part: str) -> set[str]:
     if part in STAGES or part == "adapters":
         return SHARED
     if part == "evaluation":
-        return {*SHARED, "flows", "wiring"}
+        return {*SHARED, "flows", "measuring", "wiring"}
     if part == "wiring":
         return {*SHARED, *CONFIG, *STAGES, "adapters"}
     if part in COMPOSITION:

@@ -1,0 +1,194 @@
+"""``ragvault eval`` as a person runs it, on the sample vault with the real embedding model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import ROOT, SAMPLE_VAULT, Cli, make_vault
+
+QUESTIONS = ROOT / "tests" / "sample-questions.jsonl"
+
+
+@pytest.fixture(scope="module")
+def cli(tmp_path_factory: pytest.TempPathFactory) -> Cli:
+    """The sample vault, indexed once for all tests here; none of them writes to it."""
+    cli = Cli(tmp_path_factory.mktemp("eval"))
+    run = cli("index", str(SAMPLE_VAULT), "--name", "notes")
+    assert run.code == 0, run.err
+    return cli
+
+
+@pytest.fixture(scope="module")
+def measured(cli: Cli) -> Path:
+    """The bundled questions' evaluation, saved as JSON."""
+    run = cli("eval", str(QUESTIONS), "--legs", "--answers", "--json")
+    assert run.code == 0, run.err
+    file = cli.folder / "measured.json"
+    file.write_text(run.out, encoding="utf-8")
+    return file
+
+
+def test_sample_vault_is_searched_well(measured: Path) -> None:
+    """The questions that ragvault ships with: if these go wrong, so does a person's first try."""
+    value = json.loads(measured.read_text(encoding="utf-8"))
+    assert (value["schema_version"], value["kind"]) == (1, "evaluation")
+    assert set(value["legs"]) == {"blend", "bm25", "vector"}
+    blend = value["legs"]["blend"]
+    assert blend["recall@8"]["value"] >= 0.9
+    assert blend["ndcg@10"]["low"] <= blend["ndcg@10"]["value"] <= blend["ndcg@10"]["high"]
+    assert value["set"]["questions"] == len(value["questions"])
+    assert {q["answered"] for q in value["questions"]} == {True, False}
+
+
+def test_extractive_answers_are_held_by_what_they_cite(measured: Path) -> None:
+    value = json.loads(measured.read_text(encoding="utf-8"))
+    assert value["answer_modes"].keys() == {"extractive"}
+    assert value["answers"]["citation_valid"]["value"] == 1.0
+    assert value["answers"]["groundedness"]["value"] >= 0.98
+    assert value["answers"]["citation_accuracy"]["value"] >= 0.5
+
+
+def test_nothing_of_it_is_kept_in_the_answer_log(cli: Cli, measured: Path) -> None:
+    """These questions are nobody's: they may not show up among one's own."""
+    import sqlite3
+
+    with sqlite3.connect(cli.index_path / "catalog.sqlite3") as catalog:
+        tables = [row[0] for row in catalog.execute("SELECT name FROM sqlite_master")]
+        logs = [name for name in tables if "answer" in name and not name.startswith("sqlite")]
+        tables = [
+            n
+            for n in logs
+            if catalog.execute(
+                "SELECT 1 FROM sqlite_master WHERE name = ? AND type = 'table'", (n,)
+            ).fetchone()
+        ]
+        assert tables
+        assert all(not catalog.execute(f"SELECT COUNT(*) FROM {n}").fetchone()[0] for n in tables)
+
+
+def test_run_compared_with_itself(cli: Cli, measured: Path) -> None:
+    run = cli("eval", "--compare", str(measured), str(measured))
+    assert run.code == 0, run.err
+    assert "Ranking, blend" in run.out
+    assert "better" not in run.out and "worse" not in run.out
+    value = cli("eval", "--compare", str(measured), str(measured), "--json").json
+    assert value["kind"] == "comparison"
+    assert {one["change"] for one in value["differences"]} == {0.0}
+
+
+def test_made_questions_are_asked_and_reported(cli: Cli, tmp_path: Path) -> None:
+    made, page = tmp_path / "made.jsonl", tmp_path / "page.html"
+    run = cli("eval", "--generate", "16", "--out", str(made))
+    assert (run.code, run.out) == (0, "")
+    assert "16 questions" in run.err and "no model" in run.err
+    again = cli("eval", "--generate", "16")
+    assert again.out == made.read_text(encoding="utf-8")  # same vault, same seed, same set
+    run = cli("eval", str(made), "--report", str(page))
+    assert run.code == 0, run.err
+    assert "8 answerable, 8 not" in run.out
+    assert "nDCG@10" in run.out and "Refusing below" in run.out
+    assert "<svg" in page.read_text(encoding="utf-8")
+
+
+def test_model_that_isn_t_there_is_said(cli: Cli) -> None:
+    run = cli("eval", "--generate", "4", "--with-ollama")
+    assert run.code == 0
+    assert "Ollama can't be reached" in run.err
+    assert "no model" in run.err
+    assert len(run.out.splitlines()) == 4
+
+
+def test_off_topic_questions_are_counted_apart(cli: Cli, tmp_path: Path) -> None:
+    other = tmp_path / "physics.jsonl"
+    asked = ["What is the half-life of plutonium?", "Who discovered the neutrino?"]
+    lines = [json.dumps({"question": q, "gold": [{"file": "not-here.md"}]}) for q in asked]
+    other.write_text("\n".join(lines), encoding="utf-8")
+    value = cli("eval", str(QUESTIONS), "--limit", "4", "--off-topic", str(other), "--json").json
+    assert value["off_topic"]["physics"]["n"] == 2
+    assert value["off_topic"]["physics"]["value"] == 0.0
+    assert value["set"]["questions"] == 4
+    assert value["abstention_with_off_topic"]["unanswerable"] >= 2
+
+
+def test_ranking_only_says_nothing_of_refusals(cli: Cli) -> None:
+    run = cli("eval", str(QUESTIONS), "--limit", "5", "--ranking-only")
+    assert run.code == 0
+    assert "nDCG@10" in run.out
+    assert "refused" not in run.out
+
+
+def test_calibration_is_shown_and_written_only_when_asked(cli: Cli, tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    mine = "# my settings\nollama:\n  model: qwen  # small\n"
+    config.write_text(mine, encoding="utf-8")
+    run = cli("eval", "--calibrate", "--limit", "80", "--config", str(config))
+    assert run.code == 0, run.err
+    assert "coverage" in run.out and "Refusing below" in run.out
+    assert "Nothing was written" in run.err
+    assert config.read_text(encoding="utf-8") == mine
+
+    arguments = ("eval", "--calibrate", "--limit", "80", "--config", str(config))
+    run = cli(*arguments, "--apply", "--json")
+    assert run.code == 0, run.err
+    value = run.json
+    assert (value["kind"], value["applied"]) == ("calibration", str(config))
+    text = config.read_text(encoding="utf-8")
+    assert text.startswith(mine)
+    assert (tmp_path / "config.yaml.bak").read_text(encoding="utf-8") == mine
+    shown = cli("config", "show", "--json", "--config", str(config)).json
+    assert shown["settings"]["gate"]["calibration"]["value"] == value["calibration"]
+    # and it is what is asked with from now on
+    asked = cli("ask", "Who is Priya?", "--json", "--no-llm", "--config", str(config))
+    assert asked.code in (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        ([], "eval needs a file of questions"),
+        (["none.jsonl"], "There is no file none.jsonl"),
+        (["bad.jsonl"], "bad.jsonl:2: this is not JSON"),
+        (["foreign.jsonl"], "foreign.jsonl:1: the note 'elsewhere.md' is not in the vault 'notes'"),
+        (["foreign.jsonl", "--vault", "other"], "There is no vault 'other'"),
+        (["foreign.jsonl", "--leg", "fuzzy"], "There is no leg 'fuzzy'"),
+        (["foreign.jsonl", "--generate", "5"], "--generate takes no questions"),
+        (["--generate", "5", "--calibrate"], "--generate and --calibrate don't go together"),
+        (["foreign.jsonl", "--apply"], "--apply belongs to --calibrate"),
+        (["foreign.jsonl", "--out", "x"], "--out belongs to --generate"),
+        (["foreign.jsonl", "--ranking-only", "--answers"], "don't go together"),
+        (["--compare", "bad.jsonl", "bad.jsonl"], "is not the JSON of an evaluation"),
+        (["long.jsonl"], "The question of line 1 can't be asked"),
+    ],
+)
+def test_mistakes_are_one_sentence(cli: Cli, arguments: list[str], what: str) -> None:
+    gold = [{"file": "Home.md"}]
+    files = {
+        "bad.jsonl": json.dumps({"question": "Q?", "gold": gold}) + "\n{oops\n",
+        "foreign.jsonl": json.dumps({"question": "Q?", "gold": [{"file": "elsewhere.md"}]}),
+        "long.jsonl": json.dumps({"question": "why " * 900, "gold": gold}),
+    }
+    for name, text in files.items():
+        (cli.folder / name).write_text(text, encoding="utf-8")
+    run = cli("eval", *arguments)
+    code = 4 if "There is no vault" in what else 2
+    assert (run.code, run.out) == (code, "")
+    assert what in run.err
+    assert "Traceback" not in run.err
+
+
+def test_vault_is_found_by_the_gold_notes(tmp_path: Path) -> None:
+    """With several vaults, the set itself says which one it is about."""
+    cli = Cli(tmp_path)
+    boats = make_vault(tmp_path / "boats", {"boat.md": "# Boat\nThe boat is in the yard."})
+    bread = make_vault(tmp_path / "bread", {"loaf.md": "# Loaf\nThe loaf rests for an hour."})
+    assert cli("index", str(boats), str(bread)).code == 0
+    file = tmp_path / "q.jsonl"
+    file.write_text(json.dumps({"question": "Where is it?", "gold": [{"file": "boat.md"}]}))
+    value = cli("eval", str(file), "--json").json
+    assert value["vault"]["name"] == "boats"
+    run = cli("eval", "--generate", "4")
+    assert run.code == 2
+    assert "--vault: boats, bread" in run.err
