@@ -64,7 +64,8 @@ class CrossEncoderReranker:
         except Exception as error:  # torch and transformers share no base of exceptions
             raise self._unusable(f"it failed: {first_line(error)}") from error
         if logits.shape != (len(texts),):
-            raise self._unusable(f"it gave an output of shape {logits.shape}")
+            count = logits.size // len(texts)
+            raise self._unusable(f"it gives {count} numbers a pair, not one")
         scores = [float(logit) for logit in logits]
         if not all(math.isfinite(score) for score in scores):
             raise self._unusable("it gave a score that is not a number")
@@ -101,18 +102,14 @@ class CrossEncoderReranker:
             transformers.utils.logging.enable_progress_bar()
             self._notify(f"Fetching the reranker {self._model} from the Hugging Face hub")
         try:
-            model = sentence_transformers.CrossEncoder(
+            return sentence_transformers.CrossEncoder(
                 str(folder or self._model),
                 device="cpu",
                 local_files_only=folder is not None,
                 activation_fn=torch.nn.Identity(),
             )
-            outputs = model.num_labels
         except Exception as error:  # as above, and the hub's
             raise self._unusable(f"it can't be loaded: {first_line(error)}") from error
-        if outputs != 1:
-            raise self._unusable(f"it gives {outputs} numbers a pair, not one")
-        return model
 
     def _folder(self) -> Path | None:
         """The folder of the model's files; None when they are to be fetched."""
