@@ -32,46 +32,33 @@ class Passage:
             last = hit.chunk
         return text
 
-    def widened(self, neighbours: Sequence[Hit]) -> tuple[Passage, ...]:
-        """With the next neighbour after it, and with the one before it, where there are such:
-        what follows explains more often than what precedes."""
-        first, last = self.hits[0].chunk, self.hits[-1].chunk
-        after = next((n for n in neighbours if n.chunk.ordinal == last.ordinal + 1), None)
-        before = next((n for n in neighbours if n.chunk.ordinal == first.ordinal - 1), None)
-        wider = []
-        if after is not None:
-            wider.append(Passage(self.hit, (*self.hits, after)))
-        if before is not None:
-            wider.append(Passage(self.hit, (before, *self.hits)))
-        return tuple(wider)
+    def adjoining(self, neighbours: Sequence[Hit]) -> tuple[Hit, ...]:
+        """The next neighbour after it, and the one before it, where there are such: what follows
+        explains more often than what precedes."""
+        first, last = self.hits[0].chunk.ordinal, self.hits[-1].chunk.ordinal
+        found = [n for n in neighbours if n.chunk.ordinal in (first - 1, last + 1)]
+        return tuple(sorted(found, key=lambda n: -n.chunk.ordinal))
+
+    def widened(self, neighbour: Hit) -> Passage:
+        hits = sorted((*self.hits, neighbour), key=lambda n: n.chunk.ordinal)
+        return Passage(self.hit, tuple(hits))
 
 
 def widen(
-    passages: Sequence[Passage], neighbours: Neighbours, fits: Callable[[Passage, Passage], bool]
+    passages: Sequence[Passage], neighbours: Neighbours, fits: Callable[[Hit], bool]
 ) -> list[Passage]:
     """Each passage as wide as there is room for, the best hit's first, a neighbour at a time.
 
-    ``fits(old, new)`` says whether a passage may become the wider one, and counts it if so.
+    ``fits`` says whether there is room for a neighbour, and counts it if so.
     """
     found = list(passages)
-    for i, passage in enumerate(found):
-        beside = neighbours.get(passage.hit.chunk.id, ())
-        refused: set[int] = set()
-        while True:
-            wider = [p for p in found[i].widened(beside) if _added(found[i], p) not in refused]
-            if not wider:
-                break
-            if fits(found[i], wider[0]):
-                found[i] = wider[0]
-            else:
-                refused.add(_added(found[i], wider[0]))
+    for i, passage in enumerate(passages):
+        left = list(neighbours.get(passage.hit.chunk.id, ()))
+        while adjoining := found[i].adjoining(left):
+            left.remove(adjoining[0])
+            if fits(adjoining[0]):
+                found[i] = found[i].widened(adjoining[0])
     return found
-
-
-def _added(old: Passage, new: Passage) -> int:
-    """The ordinal of the chunk that makes the difference."""
-    grew_in_front = new.hits[0] is not old.hits[0]
-    return new.hits[0 if grew_in_front else -1].chunk.ordinal
 
 
 def _rest(text: str, last: Chunk, following: Chunk) -> str:

@@ -196,10 +196,7 @@ def _pack(
                 room.take(text, cut[0])
                 passages.append(passage)
 
-    def fits(old: Passage, new: Passage) -> bool:
-        return room.swap(_text(old), _text(new))
-
-    whole = widen(passages[len(cut) :], neighbours, fits)
+    whole = widen(passages[len(cut) :], neighbours, room.add)
     blocks = cut + [_block(i, p.hit, _text(p)) for i, p in enumerate(whole, len(cut) + 1)]
     beside = [hit for p in whole for hit in p.hits if hit is not p.hit]
     return [p.hit for p in passages], beside, blocks
@@ -215,9 +212,10 @@ class _Room:
     def take(self, text: str, block: str) -> bool:
         return self._pay(estimate_tokens(block) + 2, len(text))
 
-    def swap(self, old: str, new: str) -> bool:
-        """Replace a text that was taken by a longer one."""
-        return self._pay(estimate_tokens(new) - estimate_tokens(old) + 1, len(new) - len(old))
+    def add(self, neighbour: Hit) -> bool:
+        """Room for a neighbour's text; what it shares with the next one is counted twice."""
+        text = neutralise(neighbour.chunk.text)
+        return self._pay(estimate_tokens(text) + 2, len(text) + 2)
 
     def _pay(self, tokens: int, chars: int) -> bool:
         if tokens > self.tokens or chars > self.chars:
