@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """What the gate makes of a retrieval. ``confidence`` is the calibrated one, also where a
-    floor decided before it; ``features`` are what it is made from (each in 0..1)."""
+    floor decided before it; ``features`` are what it is made from (each in 0..1). ``by_model``:
+    by the calibration of the embedding model, not by one for questions that it can't judge."""
 
     outcome: GateOutcome
     confidence: float
     features: dict[str, float]
+    by_model: bool
 
 
 def judge(container: Container, retrieval: Retrieval) -> Judgement:
@@ -33,8 +35,8 @@ def judge(container: Container, retrieval: Retrieval) -> Judgement:
     calibration = flows.gate_calibration(container)
     outcome = decide(retrieval, container.settings, calibration)
     features = features_of(retrieval)
-    confidence = in_force(calibration, retrieval).confidence(features)
-    return Judgement(outcome, confidence, features)
+    used = in_force(calibration, retrieval)
+    return Judgement(outcome, used.confidence(features), features, used is calibration)
 
 
 @dataclass(frozen=True, slots=True)

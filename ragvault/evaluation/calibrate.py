@@ -39,20 +39,26 @@ def calibrate(
     threshold: float,
     seed: int = 0,
 ) -> CalibrationResult:
-    """Fit the confidence to the results. Raises UsageError when they are too few."""
-    y = np.array([r.question.answerable for r in results], dtype=bool)
+    """Fit the confidence to the results. Raises UsageError when they are too few.
+
+    What another calibration judges (questions that the embedding model can't read) stays as it
+    is, and is fitted to nothing.
+    """
+    usable = [r for r in results if r.by_model]
+    y = np.array([r.question.answerable for r in usable], dtype=bool)
     n_good, n_bad = int(y.sum()), int((~y).sum())
     if min(n_good, n_bad) < FEWEST:
         raise UsageError(
             f"A calibration needs at least {FEWEST} questions with an answer and {FEWEST} "
-            f"without; these are {n_good} and {n_bad}.",
+            f"without, that the embedding model can read; these are {n_good} and {n_bad}.",
             "Add questions, or --off-topic FILE; or leave QUESTIONS out: they are made then.",
         )
-    x = np.array([[r.features[name] for name in prior.features] for r in results])
-    groups = [r.question.group or r.question.key for r in results]
+    x = np.array([[r.features[name] for name in prior.features] for r in usable])
+    groups = [r.question.group or r.question.key for r in usable]
     fitted = fit(x, y, groups, prior, seed=seed)
+    new = dict(zip((r.question.key for r in usable), fitted.confidences, strict=True))
     refitted = [
-        _with_confidence(r, c, threshold) for r, c in zip(results, fitted.confidences, strict=True)
+        _with_confidence(r, new[r.question.key], threshold) if r.by_model else r for r in results
     ]
     return CalibrationResult(
         fit=fitted,

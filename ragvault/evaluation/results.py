@@ -61,7 +61,8 @@ class QuestionResult:
     """``legs`` is empty for a question without an answer. ``reason`` is why it was refused, None
     when it was answered. ``answer_values`` are the ANSWER_MEASURES that apply; ``mode`` is how
     the answer was made, None when none was asked for. Where the gate was left out, ``gated`` is
-    false, and confidence, reason and features say nothing."""
+    false, and confidence, reason and features say nothing. ``by_model`` is false where the
+    confidence isn't that of the embedding model's calibration (it couldn't read the question)."""
 
     question: Question
     legs: dict[str, LegResult]
@@ -73,6 +74,7 @@ class QuestionResult:
     mode: str | None = None
     seconds: float = 0.0
     gated: bool = True
+    by_model: bool = True
 
     @property
     def answered(self) -> bool:

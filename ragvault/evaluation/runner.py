@@ -140,6 +140,7 @@ class _Asker:
             answer_values=values,
             mode=answer.mode if isinstance(answer, Answer) else None,
             seconds=time.perf_counter() - started,
+            by_model=judged.by_model,
         )
 
     def _searched(self, question: Question) -> tuple[Retrieval, Answer | Abstention | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -153,6 +154,19 @@ def test_calibration_mends_a_gate_that_lets_everything_pass() -> None:
 def test_too_few_questions_are_refused() -> None:
     with pytest.raises(UsageError, match="at least 20 questions with an answer and 20 without"):
         calibrate(results(38), PRIOR, model="m", threshold=0.4)
+
+
+def test_question_that_the_model_can_t_read_is_fitted_to_nothing() -> None:
+    """Its cosines are noise: they would pull the confidence of all others."""
+    made = results(100)
+    foreign = [
+        replace(judged(f"f{i}", 0.9, features={"cosine": 0.0, "coverage": 0.0}), by_model=False)
+        for i in range(50)
+    ]
+    alone = calibrate(made, PRIOR, model="m", threshold=0.4)
+    beside = calibrate([*made, *foreign], PRIOR, model="m", threshold=0.4)
+    assert beside.settings == alone.settings
+    assert beside.after.answerable == alone.after.answerable + 50
 
 
 def test_refusal_by_a_floor_stays_one() -> None:
