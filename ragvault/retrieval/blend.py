@@ -1,6 +1,6 @@
 """From two legs to one score. Pure.
 
-    final = 0.7·vector·folder + 0.3·lexical                    notes-engine-rag.md
+    final = 0.75·vector·folder + 0.25·lexical                  notes-engine-rag.md: 0.7, 0.3
     final = 0.6·vector·folder + 0.25·lexical + 0.15·recency    with time, auroranotes-rag.md
     final = (0.25·lexical + 0.15·recency) / 0.4                without vectors
 

@@ -55,8 +55,10 @@ def blended(
     return score_all(candidates, terms=terms, weights=weights, window=window, settings=settings)
 
 
-def test_the_blend_is_the_seeds() -> None:
-    [(_, best), (_, second)] = blended(candidate("a", 0.8, 4.0), candidate("b", 0.6, 2.0))
+def test_the_blend_is_the_configured_sum() -> None:
+    [(_, best), (_, second)] = blended(
+        candidate("a", 0.8, 4.0), candidate("b", 0.6, 2.0), settings=PLAIN
+    )
     assert best.final == pytest.approx(0.7 * 0.8 + 0.3 * 1.0)
     assert second.final == pytest.approx(0.7 * 0.6 + 0.3 * 0.5)
 
@@ -91,7 +93,7 @@ def test_a_heading_that_says_the_words_wins_a_tie() -> None:
 
 
 def test_the_folder_weight_multiplies_the_vector_score() -> None:
-    [(_, scores)] = blended(candidate("a", 0.8, 0.0, weight=0.5))
+    [(_, scores)] = blended(candidate("a", 0.8, 0.0, weight=0.5), settings=PLAIN)
     assert scores.final == pytest.approx(0.7 * 0.8 * 0.5)
     assert scores.folder_weight == 0.5
 
