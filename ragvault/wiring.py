@@ -103,8 +103,12 @@ class Container:
     def make_catalog(self, folder: Path, *, create: bool = True) -> SqliteCatalog:
         """A catalog in any folder; the caller closes it."""
         from ragvault.adapters.catalog import SqliteCatalog
+        from ragvault.adapters.sqlite import os_error
 
-        return SqliteCatalog(folder / CATALOG_NAME, create=create)
+        try:
+            return SqliteCatalog(folder / CATALOG_NAME, create=create)
+        except OSError as error:  # a folder above it that may not be entered
+            raise os_error(error, folder) from error
 
     def _kept(self, catalog: SqliteCatalog) -> SqliteCatalog:
         self._closers.append(catalog.close)

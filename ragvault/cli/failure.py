@@ -23,6 +23,13 @@ class OutputError(RagvaultError):
     default_hint = "Check the file, disk or device that the output goes to."
 
 
+class FileError(RagvaultError):
+    """A file or folder that the operating system refuses."""
+
+    type = "file"
+    default_hint = "Check that it is there, and its owner and permissions (`ls -ld`)."
+
+
 class UnexpectedError(RagvaultError):
     """A bug: what was raised is none of ours."""
 
@@ -44,6 +51,8 @@ def as_reported(error: BaseException) -> RagvaultError:
         return _usage_error(error)
     if isinstance(error, OSError) and error.errno in _OUTPUT_FAILED and error.filename is None:
         return OutputError(f"The output can't be written: {error.strerror}.")
+    if isinstance(error, PermissionError) and error.filename is not None:
+        return FileError(f"{error.filename} can't be used: {error.strerror}.")
     detail = " ".join(str(error).split())[:300]
     what = f"{type(error).__name__}: {detail}" if detail else type(error).__name__
     return UnexpectedError(f"Something unexpected went wrong ({what}).")

@@ -99,9 +99,14 @@ class LazyGroup(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command. A reader of stdout that has left (``| head``) has had enough: that is
-        no failure. (typer would turn it into exit code 1.)"""
+        no failure. (typer would turn it into exit code 1, and Ctrl-C into 130 with no word, or
+        no JSON object, to say so.)"""
         try:
             return super().invoke(ctx)
+        except KeyboardInterrupt:
+            from ragvault.errors import Interrupted
+
+            raise Interrupted("Interrupted.") from None
         except BrokenPipeError:
             close_stdout_quietly()
             raise typer.Exit(0) from None

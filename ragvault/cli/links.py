@@ -55,7 +55,7 @@ def on_disk(root: Path, rel_path: str) -> Path:
     Looks into the folder only when the NFC spelling isn't there; linear in its entries then.
     """
     direct = root / rel_path
-    if direct.exists() or rel_path.isascii():
+    if _is_there(direct) or rel_path.isascii():
         return direct
     current = root
     for part in Path(rel_path).parts:
@@ -64,7 +64,7 @@ def on_disk(root: Path, rel_path: str) -> Path:
 
 
 def _spelling(folder: Path, name: str) -> str:
-    if (folder / name).exists():
+    if _is_there(folder / name):
         return name
     try:
         names = [entry.name for entry in folder.iterdir()]
@@ -75,3 +75,11 @@ def _spelling(folder: Path, name: str) -> str:
 
 def _quoted(text: str) -> str:
     return quote(text.encode("utf-8", "surrogateescape"), safe="")
+
+
+def _is_there(path: Path) -> bool:
+    """False also where one may not look: the link is shown then as it was indexed."""
+    try:
+        return path.exists()
+    except OSError:
+        return False

@@ -7,6 +7,7 @@ Nothing heavy is imported here, and a command's module only when that command ru
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from typing import Annotated
 
@@ -66,6 +67,7 @@ def run(argv: list[str] | None = None) -> None:
     argv = sys.argv[1:] if argv is None else argv
     prepare_streams()
     try:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does
         outcome = typer.main.get_command(app)(argv, prog_name=PROGRAM, standalone_mode=False)
         code = outcome if isinstance(outcome, int) else 0
         sys.stdout.flush()
@@ -84,6 +86,9 @@ def run(argv: list[str] | None = None) -> None:
             traceback.print_exc()
         report_failure(error, as_json=_wants_json(argv))
         code = as_reported(error).exit_code
+    # All is said: an interrupt of what Python still tidies up must not print a traceback.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     sys.exit(code)
 
 
