@@ -97,7 +97,7 @@ def questions_of(session: Session, wishes: RunWishes) -> tuple[VaultInfo, list[Q
     if wishes.questions is None:
         raise UsageError("eval needs a file of questions.", "Make one: `ragvault eval --generate`.")
     own = dataset.load_questions(wishes.questions, limit=wishes.limit, seed=wishes.seed)
-    vault = vault_for(session, wishes.vault, own, wishes.name)
+    vault = vault_for(session, wishes.vault, own, wishes.questions.name)
     return vault, [*own, *asked_for(wishes)]
 
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from ragvault import flows, measuring
-from ragvault.errors import ModelServerError, QuestionError, UsageError
+from ragvault.errors import ModelError, ModelServerError, QuestionError, UsageError
 from ragvault.evaluation.dataset import Question
 from ragvault.evaluation.judging import (
     judge_answer,
@@ -23,6 +24,7 @@ from ragvault.evaluation.judging import (
     ranking_of,
     ranking_of_chunks,
 )
+from ragvault.evaluation.memo import remembering
 from ragvault.evaluation.places import Notes
 from ragvault.evaluation.results import BLEND, BM25, VECTOR, LegResult, Passage, QuestionResult
 from ragvault.model import Abstention, Answer, Request, Retrieval, VaultInfo
@@ -84,6 +86,8 @@ def run(
     The container's answer log has to be off: these questions are nobody's. Raises UsageError for
     a question that can't be asked, and what a search raises.
     """
+    with suppress(ModelError):  # no model: the search does without, and says so
+        container.embedder = remembering(container.embedder)
     asker = _Asker(container, vault, options, now)
     started = time.perf_counter()
     results = []
