@@ -122,10 +122,11 @@ class CalibrationSettings(_Part):
 
 
 class GateSettings(_Part):
-    """``min_final`` and ``min_confidence``: below either, ragvault abstains."""
+    """``min_final`` and (mode calibrated) ``min_confidence``: below either, ragvault abstains."""
 
-    min_final: Unit = 0.4
-    min_confidence: Unit = 0.4
+    mode: Literal["calibrated", "thresholds"] = "calibrated"
+    min_final: Unit = 0.3  # notes-engine-rag.md: 0.4, which drops one good answer in 200
+    min_confidence: Unit = 0.2
     calibration: CalibrationSettings | None = None  # None: the one built in for the model
 
 
@@ -134,6 +135,8 @@ class AnswerSettings(_Part):
     max_chunks: Annotated[int, Field(ge=1, le=50)] = 12
     max_chars: Annotated[int, Field(ge=200)] = 12000
     neighbours: Annotated[int, Field(ge=0, le=5)] = 1  # before and after, of the same section
+    # More would double the prompt; for as many tokens, more hits hold more (see CHANGELOG.md).
+    neighbours_for: Annotated[int, Field(ge=1, le=50)] = 1
     retry_uncited: bool = True
     log: bool = True  # keep questions and answers in the local answer log
 

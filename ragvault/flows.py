@@ -390,10 +390,12 @@ def _beside(
     none to speak of around the first chunks of recent notes."""
     from ragvault.retrieval.neighbours import around
 
-    reach = container.settings.answer.neighbours
+    wanted = container.settings.answer
     if not hits or retrieval.strategy == "recent":
         return {}
-    return around(container.catalog, hits, retrieval.hits, reach)
+    return around(
+        container.catalog, hits, retrieval.hits, wanted.neighbours, wanted.neighbours_for
+    )
 
 
 def _with_beside(retrieval: Retrieval, neighbours: Mapping[str, Sequence[Hit]]) -> Retrieval:

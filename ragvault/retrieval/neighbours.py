@@ -14,10 +14,11 @@ DROPPED_BY = "neighbour"
 
 
 def around(
-    catalog: Catalog, hits: Sequence[Hit], known: Sequence[Hit], reach: int
+    catalog: Catalog, hits: Sequence[Hit], known: Sequence[Hit], reach: int, best: int
 ) -> dict[str, tuple[Hit, ...]]:
-    """For each hit's chunk id the ``reach`` chunks before and after it under the same heading
-    path, in the order of the note; none that is a hit itself, and each once, at the better hit.
+    """For the chunk id of each of the ``best`` first hits the ``reach`` chunks before and after it
+    under the same heading path, in the order of the note; none that is a hit itself, and each
+    once, at the better hit.
 
     One that the search found too (``known``) keeps its scores; another has its hit's, as the one
     term "neighbour": that is why it is there. Raises StoreError.
@@ -27,7 +28,7 @@ def around(
     taken = {hit.chunk.id for hit in hits}
     by_id = {hit.chunk.id: hit for hit in known}
     found: dict[str, tuple[Hit, ...]] = {}
-    for hit in hits:
+    for hit in hits[:best]:
         beside = [
             stored
             for stored in catalog.neighbours(hit.chunk.id, reach)
