@@ -377,8 +377,8 @@ class FakeCatalog:
         for note, chunk in self._each():
             hashes = [c.text_hash for c in note.write.chunks]
             if chunk.id in chunk_ids and all(h in cache for h in hashes):
-                mean = np.mean([cache[h] for h in hashes], axis=0, dtype=np.float64)
-                means[chunk.id] = mean.astype(np.float16).astype(np.float32)
+                rows = np.stack([cache[h] for h in hashes]).astype(np.float64)
+                means[chunk.id] = rows.mean(axis=0).astype(np.float16).astype(np.float32)
         return means
 
     def document_frequencies(self, terms: Sequence[str], where: Filter) -> dict[str, int]:

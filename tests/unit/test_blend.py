@@ -14,7 +14,6 @@ from ragvault.model import Chunk, Hit, NoteInfo, Scores, StoredChunk
 from ragvault.retrieval.blend import Candidate, TimeWindow, choose_weights, score_all, trust_of
 from ragvault.retrieval.pick import pick
 from ragvault.retrieval.pool import over_limit
-from ragvault.retrieval.rerank import rerank
 
 SETTINGS = RetrievalSettings()
 PLAIN = RetrievalSettings(weight_vector=0.7, weight_lexical=0.3)
@@ -200,34 +199,6 @@ def test_only_the_best_by_weighted_vector_stay_in_an_overfull_pool() -> None:
     many = [candidate(f"{i:03}", i / 250) for i in range(250)]
     gone = over_limit(many, 200)
     assert gone == {f"{i:03}" for i in range(50)}
-
-
-# ----------------------------------------------------------------------------- rerank
-
-
-class Reverse:
-    """Prefers what the blend put last."""
-
-    name = "reverse"
-
-    def rerank(self, question: str, texts: list[str]) -> list[float]:
-        return [i / max(1, len(texts) - 1) for i in range(len(texts))]
-
-    def close(self) -> None: ...
-
-
-def test_no_reranker_leaves_the_blends_order() -> None:
-    ranked = blended(candidate("a", 0.9), candidate("b", 0.1))
-    assert rerank("q", ranked, None, top=20, weight=0.5) == ranked
-
-
-def test_a_reranker_reorders_and_the_explanation_follows() -> None:
-    ranked = blended(candidate("a", 0.9), candidate("b", 0.8), candidate("c", 0.7))
-    again = rerank("q", ranked, Reverse(), top=2, weight=0.9)
-    assert [c.id for c, _ in again] == ["b", "a", "c"]
-    for _, scores in again:
-        assert sum(value for _, value in scores.terms) == scores.final
-    assert again[2][1].rerank is None
 
 
 def test_a_week_is_seven_days_of_recency() -> None:
