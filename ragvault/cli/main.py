@@ -16,6 +16,7 @@ import typer
 from ragvault.cli.failure import as_reported, report_failure
 from ragvault.cli.group import HELP_SETTINGS, LazyGroup
 from ragvault.cli.streams import close_stdout_quietly, prepare_streams
+from ragvault.errors import Interrupted
 
 PROGRAM = "ragvault"
 
@@ -70,6 +71,8 @@ def run(argv: list[str] | None = None) -> None:
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does
         outcome = typer.main.get_command(app)(argv, prog_name=PROGRAM, standalone_mode=False)
         code = outcome if isinstance(outcome, int) else 0
+        if code == Interrupted.exit_code:  # typer's way, before a command runs
+            raise KeyboardInterrupt
         sys.stdout.flush()
     except BrokenPipeError:
         close_stdout_quietly()
