@@ -420,13 +420,13 @@ class Closeness:
     """How near the best hits come to the question, looked at more closely than one vector a chunk.
 
     ``sentence``: the best cosine of the question with a single sentence of them, 0..1.
-    ``weakest``: each of the question's tokens against its best counterpart in a hit, the mean of
-    the three that match worst, of the best hit, 0..1; None when the embedder has no vectors of
+    ``tokens``: each of the question's tokens against its best counterpart in a hit, the mean of
+    these cosines in the hit where it is highest, 0..1; None when the embedder has no vectors of
     tokens.
     """
 
     sentence: float
-    weakest: float | None
+    tokens: float | None
 
 
 @dataclass(frozen=True, slots=True)

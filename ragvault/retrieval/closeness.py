@@ -2,9 +2,8 @@
 
 One vector a chunk says what a passage is about, not whether it holds the answer: a question
 about a boiler's make is near every note about the boiler. Two things tell more, for some tens of
-milliseconds: the best single sentence, and the words of the question that find no counterpart
-(late interaction as in ColBERT, Khattab and Zaharia 2020, read from its worst end). On the
-development sets they raised the area under the ROC of "is it answered?" from 0.88 to 0.92.
+milliseconds: the best single sentence, and how well each word of the question finds its
+counterpart (MaxSim of ColBERT, Khattab and Zaharia 2020, over the question's length).
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 LOOKED_AT = 3  # hits
 _SENTENCES = 16  # of each hit
 _SENTENCE_CHARS = 400
-_WEAKEST = 3  # tokens of the question
 
 
 def measure(question: str, hits: Sequence[Hit], embedder: Embedder) -> Closeness | None:
@@ -37,7 +35,7 @@ def measure(question: str, hits: Sequence[Hit], embedder: Embedder) -> Closeness
         return None
     return Closeness(
         sentence=_best_sentence(question, hits, embedder),
-        weakest=_weakest_tokens(question, hits, embedder)
+        tokens=_best_tokens(question, hits, embedder)
         if isinstance(embedder, TokenEmbedder)
         else None,
     )
@@ -56,9 +54,9 @@ def _sentences(passage: str) -> list[str]:
     return [passage[start:end][:_SENTENCE_CHARS] for start, end in spans]
 
 
-def _weakest_tokens(question: str, hits: Sequence[Hit], embedder: TokenEmbedder) -> float:
+def _best_tokens(question: str, hits: Sequence[Hit], embedder: TokenEmbedder) -> float:
     asked, *passages = embedder.embed_tokens([question, *(_passage(hit) for hit in hits)])
-    return max((_weakest(asked, passage) for passage in passages), default=0.0)
+    return max((_mean_of_best(asked, passage) for passage in passages), default=0.0)
 
 
 def _passage(hit: Hit) -> str:
@@ -66,9 +64,7 @@ def _passage(hit: Hit) -> str:
     return f"{hit.note.title}\n\n{hit.chunk.text}"
 
 
-def _weakest(asked: Matrix, passage: Matrix) -> float:
+def _mean_of_best(asked: Matrix, passage: Matrix) -> float:
     if not len(asked) or not len(passage):
         return 0.0
-    best = sorted(float(value) for value in (asked @ passage.T).max(axis=1))
-    worst = best[:_WEAKEST]
-    return max(0.0, sum(worst) / len(worst))
+    return max(0.0, float((asked @ passage.T).max(axis=1).mean()))

@@ -1,8 +1,10 @@
 """Is there evidence to answer from? Pure: retrieval in, Evidence or Abstention out.
 
 First the floors of notes-engine-rag.md ("Abstention"): nothing found, nothing above
-``min_vector``, nothing above ``min_final``. Then the calibrated confidence against
-``gate.min_confidence``.
+``min_vector``, nothing above ``min_final``. Then, unless ``gate.mode`` is "thresholds", the
+calibrated confidence against ``gate.min_confidence``. Between that and the band "high" an answer
+carries a caveat (disclosures-rag.md, "Confidence Thresholds"), and another one where the question
+names something that no hit holds.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from ragvault.model import (
     Intent,
     Retrieval,
 )
-from ragvault.retrieval.calibration import KEYWORDS, Calibration, features_of
+from ragvault.retrieval.calibration import Calibration, features_of, in_force
+from ragvault.retrieval.named import unmentioned
 
 NEAREST = 3
 # That these are the newest notes is read from their dates, not guessed.
@@ -29,6 +32,7 @@ _AMBIGUOUS = (
 )
 _NOTHING = "Your notes don't seem to hold anything about this."
 _WEAK = "Your notes don't seem to answer this; the nearest ones only touch on it."
+_MEDIUM = "The notes seem to answer this, but not beyond doubt; check the sources."
 _LOOSE = "The notes match this question only loosely; check the sources."
 
 
@@ -44,13 +48,20 @@ def decide(retrieval: Retrieval, settings: Settings, calibration: Calibration) -
     kept = tuple(h for h in retrieval.kept if _above_floors(h, settings))
     if not kept:
         return _abstain(retrieval, AbstainReason.NO_RELEVANT_CONTEXT, 0.0, _NOTHING)
-    if retrieval.strategy == "keyword_recency":
-        calibration = KEYWORDS
-    confidence = calibration.confidence(features_of(retrieval))
-    if confidence < settings.gate.min_confidence:
+    confidence = in_force(calibration, retrieval).confidence(features_of(retrieval))
+    by_confidence = settings.gate.mode == "calibrated"
+    if by_confidence and confidence < settings.gate.min_confidence:
         return _abstain(retrieval, AbstainReason.NO_RELEVANT_CONTEXT, confidence, _WEAK)
-    caveats = (_LOOSE,) if Band.of(confidence) in (Band.LOW, Band.VERY_LOW) else ()
-    return Evidence(kept, confidence, caveats)
+    return Evidence(kept, confidence, _caveats(retrieval, kept, confidence))
+
+
+def _caveats(retrieval: Retrieval, kept: tuple[Hit, ...], confidence: float) -> tuple[str, ...]:
+    caveats = {Band.HIGH: (), Band.MEDIUM: (_MEDIUM,)}.get(Band.of(confidence), (_LOOSE,))
+    missing = unmentioned(retrieval.query.text, kept)
+    if missing:
+        names = ", ".join(f"“{name}”" for name in missing)
+        caveats = (*caveats, f"Nothing that was found mentions {names}.")
+    return caveats
 
 
 def _above_floors(hit: Hit, settings: Settings) -> bool:

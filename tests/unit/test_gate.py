@@ -13,6 +13,7 @@ from ragvault.model import (
     AbstainReason,
     Abstention,
     Chunk,
+    Closeness,
     Evidence,
     FolderSelection,
     Hit,
@@ -26,9 +27,11 @@ from ragvault.model import (
 from ragvault.retrieval.calibration import (
     GENERIC,
     MINILM,
+    MINILM_CHUNKS,
     Calibration,
     features_of,
     for_model,
+    in_force,
     rank_weighted_mean,
 )
 from ragvault.retrieval.gate import decide
@@ -120,9 +123,35 @@ def test_a_keyword_hit_is_spared_the_vector_floor() -> None:
 
 
 def test_low_confidence_abstains_and_says_how_sure_it_was() -> None:
-    found = abstention(decide(retrieval(hit(1, 0.4, 0.6)), SETTINGS, FLAT))
+    found = abstention(decide(retrieval(hit(1, 0.3, 0.6)), SETTINGS, FLAT))
     assert 0.0 < found.confidence < SETTINGS.gate.min_confidence
     assert len(found.nearest) == 1
+
+
+def test_in_the_mode_of_thresholds_the_confidence_only_informs() -> None:
+    by_thresholds = Settings(gate=GateSettings(mode="thresholds", min_final=0.5))
+    found = decide(retrieval(hit(1, 0.3, 0.6)), by_thresholds, FLAT)
+    assert isinstance(found, Evidence)
+    assert found.confidence < 0.2
+    below = decide(retrieval(hit(1, 0.9, 0.49)), by_thresholds, FLAT)
+    assert isinstance(below, Abstention)
+
+
+@pytest.mark.parametrize(("cosine", "caveats"), [(0.9, 0), (0.6, 1), (0.45, 1)])
+def test_between_sure_and_no_the_answer_says_that_it_is_unsure(cosine: float, caveats: int) -> None:
+    found = decide(retrieval(hit(1, cosine, 0.6)), SETTINGS, FLAT)
+    assert isinstance(found, Evidence)
+    assert len(found.caveats) == caveats
+
+
+def test_what_the_question_names_and_no_hit_holds_is_said() -> None:
+    asked = retrieval(hit(1, 0.9, 0.9, text="The Saab was sold to Priya."))
+    asked = replace(
+        asked, query=replace(asked.query, text="In which year did Priya sell the Volvo?")
+    )
+    found = decide(asked, SETTINGS, FLAT)
+    assert isinstance(found, Evidence)
+    assert found.caveats == ("Nothing that was found mentions “Volvo”.",)
 
 
 def test_the_confidence_floor_is_the_users() -> None:
@@ -146,13 +175,37 @@ def test_recent_notes_are_what_was_asked_for() -> None:
 
 
 def test_without_vectors_the_words_decide() -> None:
-    held = replace(
-        retrieval(hit(1, None, 0.8, bm25=2.0, text="rotor bearings"), strategy="keyword_recency"),
-        term_weights=(("rotor", 3.0), ("bearing", 2.0)),
-    )
+    weights = (("rotor", 3.0), ("bearing", 2.0))
+    held = retrieval(hit(1, None, 0.8, bm25=4.0), strategy="keyword_recency")
+    held = replace(held, term_weights=weights)
     assert isinstance(decide(held, SETTINGS, FLAT), Evidence)
-    missed = replace(held, term_weights=(("rotor", 1.0), ("zeppelin", 9.0)))
+    missed = retrieval(hit(1, None, 0.8, bm25=0.5), strategy="keyword_recency")
+    missed = replace(missed, term_weights=weights)
     assert isinstance(decide(missed, SETTINGS, FLAT), Abstention)
+
+
+def test_cosines_of_a_script_that_the_model_cannot_spell_decide_nothing() -> None:
+    """An English model finds any two Arabic texts alike; the words have to match."""
+    alike = replace(
+        retrieval(hit(1, 0.95, 0.9, bm25=0.2)), term_weights=(("x", 9.0),), vector_trust=0.0
+    )
+    assert isinstance(decide(alike, SETTINGS, FLAT), Abstention)
+    assert isinstance(decide(replace(alike, vector_trust=1.0), SETTINGS, FLAT), Evidence)
+
+
+def test_without_vectors_of_tokens_the_confidence_is_made_from_the_chunks() -> None:
+    near = retrieval(hit(1, 0.8, 0.9))
+    assert in_force(MINILM, near) is MINILM_CHUNKS
+    looked = replace(near, closeness=Closeness(sentence=0.7, tokens=0.8))
+    assert in_force(MINILM, looked) is MINILM
+    assert in_force(FLAT, near) is FLAT
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
+def test_nearer_is_never_less_sure(a: float, b: float, more: float, x: float, y: float) -> None:
+    low = {"tokens": min(a, b), "sentence": x, "coverage": y}
+    high = {"tokens": max(a, b), "sentence": max(x, more), "coverage": y}
+    assert MINILM.confidence(low) <= MINILM.confidence(high)
 
 
 def test_coverage_counts_rare_words_for_more() -> None:

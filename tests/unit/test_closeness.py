@@ -1,0 +1,64 @@
+"""The closer look that the gate goes by, on the real model: it must tell an answer from a topic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from ragvault.adapters.onnx import OnnxEmbedder
+from ragvault.model import Chunk, Hit, NoteInfo, Scores, StoredChunk
+from ragvault.retrieval.closeness import LOOKED_AT, measure
+from tests.support.fakes import FakeEmbedder
+
+
+@pytest.fixture(scope="module")
+def embedder() -> Iterator[OnnxEmbedder]:
+    found = OnnxEmbedder(download=False)
+    yield found
+    found.close()
+
+
+def hit(rank: int, text: str) -> Hit:
+    chunk = Chunk(f"c{rank}", "v", "Boiler.md", (), 0, 0, 1, 2, text, "", "h")
+    note = NoteInfo("v", "Boiler.md", "Boiler", "", (), (), 0.0, 0.0)
+    return Hit(rank, StoredChunk(chunk, note), Scores(0.5, 0.5, None, 1.0, 0.5), kept=True)
+
+
+ANSWER = hit(1, "The boiler was serviced in May. The error code F.22 means low water pressure.")
+TOPIC = hit(2, "The boiler was serviced in May. A man came with a van and drank two coffees.")
+QUESTION = "What does the boiler's error code F.22 mean?"
+
+
+def test_a_passage_that_answers_is_closer_than_one_on_the_topic(embedder: OnnxEmbedder) -> None:
+    answer, topic = measure(QUESTION, [ANSWER], embedder), measure(QUESTION, [TOPIC], embedder)
+    assert answer is not None and topic is not None
+    assert answer.tokens is not None and topic.tokens is not None
+    assert answer.sentence > topic.sentence + 0.1
+    assert answer.tokens > topic.tokens + 0.1
+    assert 0.0 <= topic.sentence <= 1.0 and 0.0 <= topic.tokens <= 1.0
+
+
+def test_the_best_of_the_hits_counts_and_only_the_first_are_looked_at(
+    embedder: OnnxEmbedder,
+) -> None:
+    def sentence(*hits: Hit) -> float:
+        found = measure(QUESTION, hits, embedder)
+        assert found is not None
+        return found.sentence
+
+    assert sentence(TOPIC, ANSWER) == pytest.approx(sentence(ANSWER))
+    late = [TOPIC] * LOOKED_AT + [ANSWER]
+    assert sentence(*late) == pytest.approx(sentence(TOPIC))
+
+
+def test_nothing_found_or_nothing_written_is_no_failure(embedder: OnnxEmbedder) -> None:
+    assert measure(QUESTION, [], embedder) is None
+    empty = measure(QUESTION, [hit(1, "")], embedder)
+    assert empty is not None and empty.sentence == 0.0
+
+
+def test_an_embedder_without_vectors_of_tokens_still_compares_sentences() -> None:
+    found = measure(QUESTION, [ANSWER], FakeEmbedder())
+    assert found is not None
+    assert found.tokens is None

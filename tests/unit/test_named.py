@@ -1,0 +1,48 @@
+"""A question about something that the notes never mention has to be told so."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from ragvault.model import Chunk, Hit, NoteInfo, Scores, StoredChunk
+from ragvault.retrieval.named import unmentioned
+
+
+def hit(text: str, *, title: str = "Car", day: str = "2023-05-04") -> Hit:
+    date = datetime.fromisoformat(day).replace(hour=12, tzinfo=UTC).timestamp()
+    chunk = Chunk("c", "v", "Cars/saab.md", ("Sale",), 0, 0, 1, 2, text, "", "h")
+    note = NoteInfo("v", "Cars/saab.md", title, "Cars", (), (), date, date)
+    return Hit(1, StoredChunk(chunk, note), Scores(0.5, 0.5, None, 1.0, 0.5), kept=True)
+
+
+SAAB = hit("We sold the Saab to Jonas Weber for 1,500 euros.")
+
+
+@pytest.mark.parametrize(
+    ("question", "missing"),
+    [
+        ("When did we sell the Volvo?", ("Volvo",)),
+        ("When did we sell the Saab?", ()),
+        ("What did Jonas pay for it?", ()),  # a first name is enough
+        ("What did Jonas’s brother pay?", ()),
+        ("Was it sold for 1500 or for 2750?", ("1500", "2750")),
+        ("Was it sold for 1,500?", ()),
+        ("What was sold in 2023?", ()),  # the note's own year
+        ("What was sold in 2019?", ("2019",)),
+        ("what did we sell to jonas?", ()),  # no capitals: nothing to go by
+        ("Who wrote “a sale in spring” there?", ("a sale in spring",)),
+        ("Did I call on Monday?", ()),
+        ("HOW MUCH DID THE VOLVO COST?", ()),  # shouted: a capital tells nothing
+        ("サーブをいつ売りましたか？", ()),
+    ],
+)
+def test_what_is_named_and_not_held(question: str, missing: tuple[str, ...]) -> None:
+    assert unmentioned(question, [SAAB]) == missing
+
+
+def test_the_whole_evidence_counts() -> None:
+    volvo = hit("The Volvo stays.")
+    assert unmentioned("When did we sell the Volvo?", [SAAB, volvo]) == ()
+    assert unmentioned("When did we sell the Volvo?", []) == ()
