@@ -202,6 +202,7 @@ class _Run:
             if lacking:
                 self._write_lacking(lacking, found, states)
             self._notice_sweep()
+        self.writer.compact()
         now = self.parts.now()
         if self.writer.has_written or not in_step:
             self.catalog.finish_vault(

@@ -9,8 +9,14 @@ The order (DESIGN.md, "what happens in a crash"):
 5. stale vectors out of the vector store
 6. the marker says "in step"
 
-A run that starts on an open marker compares the two stores once it is through (``sweep``); one
-that starts in step has nothing to compare, and if it has nothing to write it opens neither.
+A run that starts on an open marker fills the vector store afresh from the embedding cache, and
+compares the two stores once it is through (``sweep``); one that starts in step has nothing to
+compare, and if it has nothing to write it opens neither.
+
+Afresh, as a graph that is mended loses chunks: Chroma 1.5.9 marks deleted vectors and goes on
+using them, and after many deletions and repeated upserts a few live ones can't be reached by any
+query, though they are there (chroma-core/chroma#7758; a kill -9 test found it here). For the same
+reason a run that deleted a large share fills it afresh at its end (``compact``).
 """
 
 from __future__ import annotations
@@ -30,6 +36,7 @@ if TYPE_CHECKING:
 EMBED_SLICE = 64  # texts a call: about a second of two cores, so that progress moves
 STORE_SLICE = 1000  # records a call to the vector store
 SOURCE_TYPE = "note"
+MOST_DELETED = 0.2  # of a vault's vectors in one run, before its graph is made anew
 _OPEN = "open|"
 
 T = TypeVar("T")
@@ -40,6 +47,7 @@ class Counts:
     embedded: int = 0
     restored: int = 0
     swept: int = 0
+    deleted: int = 0
 
 
 class Writer:
@@ -92,13 +100,31 @@ class Writer:
         self._marker = marker_of(index.identity, self._embedder.fingerprint)
         known = self._catalog.vector_marker(self._vault)
         self._is_in_step = known == self._marker and not self._rebuild
-        if not self._is_in_step and (known != _OPEN + self._marker or self._rebuild):
-            # Ids say nothing of the model: another one's vectors must not be taken for ours.
+        if not self._is_in_step:
+            # Ids say nothing of the model: another one's vectors must not be taken for ours. And
+            # what a cut-off run left is not mended: see the module's docstring.
             self._catalog.set_vector_marker(self._vault, None)
             index.drop(self._vault)
         self._catalog.set_vector_marker(self._vault, _OPEN + self._marker)
         self._index = index
+        if not self._is_in_step and not self._rebuild:
+            self.counts.restored += len(self._refill(index))
         return index
+
+    def _refill(self, index: VectorIndex) -> set[str]:
+        """Every visible chunk whose embedding is in the cache, into an empty vector store. Linear
+        in the vault: about a millisecond a chunk, where embedding it took twenty."""
+        return self._upsert(
+            index, self._catalog.iter_records(self._vault, self._embedder.fingerprint)
+        )
+
+    def compact(self) -> None:
+        """Make the vault's vectors anew if this run deleted many. Cut off, the next run does it."""
+        index = self._index
+        if index is None or self.counts.deleted <= MOST_DELETED * index.count(self._vault):
+            return
+        index.drop(self._vault)
+        self._refill(index)
 
     def write(self, writes: Sequence[NoteWrite], removed: Sequence[str] = ()) -> None:
         """One batch: see the module's docstring. Memory grows with the batch, not the vault."""
@@ -182,6 +208,7 @@ class Writer:
     def _delete(self, index: VectorIndex, chunk_ids: Iterable[str]) -> None:
         for part in batched(sorted(chunk_ids), STORE_SLICE):
             index.delete(self._vault, part)
+            self.counts.deleted += len(part)
 
 
 def marker_of(identity: str, fingerprint: str) -> str:

@@ -483,6 +483,53 @@ def test_a_run_cut_off_at_any_call_is_completed_by_the_next(
         assert world.opened == opened, "a completed run leaves nothing to compare"
 
 
+def drops_of(world: World, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The vaults whose vectors are dropped from now on."""
+    dropped: list[str] = []
+    drop = world.index.drop
+    monkeypatch.setattr(world.index, "drop", lambda vault: (dropped.append(vault), drop(vault)))
+    return dropped
+
+
+def test_after_a_cut_the_vectors_are_filled_afresh_and_nothing_is_embedded_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A graph that is mended has chunks that no query reaches (chroma-core/chroma#7758)."""
+    world = prepared(tmp_path, 0)
+    world.put("a.md", "# Alpha\n\nThe first note, about pears now.\n", at=OLD + 1)
+    fuse = fused(world, RuntimeError("power cut"))
+    fuse.left = 6
+    with pytest.raises(RuntimeError):
+        world.sync()
+    fuse.left = 10**9
+    world.embedder.embedded.clear()
+    dropped = drops_of(world, monkeypatch)
+    report = world.sync()
+    assert dropped[0] == "v"
+    assert any("restored from the catalog" in notice for notice in report.notices)
+    assert all("pears" in text for text in world.embedder.embedded)
+    world.agrees_with_clean(tmp_path)
+
+
+def test_a_run_that_deletes_many_vectors_makes_the_graph_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For the same reason; a small edit in a large vault costs no such thing."""
+    world = World(tmp_path)
+    for number in range(20):
+        world.put(f"{number}.md", f"# Note {number}\n\nText {number}.\n")
+    world.sync()
+    dropped = drops_of(world, monkeypatch)
+    world.put("0.md", "# Note 0\n\nAnother text.\n", at=OLD + 1)
+    world.sync()
+    assert dropped == []
+    for number in range(8):
+        (world.root / f"{number}.md").unlink()
+    report = world.sync()
+    assert dropped == ["v"] and report.embedded == 0
+    world.agrees_with_clean(tmp_path)
+
+
 def test_going_back_to_the_old_model_after_a_cut_mixes_nothing(tmp_path: Path) -> None:
     world = prepared(tmp_path, 0)
     old = world.embedder
