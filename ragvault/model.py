@@ -12,158 +12,24 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from ragvault.notes import (
+    Chunk as Chunk,
+    FileState as FileState,
+    HeadingPath as HeadingPath,
+    IndexReport as IndexReport,
+    Note as Note,
+    NoteFile as NoteFile,
+    NoteWrite as NoteWrite,
+    Section as Section,
+    Skipped as Skipped,
+)
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     Vector: TypeAlias = NDArray[np.float32]  # shape (dimensions,), unit length
     Matrix: TypeAlias = NDArray[np.float32]  # shape (n, dimensions), rows of unit length
-
-HeadingPath: TypeAlias = tuple[str, ...]
-
-# --------------------------------------------------------------------------- ingest
-
-
-@dataclass(frozen=True, slots=True)
-class NoteFile:
-    """A Markdown file found by the walk.
-
-    ``rel_path`` is POSIX, relative to the vault, NFC-normalised: the key everywhere.
-    ``path`` is what the file system calls it: the one to open.
-    """
-
-    rel_path: str
-    path: Path
-    size: int
-    mtime_ns: int
-
-
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """A file or folder that was not indexed, and why (a sentence without a full stop)."""
-
-    path: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """The lines under one heading, up to the next heading of any level.
-
-    ``start_line`` is the heading's own line (or the first line of the body for the part before
-    the first heading, whose ``heading_path`` is empty). ``text`` is verbatim, heading included.
-    """
-
-    heading_path: HeadingPath
-    start_line: int
-    end_line: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A parsed note.
-
-    ``frontmatter_text`` renders every human-readable frontmatter value as ``key: value`` lines;
-    ``frontmatter_lines`` is its (first, last) line in the file, or None. ``date`` comes from the
-    frontmatter, else the file name, else the modification time. ``lines`` are the file's own
-    lines without line ends. ``warnings`` are sentences for the user (bad UTF-8, broken YAML).
-    """
-
-    rel_path: str
-    title: str
-    aliases: tuple[str, ...]
-    tags: tuple[str, ...]
-    links: tuple[str, ...]
-    date: float
-    frontmatter_text: str
-    frontmatter_lines: tuple[int, int] | None
-    sections: tuple[Section, ...]
-    lines: tuple[str, ...]
-    warnings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """A piece of a note that is found and cited as one.
-
-    ``id`` is deterministic from vault, path, heading path, ordinal and text hash. ``ordinal``
-    counts the chunks of one heading path (so that an edit elsewhere in the note moves no id);
-    ``chunk_index`` counts those of the note from 0. ``text`` is the note's own lines
-    ``start_line..end_line``, verbatim, or a part of one when a single line is longer than a
-    chunk. ``embed_text`` is what the model reads: title, heading path, text. ``text_hash`` is
-    the SHA-256 of ``embed_text``: the key of the embedding cache. The catalog doesn't store
-    ``embed_text`` (it would double the texts): it is "" in a chunk that was read back.
-    """
-
-    id: str
-    vault: str
-    rel_path: str
-    heading_path: HeadingPath
-    ordinal: int
-    chunk_index: int
-    start_line: int
-    end_line: int
-    text: str
-    embed_text: str
-    text_hash: str
-
-
-@dataclass(frozen=True, slots=True)
-class FileState:
-    """What the catalog knows of a file: enough to tell whether it changed without opening it.
-
-    ``fingerprint`` is that of the index (model, chunking, schema) the note was last written with;
-    another one than today's means "do it again", note by note, so an interrupted upgrade resumes.
-    ``seen_ns`` is the wall clock when the content was last read: an mtime within 2 s of it is not
-    trusted (a later write may carry the same time stamp; git's "racy" entries).
-    """
-
-    rel_path: str
-    size: int
-    mtime_ns: int
-    content_hash: str
-    fingerprint: str = ""
-    seen_ns: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class NoteWrite:
-    """One note with its chunks, ready to become visible in one transaction.
-
-    ``fingerprint`` and ``seen_ns`` come back in ``FileState``.
-    """
-
-    file: NoteFile
-    content_hash: str
-    note: Note
-    chunks: tuple[Chunk, ...]
-    fingerprint: str = ""
-    seen_ns: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class IndexReport:
-    """What ``index`` did to one vault.
-
-    ``renamed`` are pairs (old, new), counted in neither ``added`` nor ``removed``.
-    """
-
-    name: str
-    path: str
-    added: tuple[str, ...] = ()
-    changed: tuple[str, ...] = ()
-    removed: tuple[str, ...] = ()
-    renamed: tuple[tuple[str, str], ...] = ()
-    unchanged: int = 0
-    skipped: tuple[Skipped, ...] = ()
-    warnings: tuple[Skipped, ...] = ()
-    chunks: int = 0
-    embedded: int = 0
-    seconds: float = 0.0
-    notices: tuple[str, ...] = ()
-    dry_run: bool = False
-
 
 # --------------------------------------------------------------------------- stores
 
@@ -390,6 +256,7 @@ class Scores:
     def blend(self) -> float:
         """``final`` without the reranker: what floors and confidence are calibrated on."""
         return self.final if self.before_rerank is None else self.before_rerank
+
     note_vector: float | None = None
     note_lexical: float | None = None
     note_share: float = 0.0

@@ -69,10 +69,10 @@ def own_parts(file: Path) -> set[str]:
 
 def allowed(part: str) -> set[str]:
     """What a part may import, besides itself."""
-    if part in ("errors", "text", "__init__"):
+    if part in ("errors", "text", "notes", "__init__"):
         return set()
     if part == "model":
-        return {"errors"}
+        return {"errors", "notes"}
     if part == "ports":
         return {"model", "errors"}
     if part == "config":
