@@ -11,8 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragvault.adapters.sqlite import disk_is_full
-from ragvault.errors import DiskFullError, IndexBusyError, RagvaultError, StoreDamagedError
-from ragvault.errors import StoreError as _StoreError
+from ragvault.errors import (
+    DiskFullError,
+    IndexBusyError,
+    RagvaultError,
+    StoreDamagedError,
+    StoreError as _StoreError,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,8 +155,13 @@ def counting(
         yield lambda: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-    from rich.progress import TimeRemainingColumn as Remaining
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn as Remaining,
+    )
 
     console = Console(file=err.stream, no_color=not err.colour, highlight=False, markup=False)
     with Progress(

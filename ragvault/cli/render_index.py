@@ -12,8 +12,7 @@ from ragvault.model import IndexReport, Skipped
 from ragvault.text import strip_controls
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as RichProgress
-    from rich.progress import TaskID
+    from rich.progress import Progress as RichProgress, TaskID
 
 
 class SilentProgress:

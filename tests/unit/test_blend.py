@@ -6,8 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ragvault.config import RetrievalSettings
 from ragvault.model import Chunk, Hit, NoteInfo, Scores, StoredChunk

@@ -7,8 +7,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ragvault.cli.links import Links, file_uri, obsidian_uri, on_disk
 from ragvault.model import VaultInfo

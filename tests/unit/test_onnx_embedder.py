@@ -10,8 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from ragvault.adapters import tokenizer as tokenizer_module
 from ragvault.adapters.model_files import BUNDLED_TOKENIZER

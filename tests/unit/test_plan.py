@@ -6,8 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ragvault.ingest.plan import RACY_NS, Plan, make_plan
 from ragvault.model import FileState, NoteFile

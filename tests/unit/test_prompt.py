@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from ragvault.answering.citations import parse
 from ragvault.answering.prompt import build_prompt, estimate_tokens, neutralise

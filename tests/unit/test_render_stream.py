@@ -6,8 +6,7 @@ import io
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ragvault.cli.citations_view import AnswerPrinter, columns, wrapped
 from ragvault.cli.terminal import Terminal

@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from ragvault.config import GateSettings, RerankSettings, Settings
 from ragvault.errors import RerankerUnavailableError

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from ragvault.adapters.cross_encoder import CrossEncoderReranker
 from ragvault.adapters.late_interaction import LateInteraction, max_sim

@@ -8,8 +8,7 @@ from datetime import datetime
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ragvault.config import Settings
 from ragvault.errors import ModelServerError, UsageError

@@ -11,8 +11,7 @@ alarms stay under 1 %.
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from ragvault.answering.support import coverage, unsupported
 from tests.support.answering import hit

@@ -12,8 +12,7 @@ import pytest
 
 from ragvault.config import ChunkingSettings, IndexSettings, Settings
 from ragvault.errors import DiskFullError, Interrupted, VaultPathError
-from ragvault.ingest import prepare as prepare_module
-from ragvault.ingest import sync as sync_module
+from ragvault.ingest import prepare as prepare_module, sync as sync_module
 from ragvault.ingest.sync import SyncParts, sync_vault
 from ragvault.model import IndexReport, NoteFile, VectorRecord
 from tests.support.fakes import FakeCatalog, FakeEmbedder, FakeVectorIndex, vault_info

@@ -7,8 +7,7 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ragvault.errors import UsageError
 from ragvault.retrieval.timehints import find_hint, parse_when

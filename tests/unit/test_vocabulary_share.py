@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ragvault.adapters.model_files import BUNDLED_TOKENIZER
 from ragvault.adapters.tokenizer import Tokenizer
