@@ -415,7 +415,7 @@ def test_a_damaged_store_is_named_so_and_can_be_reset(folder: Path, damage: str)
     with pytest.raises(StoreDamagedError, match="vector store") as caught:
         index.count("notes")
         index.query("notes", unit(1)[0], 3)
-    assert "index --full" in caught.value.hint
+    assert "ragvault index" in caught.value.hint
     index.reset()
     index.upsert("notes", records(3))
     assert index.count("notes") == 3
@@ -426,7 +426,7 @@ def test_a_file_in_the_place_of_the_folder_is_an_error_with_a_hint(folder: Path)
     folder.write_text("not a folder")
     with pytest.raises(StoreError, match="chroma") as caught:
         PersistentChroma(folder).upsert("notes", records(1))
-    assert "index.path" in caught.value.hint
+    assert "ragvault index" in caught.value.hint
 
 
 def test_a_server_that_is_down_is_named(server: int) -> None:
