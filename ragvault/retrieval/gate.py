@@ -31,6 +31,7 @@ _AMBIGUOUS = (
     "The question names nothing to look for. Say what it is about: a topic, a name or a date."
 )
 _NOTHING = "Your notes don't seem to hold anything about this."
+_NO_SUCH_TIME = "None of your notes is of the time that you ask about."
 _WEAK = "Your notes don't seem to answer this; the nearest ones only touch on it."
 _MEDIUM = "The notes seem to answer this, but not beyond doubt; check the sources."
 _LOOSE = "The notes match this question only loosely; check the sources."
@@ -45,6 +46,8 @@ def decide(retrieval: Retrieval, settings: Settings, calibration: Calibration) -
         return _abstain(retrieval, AbstainReason.AMBIGUOUS_QUESTION, 0.0, _AMBIGUOUS)
     if retrieval.strategy == "recent" and retrieval.kept:
         return Evidence(retrieval.kept, RECENT_CONFIDENCE)
+    if retrieval.strategy == "recent":
+        return _abstain(retrieval, AbstainReason.NO_RELEVANT_CONTEXT, 0.0, _NO_SUCH_TIME)
     kept = tuple(h for h in retrieval.kept if _above_floors(h, settings))
     if not kept:
         return _abstain(retrieval, AbstainReason.NO_RELEVANT_CONTEXT, 0.0, _NOTHING)

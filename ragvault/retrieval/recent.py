@@ -34,24 +34,33 @@ def newest(
     now: float,
     half_life_days: float,
 ) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
-    """The newest notes by their first chunks, and notices; of the question's own time
-    (``hinted``) if it names one and any note is of it. Their one score is recency."""
-    notices: list[str] = []
+    """The newest notes by their first chunks, of the question's own time (``hinted``) if it
+    names one; and notices. Their one score is recency.
+
+    Where no note is of that time the newest are listed, but dropped ("time"): they say nothing
+    about it.
+    """
     hint = query.time_hint
     if hint is not None and hint.phrase.lower() in RECENCY:
         hinted = None  # "recently" bounds nothing: the newest, however old they are
     found = catalog.recent(k, hinted or where)
-    if not found and hinted is not None and hint is not None:
-        found = catalog.recent(k, where)
-        notices.append(f"No note is dated “{hint.phrase}”; these are the newest.")
     window = TimeWindow(None, now)
-    return _hits(found, window, half_life_days), tuple(notices)
+    if found or hinted is None or hint is None:
+        return _hits(found, window, half_life_days), ()
+    found = catalog.recent(k, where)
+    notice = f"No note is dated “{hint.phrase}”; these are the newest."
+    return _hits(found, window, half_life_days, dropped_by="time"), (notice,)
 
 
-def _hits(found: Sequence[StoredChunk], window: TimeWindow, half_life: float) -> tuple[Hit, ...]:
+def _hits(
+    found: Sequence[StoredChunk],
+    window: TimeWindow,
+    half_life: float,
+    dropped_by: str | None = None,
+) -> tuple[Hit, ...]:
     hits = []
     for rank, stored in enumerate(found, 1):
         recency = window.recency(stored.note.date, half_life)
         scores = Scores(None, None, recency, 1.0, recency, terms=(("recency", recency),))
-        hits.append(Hit(rank, stored, scores, kept=True))
+        hits.append(Hit(rank, stored, scores, dropped_by is None, dropped_by))
     return tuple(hits)

@@ -173,6 +173,14 @@ def test_recent_notes_are_what_was_asked_for() -> None:
     assert found.confidence >= 0.8
 
 
+def test_the_newest_notes_are_no_answer_about_another_time() -> None:
+    """ "What happened on 7 April 2032?" must not be answered with last week's notes."""
+    asked = retrieval(hit(1, None, 0.9, "time"), strategy="recent")
+    found = abstention(decide(asked, SETTINGS, FLAT))
+    assert found.reason is AbstainReason.NO_RELEVANT_CONTEXT
+    assert found.nearest
+
+
 def test_without_vectors_the_words_decide() -> None:
     weights = (("rotor", 3.0), ("bearing", 2.0))
     held = retrieval(hit(1, None, 0.8, bm25=4.0), strategy="keyword_recency")
