@@ -225,8 +225,9 @@ def test_killed_runs_are_completed_to_what_a_clean_run_gives(tmp_path: Path) -> 
         assert state.clean["vaults"]["v"]["is_in_step"]
         assert state.clean["vaults"]["v"]["lost"] == []
     index = tmp_path / "index"
-    cut = 0
-    for number in range(KILLS):
+    number = cut = 0
+    while cut < KILLS:  # a run that was over before its moment came is checked too, not counted
+        assert number < 3 * KILLS + 3, "the runs end before they can be killed"
         if number % 5 == 0:
             shutil.rmtree(index, ignore_errors=True)
         state = states[number % len(states)]
@@ -236,7 +237,7 @@ def test_killed_runs_are_completed_to_what_a_clean_run_gives(tmp_path: Path) -> 
         cut += was_cut
         complete(index, vault, state)
         found = differences(dumped(index), state.clean)
-        print(f"kill {number + 1}: {state.name} {options} {moment}: {found or 'same'}", flush=True)
+        number += 1
+        print(f"run {number}: {state.name} {options} {moment}: {found or 'same'}", flush=True)
         assert not found
-    print(f"{cut} of {KILLS} runs were cut off; the others had ended before their moment came")
-    assert cut, "no run was killed: each ended before its moment came"
+    print(f"{cut} of {number} runs were killed")
