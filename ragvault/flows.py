@@ -319,7 +319,7 @@ def _looked_closer(container: Container, retrieval: Retrieval) -> Retrieval:
     from ragvault.retrieval.closeness import measure
 
     embed = _embed_of(container, retrieval)
-    hits = [h for h in retrieval.hits if h.dropped_by in (None, "rank", "min_final")]
+    hits = [h for h in retrieval.hits if h.is_ranked]
     if embed is None or not hits:
         return retrieval
     started = time.perf_counter()
@@ -393,9 +393,7 @@ def _beside(
     wanted = container.settings.answer
     if not hits or retrieval.strategy == "recent":
         return {}
-    return around(
-        container.catalog, hits, retrieval.hits, wanted.neighbours, wanted.neighbours_for
-    )
+    return around(container.catalog, hits, retrieval.hits, wanted.neighbours, wanted.neighbours_for)
 
 
 def _with_beside(retrieval: Retrieval, neighbours: Mapping[str, Sequence[Hit]]) -> Retrieval:

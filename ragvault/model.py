@@ -278,6 +278,12 @@ class Hit:
         return self.stored.chunk
 
     @property
+    def is_ranked(self) -> bool:
+        """Kept, or dropped only for its rank, its likeness to a better one or its final score:
+        what it says about the question counts all the same."""
+        return self.dropped_by in (None, "rank", "mmr", "note_limit", "min_final")
+
+    @property
     def note(self) -> NoteInfo:
         return self.stored.note
 

@@ -18,7 +18,6 @@ TOP_PASSAGES = 5  # what a person looks at, and an answer is usually made from
 
 # What a search doesn't list; a duplicate is listed with the hit that it repeats.
 _HIDDEN = frozenset({"min_vector", "max_candidates"})
-_LISTED = frozenset({None, "rank", "min_final"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +31,14 @@ class Ranking:
 def ranking_of(retrieval: Retrieval) -> Ranking:
     """The list that a search would show. A folded duplicate counts for its note."""
     shown = [hit for hit in retrieval.hits if hit.dropped_by not in _HIDDEN]
-    listed = [hit.stored for hit in shown if hit.dropped_by in _LISTED]
+    ranked = [hit for hit in shown if hit.is_ranked]
+    listed = [hit.stored for hit in sorted(ranked, key=_is_passed_over)]  # stable: by rank
     return Ranking(_notes([hit.stored for hit in shown]), tuple(listed[:TOP_PASSAGES]))
+
+
+def _is_passed_over(hit: Hit) -> bool:
+    """For another note or a less similar passage: such hits come last in a search, too."""
+    return hit.dropped_by in ("mmr", "note_limit")
 
 
 def ranking_of_chunks(chunks: Sequence[StoredChunk]) -> Ranking:

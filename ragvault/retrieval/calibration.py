@@ -104,7 +104,7 @@ def features_of(retrieval: Retrieval) -> dict[str, float]:
     that BM25 gives a term), so that it doesn't grow with the question's length;
     ``sentence``, ``tokens``: see ``Closeness``; 0 where it wasn't measured.
     """
-    hits = [h for h in retrieval.hits if h.dropped_by in (None, "rank", "min_final")]
+    hits = [h for h in retrieval.hits if h.is_ranked]
     finals = sorted((h.scores.blend for h in hits), reverse=True)
     best = finals[0] if finals else 0.0
     closeness = retrieval.closeness
