@@ -37,13 +37,17 @@ class PlaceView:
         return "".join(arrow + _flat(part) for part in hit.chunk.heading_path)
 
     def details(self, hit: Hit) -> str:
-        """ "lines 3–9 · 2024-03-01 · score 0.82"."""
+        """ "lines 3–9 · 2024-03-01 · score 0.82"; a note without a date of its own has that of
+        its file, which may be a copy's: "modified 2024-03-01"."""
         chunk = hit.chunk
         dash, dot = self._out.symbol("–", "-"), self._out.symbol(" · ", ", ")
         lines = f"line {chunk.start_line}"
         if chunk.end_line != chunk.start_line:
             lines = f"lines {chunk.start_line}{dash}{chunk.end_line}"
-        return dot.join([lines, local_day(hit.note.date), f"score {hit.scores.final:.2f}"])
+        note = hit.note
+        of_file = abs(note.date - note.mtime) < 1e-3  # seconds: as exact as a catalog keeps it
+        when = f"{'modified ' if of_file else ''}{local_day(note.date)}"
+        return dot.join([lines, when, f"score {hit.scores.final:.2f}"])
 
     def print(self, label: str, hit: Hit, quote: str = "") -> None:
         """Two lines or more: label and place; details; a quotation; other notes with the text."""

@@ -174,7 +174,7 @@ class AskView:
         """Confidence, who wrote it, how long it took."""
         out, outcome = self._out, result.outcome
         band = BAND_WORDS[Band.of(outcome.confidence)]
-        parts = [f"confidence {band} ({outcome.confidence:.2f})"]
+        parts = [f"confidence {band} ({words.unit(outcome.confidence)})"]
         if isinstance(outcome, Answer) and outcome.mode == "extractive":
             parts.append("quoted from your notes, word for word")
         elif result.model and isinstance(outcome, Answer):
