@@ -18,7 +18,8 @@ from ragvault.retrieval.pick import pick
 LONG = (
     "we decided after a long talk with the whole team to keep the queue in the database because "
     "it is simple to back up and nobody has to run another service during the night or fix it "
-    "when it stops and every tool that we have can look into it without any more training at all and if it ever gets "
+    "when it stops and every tool that we have can look into it without any more training at all "
+    "and if it ever gets "
     "too slow for what we need then the same tables can be moved to a larger machine first before "
     "we think about anything else that would cost us more time than it saves in the end"
 )

@@ -43,8 +43,8 @@ def test_shows_commands_to_run() -> None:
 
 @pytest.mark.slow
 def test_every_command_of_the_readme_works(tmp_path: Path) -> None:
-    """In order, for a user whose notes are in ~/notes and ~/work and who has no Ollama: none is misspelt,
-    none fails, and the notes are as they were."""
+    """In order, for a user whose notes are in ~/notes and ~/work and who has no Ollama: none is
+    misspelt, none fails, and the notes are as they were."""
     home = tmp_path / "home"
     shutil.copytree(ROOT / "tests" / "sample-vault", home / "notes")
     shutil.copytree(ROOT / "tests" / "sample-vault" / "Projects", home / "work")
