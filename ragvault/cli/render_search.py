@@ -15,6 +15,8 @@ from ragvault.text import normalise, sentence_spans, snippet, strip_controls, to
 
 EXCERPT_CHARS = 220
 _FRONTMATTER = re.compile(r"\A---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+# The line under a table's header, and one that is drawn: nothing to read.
+_DRAWN = re.compile(r"(?m)^(?=[^\n]*---)[ \t:|-]+(?:\n|\Z)")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
@@ -49,8 +51,9 @@ def stems_of(terms: tuple[str, ...]) -> frozenset[str]:
 
 def excerpt(text: str, terms: frozenset[str]) -> str:
     """A piece of a passage from the sentence on that holds most of the terms. Frontmatter and
-    headings only where there is nothing else."""
+    headings only where there is nothing else; the rules of tables not at all."""
     text = _FRONTMATTER.sub("", text) or text
+    text = _DRAWN.sub("", text) or text
     spans = sentence_spans(text)
     if not spans:
         return snippet(text, EXCERPT_CHARS)

@@ -31,6 +31,12 @@ def test_note_that_is_only_frontmatter_or_heading_still_shows_something() -> Non
     assert excerpt("# Heading", frozenset()) == "# Heading"
 
 
+def test_excerpt_of_a_table_has_its_rows_without_the_rules() -> None:
+    """Forty dashes in a row push what was found out of the excerpt."""
+    table = "| Key | Does |\n| :--- | ---- |\n| alt+D | opens the daily note |\n"
+    assert excerpt(table, frozenset()) == "| Key | Does | | alt+D | opens the daily note |"
+
+
 def test_matching_words_stand_out_in_colour_only() -> None:
     colour = Terminal(io.StringIO(), True, True, True, 80)
     plain = Terminal(io.StringIO(), True, False, True, 80)
