@@ -87,9 +87,9 @@ def _print_candidates(out: Terminal, retrieval: Retrieval) -> None:
     out.print()
     out.print(out.style(_HEADER, "dim"))
     for hit in retrieval.hits:
-        line = f"{_numbers(hit)}  {_fate(hit):<12} {hit.chunk.id[:_ID_LENGTH]:<12} {_place(hit)}"
-        if out.is_tty:
-            line = _cut(line, out.width, out.symbol("…", "~"))
+        line = f"{_numbers(hit)}  {_fate(hit):<12} {hit.chunk.id[:_ID_LENGTH]:<12} "
+        room = out.width - columns(line) if out.is_tty else None
+        line += _place(hit, room, out.symbol("…", "~"))
         out.print(line if hit.kept else out.style(line, "dim"))
 
 
@@ -116,16 +116,22 @@ def _fate(hit: Hit) -> str:
     return "kept" if hit.kept else f"{hit.dropped_by or 'dropped'}"
 
 
-def _place(hit: Hit) -> str:
+def _place(hit: Hit, room: int | None, mark: str) -> str:
+    """Path, line and section. Where they don't fit into ``room`` columns, the section loses its
+    end, and then the path its beginning: the note's name is what tells places apart."""
     chunk = hit.chunk
-    section = " > ".join(chunk.heading_path)
-    place = f"{chunk.vault}/{chunk.rel_path}:{chunk.start_line}"
-    return " ".join(strip_controls(f"{place} {section}").split())
+    path = _one_line(f"{chunk.vault}/{chunk.rel_path}:{chunk.start_line}")
+    whole = _one_line(f"{path} {' > '.join(chunk.heading_path)}")
+    if room is None or columns(whole) <= room:
+        return whole
+    if columns(path) < room:
+        while columns(whole) > room - 1:
+            whole = whole[:-1]
+        return whole + mark
+    while path and columns(path) > room - 1:
+        path = path[1:]
+    return mark + path
 
 
-def _cut(line: str, width: int, mark: str) -> str:
-    if columns(line) <= width:
-        return line
-    while line and columns(line) > width - 1:
-        line = line[:-1]
-    return line + mark
+def _one_line(text: str) -> str:
+    return " ".join(strip_controls(text).split())
