@@ -40,7 +40,7 @@ def _print_query(out: Terminal, retrieval: Retrieval) -> None:
     if query.time_hint is not None:
         hint = query.time_hint
         days = f"{local_day(hint.since)} to {local_day(hint.until)}"
-        _row(out, "time", f'"{hint.phrase}": {days} ({words.count(hint.days, "day")})')
+        _row(out, "time", f'"{hint.phrase}": {days}')
     kept = sum(hit.kept for hit in retrieval.hits)
     _row(
         out,
