@@ -23,14 +23,13 @@ BAND_WORDS = {
     Band.LOW: "low",
     Band.VERY_LOW: "very low",
 }
-_HOW_TO_ASK_BETTER = {
+_HOW_TO_ASK_BETTER = {  # a question that names nothing is told so by the message itself
     AbstainReason.NO_RELEVANT_CONTEXT: (
         "Use words that stand in the notes, or look around with `ragvault search`."
     ),
     AbstainReason.INSUFFICIENT_INFORMATION: (
         "Name what you mean more exactly, or read the nearest notes."
     ),
-    AbstainReason.AMBIGUOUS_QUESTION: "Say what it is about: a name, a project, a place, a time.",
 }
 
 
@@ -166,9 +165,10 @@ class AskView:
         terms = stems_of(result.retrieval.query.terms if result.retrieval else ())
         for number, hit in enumerate(outcome.nearest, start=1):
             self._places.print(f"{number}.", hit, excerpt(hit.chunk.text, terms))
-        out.print()
-        arrow = out.symbol("→", "->")
-        out.print(out.style(f"{arrow} {_HOW_TO_ASK_BETTER[outcome.reason]}", "dim"))
+        if outcome.reason in _HOW_TO_ASK_BETTER:
+            arrow = out.symbol("→", "->")
+            out.print()
+            out.print(out.style(f"{arrow} {_HOW_TO_ASK_BETTER[outcome.reason]}", "dim"))
 
     def _footer(self, result: AskResult) -> None:
         """Confidence, who wrote it, how long it took."""

@@ -17,6 +17,10 @@ EXCERPT_CHARS = 220
 _FRONTMATTER = re.compile(r"\A---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 # The line under a table's header, and one that is drawn: nothing to read.
 _DRAWN = re.compile(r"(?m)^(?=[^\n]*---)[ \t:|-]+(?:\n|\Z)")
+_MARKUP = re.compile(
+    r"</?(?:a|b|br|div|em|i|img|p|span|strong|sub|sup|table|tbody|td|th|thead|tr)(?:\s[^<>]*)?/?>",
+    re.IGNORECASE,
+)
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
@@ -51,9 +55,12 @@ def stems_of(terms: tuple[str, ...]) -> frozenset[str]:
 
 def excerpt(text: str, terms: frozenset[str]) -> str:
     """A piece of a passage from the sentence on that holds most of the terms. Frontmatter and
-    headings only where there is nothing else; the rules of tables not at all."""
+    headings only where there is nothing else; rules of tables and HTML not at
+    all."""
     text = _FRONTMATTER.sub("", text) or text
-    text = _DRAWN.sub("", text) or text
+    for unread in (_DRAWN, _MARKUP):
+        bare = unread.sub("", text)
+        text = bare if bare.strip() else text
     spans = sentence_spans(text)
     if not spans:
         return snippet(text, EXCERPT_CHARS)

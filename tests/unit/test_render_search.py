@@ -37,6 +37,14 @@ def test_excerpt_of_a_table_has_its_rows_without_the_rules() -> None:
     assert excerpt(table, frozenset()) == "| Key | Does | | alt+D | opens the daily note |"
 
 
+def test_excerpt_has_the_text_between_html_and_code_as_it_is() -> None:
+    """A row of avatars in a readme is one name between three hundred characters of tags."""
+    cell = '<td align="center"><a href="https://x.org"><img src="a.png"/><br /><b>Omar</b></a></td>'
+    assert excerpt(cell, frozenset()) == "Omar"
+    assert excerpt("a <b < c, List<String>, <br>", frozenset()) == "a <b < c, List<String>,"
+    assert excerpt("<br>", frozenset()) == "<br>"
+
+
 def test_matching_words_stand_out_in_colour_only() -> None:
     colour = Terminal(io.StringIO(), True, True, True, 80)
     plain = Terminal(io.StringIO(), True, False, True, 80)
