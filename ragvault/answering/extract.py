@@ -39,9 +39,12 @@ _ITEM = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
 _QUOTE = re.compile(r"^\s*(?:>\s*)+(?:\[![\w-]+\][+-]?\s*)?")
 _FIELD = re.compile(r"^\s*(?:[\w -]+:(?:\s|$)|-\s|#|[\]}\"'])")
 _DULL_FIELD = re.compile(
-    r"^(?:title|alias(?:es)?|tags?|date|created|updated|css\w*)\s*:|^[\w -]+:\s*$", re.IGNORECASE
+    r"^(?:title|alias(?:es)?|tags?|date|created|updated|css\w*)\s*:", re.IGNORECASE
 )
+_KEY_ALONE = re.compile(r"^[\w -]+:\s*$")
 _TAGS = re.compile(r"(?:#[^\s#]+\s*)+|(?:!?\[\[[^\]]*\]\]\s*)+")
+# Where a link leads, as editors write it below a note. A footnote ("[^1]: …") is text.
+_LINK_DEFINITION = re.compile(r"^ {0,3}\[(?!\^)[^\]\n]+\]:\s*\S")
 _TABLE = re.compile(r"^\s*\|.*\|\s*$")
 _RULE_ROW = re.compile(r"^\s*\|?[\s:|-]+\|?\s*$")
 _DEFINITION = re.compile(
@@ -64,7 +67,7 @@ class Quote:
     hit: Hit
     parts: tuple[str, ...]
     start: int  # where it stands in the chunk's text
-    kind: str  # "sentence" | "item" | "row" | "code" | "field"
+    kind: str  # "sentence" | "item" | "row" | "code" | "field" | "links"
     score: float = 0.0
 
     @property
@@ -104,7 +107,7 @@ def _defused(quote: Quote) -> Quote:
 
 
 def passages_of(hit: Hit) -> list[Quote]:
-    """The chunk's text as passages, headings and rules left out."""
+    """The chunk's text as passages; headings, rules and link definitions left out."""
     lines = hit.chunk.text.split("\n")
     starts = _line_starts(lines)
     found: list[Quote] = []
@@ -112,7 +115,9 @@ def passages_of(hit: Hit) -> list[Quote]:
     while index < len(lines):
         index = _take(hit, lines, starts, index, found)
     if not found and hit.chunk.text.strip():
-        found.append(Quote(hit, (hit.chunk.text.strip(),), 0, "sentence"))
+        only_links = any(_LINK_DEFINITION.match(line) for line in lines)
+        kind = "links" if only_links else "sentence"
+        found.append(Quote(hit, (hit.chunk.text.strip(),), 0, kind))
     return found
 
 
@@ -132,11 +137,17 @@ def _take_frontmatter(
     end = next(j for j in range(1, len(lines)) if lines[j].rstrip() == "---")
     if not all(not line.strip() or _FIELD.match(line) for line in lines[1:end]):
         return 0
-    found.extend(
-        Quote(hit, (lines[j].strip(),), starts[j], "field")
-        for j in range(1, end)
-        if re.search(r"\w", lines[j]) and not _DULL_FIELD.match(lines[j])
-    )
+    key = ""
+    for j in range(1, end):
+        is_item = lines[j].lstrip().startswith("- ")
+        if not is_item:
+            key = lines[j].rstrip()
+        if not re.search(r"\w", lines[j]) or _DULL_FIELD.match(key):
+            continue
+        if not _KEY_ALONE.match(lines[j]):
+            # '- "[[Japan]]"' says something only below its "loc:".
+            lead = (key,) if is_item and _KEY_ALONE.match(key) else ()
+            found.append(Quote(hit, (*lead, lines[j].strip()), starts[j], "field"))
     return end + 1
 
 
@@ -152,7 +163,7 @@ def _take(hit: Hit, lines: Sequence[str], starts: Sequence[int], i: int, found: 
         if end - i <= _MAX_CODE_LINES and any(lines[j].strip() for j in range(i + 1, end)):
             found.append(Quote(hit, ("\n".join(lines[i : end + 1]),), starts[i], "code"))
         return end + 1
-    if not line.strip() or _HEADING.match(line):
+    if not line.strip() or _HEADING.match(line) or _LINK_DEFINITION.match(line):
         return i + 1
     if _TABLE.match(line):
         return _take_table(hit, lines, starts, i, found)
@@ -176,6 +187,8 @@ def _paragraph_end(lines: Sequence[str], i: int) -> int:
     j = i + 1
     while j < len(lines) and lines[j].strip():
         if _ITEM.match(lines[j]) or _HEADING.match(lines[j]) or _FENCE.match(lines[j]):
+            break
+        if _LINK_DEFINITION.match(lines[j]):
             break
         if _TABLE.match(lines[j]) or bool(_QUOTE.match(lines[j])) != bool(_QUOTE.match(lines[i])):
             break
@@ -239,13 +252,15 @@ def _score_words(question: str, passages: Sequence[Quote]) -> list[Quote]:
         score += _form_bonus(question, passage)
         if (len(bag) < 3 and not own) or _TAGS.fullmatch(passage.text.strip()):
             score *= 0.6  # "See below." answers nothing
+        if passage.kind == "links":
+            score *= 0.2  # quoted only when there is nothing else
         scored.append(replace(passage, score=score))
     return scored
 
 
 def _form_bonus(question: str, passage: Quote) -> float:
     text = passage.parts[-1]
-    if passage.kind == "field":
+    if passage.kind == "field" and not (_ASKS_DATE.search(question) and find_dates(text)):
         return -0.1  # prose says it better, where it does
     if _ASKS_DATE.search(question):
         return 0.15 if find_dates(text) or re.search(r"\b(?:19|20)\d\d\b", text) else 0.0
@@ -266,7 +281,8 @@ def _add_meaning(question: str, passages: Sequence[Quote], embed: Embed) -> list
     cosines = vectors[1:] @ vectors[0]
     scored = list(passages)
     for i, cosine in zip(order, cosines, strict=True):
-        scored[i] = replace(passages[i], score=passages[i].score + 0.5 * float(cosine))
+        share = 0.0 if passages[i].kind == "links" else 0.5
+        scored[i] = replace(passages[i], score=passages[i].score + share * float(cosine))
     return scored
 
 

@@ -77,12 +77,14 @@ class AnswerRun:
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A finished stream: what it holds, what it cost, and the error that cut it off."""
+    """A finished stream: what it holds, what it cost, and what cut it off: an error, or that it
+    said one thing over and over."""
 
     cited: CitedText
     usage: ChatUsage
     ms: float
     error: ModelError | None = None
+    looped: bool = False
 
 
 def small_talk(intent: Intent) -> Answer:
@@ -207,7 +209,9 @@ class _Asker:
             try:
                 for token in tokens:
                     self._emit(stream.feed(token))
-                self._emit(stream.close())
+                    if stream.is_looping:
+                        break
+                self._emit(stream.close(cut_off=stream.is_looping))
             except ModelError as failure:
                 if not stream.has_shown:
                     raise
@@ -215,7 +219,7 @@ class _Asker:
                 self._emit(stream.close(cut_off=True))
             usage = tokens.usage
         self._count(usage, (self.clock() - started) * 1000)
-        return _Draft(stream.result(), usage, self.ms or 0.0, error)
+        return _Draft(stream.result(), usage, self.ms or 0.0, error, stream.is_looping)
 
     def _emit(self, pieces: Sequence[Shown]) -> None:
         for piece in pieces:
@@ -259,6 +263,8 @@ class _Asker:
             caveats.append("The notes answer only a part of the question.")
         if wrong:
             caveats.append(_unsupported_caveat(len(wrong), len(claims)))
+        if draft.looped:
+            caveats.append("The model began to repeat itself; its answer ends there.")
         if draft.error is not None:
             caveats.append("The answer was cut off.")
         return Answer(

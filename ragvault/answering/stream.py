@@ -16,6 +16,7 @@ character at a time, so that the tokens' borders can't change anything.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -24,11 +25,15 @@ from ragvault.answering.resolve import Resolution, resolve
 from ragvault.answering.support import content_stems, unsupported
 from ragvault.answering.uncertainty import is_uncertain
 from ragvault.model import Citation, Hit
-from ragvault.text import sentence_spans, strip_controls
+from ragvault.text import sentence_spans, strip_controls, words
 
 _FENCE_OPEN = re.compile(r"(?m)^[ \t]{0,3}(`{3,}|~{3,})[^\n`]*\n")
 _MARKER = re.compile(r"(?:\s*(?:[-*+]|\d{1,3}[.)]|[a-z]\)|#{1,6}|>|\||\*\*)\s*)+")
 _MIN_CLAIM = 3  # content words
+_MOST_REPEATS = 3  # of a sentence; small models fall into saying one for ever
+_LOOPING_WORDS = 3  # shorter ones may well recur: rows of a list, "yes"
+# The prompt's own labels and a heading, said again, answer nothing.
+_ECHO = re.compile(r"\s*(?:#{1,6}\s|(?:content|section|file|vault|chunk \d+)\s*:)", re.IGNORECASE)
 _OPENERS = "[(【"
 _CLOSERS = {"[": "]", "(": ")", "【": "】"}
 _LABELS = ("file:", "source:", "section:")
@@ -108,10 +113,16 @@ class CitationStream:
         self._texts: list[str] = []
         self._open = False  # something has been shown
         self._uncertain = False
+        self._said: Counter[str] = Counter()
 
     @property
     def has_shown(self) -> bool:
         return self._open
+
+    @property
+    def is_looping(self) -> bool:
+        """The draft says one sentence over and over: nothing more is to be expected of it."""
+        return any(times > _MOST_REPEATS for times in self._said.values())
 
     def feed(self, token: str) -> list[Shown]:
         """Take in some of the draft; what may be shown now. Linear in the draft, times the
@@ -169,12 +180,16 @@ class CitationStream:
 
     def _take(self, source: str) -> list[Shown]:
         piece = _render(strip_controls(source), self._hits, self._known)
+        said = words(piece.statement)
+        if len(said) >= _LOOPING_WORDS:
+            self._said[" ".join(said)] += 1
+            if self.is_looping:
+                return []
         admits = is_uncertain(piece.statement)
         self._uncertain = self._uncertain or admits
         self._held.append(piece)
         if not self._open:
-            opens = piece.cited and not admits and not unsupported(piece.statement, piece.cited)
-            if not opens:
+            if admits or not _answers(piece):
                 return []
             self._open = True
         held, self._held = self._held, []
@@ -222,6 +237,17 @@ def _is_complete(source: str) -> bool:
     """Whether a last piece is a whole sentence: it ends with a full stop or a citation."""
     text = source.rstrip()
     return bool(text) and text[-1] in '.!?…。！？])】"”'
+
+
+def _answers(piece: _Piece) -> bool:
+    """Whether it may begin an answer: it says something, and the chunks that it cites hold it."""
+    statement = piece.statement
+    if not piece.cited or _ECHO.match(statement):
+        return False
+    if _is_heading(statement) and len(content_stems(statement)) < 2:  # "In summary:"
+        return False
+    says_something = content_stems(statement) or re.search(r"\d", statement)
+    return bool(says_something) and not unsupported(statement, piece.cited)
 
 
 def _claims_nothing(text: str) -> bool:

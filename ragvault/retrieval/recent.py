@@ -44,8 +44,10 @@ def newest(
     if hint is not None and hint.phrase.lower() in RECENCY:
         hinted = None  # "recently" bounds nothing: the newest, however old they are
     found = catalog.recent(k, hinted or where)
-    window = TimeWindow(None, now)
-    if found or hinted is None or hint is None:
+    if hint is None or hinted is None:
+        return _hits(found, TimeWindow(None, now), half_life_days), ()
+    window = TimeWindow(hint.since, hint.until)
+    if found:
         return _hits(found, window, half_life_days), ()
     found = catalog.recent(k, where)
     notice = f"No note is dated “{hint.phrase}”; these are the newest."

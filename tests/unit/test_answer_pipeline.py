@@ -184,6 +184,14 @@ def test_fallback_none_with_no_citation_is_an_abstention() -> None:
     assert isinstance(run.outcome, Abstention)
 
 
+def test_a_model_that_repeats_itself_is_stopped_and_the_answer_says_so() -> None:
+    """Small models do; nobody wants to wait for, or read, a thousand tokens of it."""
+    chat = ScriptedChat(f"The backend is written in Go {CITE}. " * 40)
+    result = answered(ask(chat)[0])
+    assert result.text.count("written in Go") == 3
+    assert any("repeat itself" in caveat for caveat in result.caveats)
+
+
 def test_a_server_that_breaks_off_leaves_what_was_shown_marked() -> None:
     broken = (f"The backend is written in Go {CITE}. Alice lea", ModelStreamError("It broke off."))
     run, shown = ask(ScriptedChat(broken))

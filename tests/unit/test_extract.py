@@ -143,3 +143,32 @@ def test_any_note_with_text_gives_verbatim_quotes(lines: list[str], detail: Deta
             assert " ".join(part.split()) in folded
     quotes = extract("What is the item?", [note], detail=detail)
     assert bool(quotes) == bool(note.chunk.text.strip())
+
+
+def test_where_links_lead_is_not_an_answer() -> None:
+    """Foam writes link definitions below each note: they hold the question's words and say
+    nothing. A footnote is text."""
+    links = "[publish-to-pages]: ../publish-to-pages.md 'Publish to Pages'"
+    below = hit(
+        "a.md", "Pages", f"Commit the file and push it.\n{links}\n[^1]: Pages cost nothing."
+    )
+    assert [q.text for q in passages_of(below)] == [
+        "Commit the file and push it.",
+        "[^1]: Pages cost nothing.",
+    ]
+    only = hit("b.md", "Other", links, rank=2)
+    assert links not in said("How do I publish to Pages?", below, only).text
+    assert links in said("How do I publish to Pages?", only).text
+
+
+def test_an_entry_of_the_frontmatter_is_quoted_below_its_key() -> None:
+    """'- "[[Ridley Scott]]"' alone doesn't say who he is; names of tags answer nothing."""
+    film = hit(
+        "Blade Runner.md",
+        "",
+        '---\ntags:\n  - film\ndirector:\n  - "[[Ridley Scott]]"\nyear: 1982\n---\n',
+    )
+    assert [q.text for q in passages_of(film)] == [
+        'director:\n- "[[Ridley Scott]]"',
+        "year: 1982",
+    ]

@@ -48,6 +48,41 @@ def test_nothing_is_shown_before_a_citation_resolves_then_all_of_it() -> None:
     assert "".join(p.text for p in shown) == f"An introduction. The backend is Go {S}."
 
 
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "The following is a summary of the previous answer: [1]",
+        "Content: # Weekly Standup [1]\nContent: # Weekly Standup [1]",
+        "## Weekly Standup [1]\n",
+        "In summary: [1]",
+    ],
+)
+def test_an_echo_of_the_prompt_is_no_answer(draft: str) -> None:
+    assert run(draft)[0].text == ""
+
+
+def test_a_model_that_says_one_thing_for_ever_is_heard_three_times() -> None:
+    stream = CitationStream(HITS)
+    shown = ""
+    for _ in range(50):
+        shown += "".join(piece.text for piece in stream.feed("The backend is Go [1].\n"))
+        if stream.is_looping:
+            break
+    stream.close(cut_off=True)
+    assert stream.is_looping
+    assert shown.count("The backend is Go") == 3
+    assert stream.result().text == shown
+
+
+def test_short_lines_may_recur() -> None:
+    rows = "\n".join(f"- Monday {n}: yes" for n in range(9))
+    stream = CitationStream(HITS)
+    stream.feed(f"We meet Monday at 9:30 [1].\n\n{rows}\n" + "- yes\n" * 9)
+    stream.close()
+    assert not stream.is_looping
+    assert stream.result().text.count("yes") == 18
+
+
 def test_each_sentence_comes_as_soon_as_it_is_complete() -> None:
     _, shown = run("The backend is Go [1]. Cats and dogs are at the top [2]. Done")
     assert shown == [f"The backend is Go {S}.", f" Cats and dogs are at the top {T}.", " Done"]
