@@ -165,7 +165,7 @@ def filled(text: str, prompt: str, messages: list[dict[str, Any]]) -> str:
     blocks = [match for match in _CITED.finditer(prompt) if match["file"] != "filename.md"]
 
     def citation(match: re.Match[str]) -> str:
-        block = blocks[int(match[1]) - 1]
+        block = blocks[min(int(match[1]), len(blocks)) - 1]  # fewer were sent: the last
         return f"[File: {block['file']}, Section: {block['section'].strip()}]"
 
     text = re.sub(r"\{citation:(\d+)\}", citation, text)
