@@ -315,12 +315,14 @@ def retrieve_for_answer(container: Container, request: Request, *, now: datetime
 
 
 def _looked_closer(container: Container, retrieval: Retrieval) -> Retrieval:
-    """With the closeness that the gate goes by, where the search had an embedding model."""
+    """With the closeness that the gate goes by, where the search had an embedding model that can
+    read the question: otherwise the gate goes by the words, and the look would be for nothing."""
+    from ragvault.retrieval.calibration import LEAST_TRUST
     from ragvault.retrieval.closeness import measure
 
     embed = _embed_of(container, retrieval)
     hits = [h for h in retrieval.hits if h.is_ranked]
-    if embed is None or not hits:
+    if embed is None or not hits or retrieval.vector_trust < LEAST_TRUST:
         return retrieval
     started = time.perf_counter()
     closeness = measure(retrieval.query.text, hits, container.embedder)

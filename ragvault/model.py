@@ -315,7 +315,7 @@ class Retrieval:
     timings_ms: dict[str, float]
     notices: tuple[str, ...] = ()
     searched: str = ""  # one phrase: what was looked through
-    term_weights: tuple[tuple[str, float], ...] = ()  # the question's terms with their IDF
+    term_weights: tuple[tuple[str, float], ...] = ()  # terms with their IDF, for an answer
     expansions: tuple[tuple[str, str], ...] = ()  # ("expand" | "hyde", what the model wrote)
     closeness: Closeness | None = None  # measured only where an answer is wanted
     vector_trust: float = 1.0  # 0..1: how far the model's vocabulary covers the question

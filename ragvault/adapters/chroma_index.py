@@ -23,8 +23,9 @@ T = TypeVar("T")
 # clustered vectors of 384 (recall of the 15 nearest, against brute force):
 #   ef_construction 100, 16 neighbours: ef_search 100 0.989, 200 0.996, 400 0.999, 800 0.9997
 #   ef_construction 200, 24 neighbours: ef_search 100 0.996, 200 0.999, 400 1.000
-# The second costs twice the time to fill; ef_search 400 a few ms a query. A sync_threshold above
-# Chroma's 1,000 made nothing faster and the first query after opening slower.
+# The second took twice the processor time to fill (with a sync_threshold of 5,000, so not all of
+# it is the graph's); ef_search 400 costs a few ms a query. At 20,000 vectors a sync_threshold of
+# 10,000 was slower than Chroma's 1,000, and so was the first query after opening.
 HNSW: Mapping[str, Any] = {
     "space": "cosine",
     "ef_construction": 100,

@@ -68,7 +68,7 @@ UNSPELLED = Calibration("keywords, another script", ("lexical_strength",), (16.8
 
 _BY_MODEL = {"minilm-l6-v2": MINILM}
 _CLOSER = {"sentence", "tokens"}
-_LEAST_TRUST = 0.5  # below it, cosines of this question tell nothing
+LEAST_TRUST = 0.5  # below it, cosines of this question tell nothing
 
 
 def for_model(name: str) -> Calibration:
@@ -82,7 +82,7 @@ def in_force(calibration: Calibration, retrieval: Retrieval) -> Calibration:
     measured; else the one for what there is."""
     if retrieval.strategy == "keyword_recency":
         return KEYWORDS
-    if retrieval.vector_trust < _LEAST_TRUST:
+    if retrieval.vector_trust < LEAST_TRUST:
         return UNSPELLED
     closeness = retrieval.closeness
     measured = closeness is not None and closeness.tokens is not None

@@ -261,7 +261,7 @@ class _Search:
                 *scored.notices,
             ),
             searched=searched_phrase(self.vaults, self.request, self.where),
-            term_weights=self._term_weights(),
+            term_weights=self._term_weights() if for_answer else (),
             expansions=expansion.texts,
             vector_trust=vectors.trust,
         )
