@@ -369,7 +369,7 @@ def test_legs_run_side_by_side(fake: SearchIndex) -> None:
 
 
 def test_the_questions_rare_words_are_known(fake: SearchIndex) -> None:
-    weights = dict(fake.search("knead the backend zeppelin").term_weights)
+    weights = dict(fake.search("knead the backend zeppelin", for_answer=True).term_weights)
     assert weights["zeppelin"] > weights["knead"] > weights["backend"] >= 0
 
 
