@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragvault.errors import ModelError, NoIndexError, RagvaultError
-from ragvault.flows import Coverage, coverage
+from ragvault.flows.coverage import Coverage, coverage
 from ragvault.model import ChatOptions, Message, VaultInfo
 
 if TYPE_CHECKING:

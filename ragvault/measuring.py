@@ -7,8 +7,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragvault import flows
 from ragvault.errors import ModelError
+from ragvault.flows.calibration import gate_calibration
 from ragvault.model import Filter, GateOutcome, Query, Retrieval, StoredChunk
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def judge(container: Container, retrieval: Retrieval) -> Judgement:
     from ragvault.retrieval.calibration import features_of, in_force
     from ragvault.retrieval.gate import decide
 
-    calibration = flows.gate_calibration(container)
+    calibration = gate_calibration(container)
     outcome = decide(retrieval, container.settings, calibration)
     features = features_of(retrieval)
     used = in_force(calibration, retrieval)

@@ -96,11 +96,11 @@ def ask(
 def _as_json(
     session: Session, request: Request, now: datetime, *, use_model: bool, debug: bool
 ) -> int:
-    from ragvault import flows
     from ragvault.cli.jsonout import ask_object, print_json
+    from ragvault.flows import asking
 
-    options = flows.AskOptions(use_model=use_model)
-    result = flows.ask(session.container, request, options, now=now)
+    options = asking.AskOptions(use_model=use_model)
+    result = asking.ask(session.container, request, options, now=now)
     session.notices(result.notices)
     print_json(ask_object(result, debug=debug))
     return exit_code(result)
@@ -115,15 +115,15 @@ def _as_text(
     debug: bool,
     stream: bool,
 ) -> int:
-    from ragvault import flows
     from ragvault.cli.render_ask import AskView
+    from ragvault.flows import asking
 
     view = AskView(session, stream=stream)
-    options = flows.AskOptions(
+    options = asking.AskOptions(
         use_model=use_model, on_evidence=view.on_evidence, on_text=view.on_text
     )
     with view.waiting():
-        result = flows.ask(session.container, request, options, now=now)
+        result = asking.ask(session.container, request, options, now=now)
     view.show(result)
     session.notices(result.notices)
     if debug:

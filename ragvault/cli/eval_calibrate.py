@@ -10,7 +10,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragvault import flows
 from ragvault.cli.eval_make import one_vault
 from ragvault.cli.eval_run import RunWishes, asked_for, counting, questions_of
 from ragvault.errors import UsageError
@@ -21,6 +20,7 @@ from ragvault.evaluation.fit import Prior
 from ragvault.evaluation.generate import as_lines
 from ragvault.evaluation.make import make_set
 from ragvault.evaluation.runner import RunOptions, run
+from ragvault.flows.calibration import built_in_calibration, embedding_model
 from ragvault.wiring import locate_config
 
 if TYPE_CHECKING:
@@ -70,8 +70,8 @@ def fitted(session: Session, wishes: RunWishes, now: datetime) -> CalibrationRes
     with counting(session.err, f"Asking {vault.name}", len(questions)) as advance:
         done = run(container, vault, questions, RunOptions(legs=()), now=now, advance=advance)
     session.notices(done.notices)
-    built_in = flows.built_in_calibration(container)
-    model = flows.embedding_model(session.settings)
+    built_in = built_in_calibration(container)
+    model = embedding_model(session.settings)
     return calibrate(
         done.results,
         Prior(built_in.features, built_in.coefficients, built_in.intercept),

@@ -6,11 +6,11 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragvault import flows
 from ragvault.cli import words
 from ragvault.errors import UsageError
 from ragvault.evaluation.generate import as_lines
 from ragvault.evaluation.make import MadeSet, make_set
+from ragvault.flows.vaults import known_vaults
 
 if TYPE_CHECKING:
     from ragvault.cli.session import Session
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def one_vault(session: Session, wanted: str | None) -> VaultInfo:
     """The vault named, or the only one. Raises UsageError when there are several."""
-    known = flows.known_vaults(session.container, [] if wanted is None else [wanted])
+    known = known_vaults(session.container, [] if wanted is None else [wanted])
     if len(known) > 1:
         names = ", ".join(vault.name for vault in known)
         raise UsageError("There is more than one vault.", f"Choose with --vault: {names}.")

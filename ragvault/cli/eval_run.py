@@ -9,7 +9,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragvault import flows
 from ragvault.errors import NoIndexError, UsageError
 from ragvault.evaluation import dataset
 from ragvault.evaluation.dataset import Question
@@ -17,6 +16,8 @@ from ragvault.evaluation.document import Evaluation, Setting, as_object
 from ragvault.evaluation.results import BLEND
 from ragvault.evaluation.runner import RunOptions, run, server_is_there
 from ragvault.evaluation.summary import summarise
+from ragvault.flows.calibration import embedding_model
+from ragvault.flows.vaults import known_vaults
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,7 +85,7 @@ def evaluated(session: Session, wishes: RunWishes, now: datetime) -> Evaluation:
     setting = Setting(
         name=wishes.name,
         vault=vault,
-        model=flows.embedding_model(settings),
+        model=embedding_model(settings),
         threshold=settings.gate.min_confidence,
         seed=wishes.seed,
     )
@@ -123,7 +124,7 @@ def vault_for(
     Raises NoIndexError for an unknown one, UsageError when the gold notes aren't in it.
     """
     catalog = session.container.catalog
-    known = flows.known_vaults(session.container, [] if wanted is None else [wanted])
+    known = known_vaults(session.container, [] if wanted is None else [wanted])
     if len(known) > 1:
         holding = [
             vault

@@ -93,8 +93,8 @@ class IndexRun:
 
     def choose(self, paths: list[Path], name: str | None, names: list[str]) -> list[VaultInfo]:
         """The vaults to work on. Raises UsageError, VaultPathError or NoIndexError."""
-        from ragvault import flows
         from ragvault.errors import UsageError
+        from ragvault.flows.vaults import known_vaults, vaults_at
 
         container = self.session.container
         if paths and names:
@@ -102,18 +102,18 @@ class IndexRun:
         if not paths:
             if name is not None:
                 raise UsageError("--name needs the folder that it names.")
-            return flows.known_vaults(container, names)
+            return known_vaults(container, names)
         if name is not None and len(paths) > 1:
             raise UsageError("--name names one folder; index them one by one.")
-        chosen, notices = flows.vaults_at(container, paths, name)
+        chosen, notices = vaults_at(container, paths, name)
         self.session.notices(notices)
         return chosen
 
     def anew(self, paths: list[Path], name: str | None, names: list[str]) -> list[VaultInfo]:
         """As ``choose``, once the catalog turned out to be damaged: it is set aside, and what it
         still knows of its vaults is taken over. Raises NoIndexError if that is too little."""
-        from ragvault import flows
         from ragvault.errors import NoIndexError
+        from ragvault.flows.vaults import known_vaults
 
         container = self.session.container
         self.reports, self.failures = [], []
@@ -129,7 +129,7 @@ class IndexRun:
                 "The damaged index doesn't say any more which folders were in it.",
                 "Index them again: `ragvault index PATH`.",
             )
-        return flows.known_vaults(container, names)
+        return known_vaults(container, names)
 
     def once(self, vaults: list[VaultInfo]) -> int:
         self._sync_all(vaults)
@@ -143,25 +143,27 @@ class IndexRun:
 
     def watch(self, vaults: list[VaultInfo]) -> int:
         """First everything, then what changes. Ctrl-C ends it, as it should: exit code 0."""
-        from ragvault import flows
+        from ragvault.flows import indexing
 
         session = self.session
         self._sync_all(vaults)
         self._print_failures()
         names = ", ".join(vault.name for vault in vaults)
         session.notices([f"Watching {names}. Ctrl-C ends it."])
-        flows.watch(session.container, vaults, self._refresh, lambda line: session.notices([line]))
+        indexing.watch(
+            session.container, vaults, self._refresh, lambda line: session.notices([line])
+        )
         session.notices(["Stopped watching."])
         return 0
 
     def _refresh(self, vault: VaultInfo) -> None:
         """One vault changed: a line if something came of it."""
-        from ragvault import flows
         from ragvault.cli.render_index import has_news
+        from ragvault.flows import indexing
 
         container = self.session.container
         with container.lock():
-            report = flows.sync(container, vault, progress=self._progress())
+            report = indexing.sync(container, vault, progress=self._progress())
         if has_news(report):
             self._show(report)
 
@@ -169,15 +171,15 @@ class IndexRun:
         """A vault whose folder is out of reach doesn't keep the others from being refreshed."""
         from contextlib import nullcontext
 
-        from ragvault import flows
         from ragvault.errors import VaultPathError
+        from ragvault.flows import indexing
 
         progress = self._progress()
         container = self.session.container
         with nullcontext() if self.dry_run else container.lock():
             for vault in vaults:
                 try:
-                    report = flows.sync(
+                    report = indexing.sync(
                         container, vault, full=self.full, dry_run=self.dry_run, progress=progress
                     )
                 except VaultPathError as error:

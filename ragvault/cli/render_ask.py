@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
-from ragvault import flows
 from ragvault.cli import words
 from ragvault.cli.citations_view import AnswerPrinter, columns, wrapped
 from ragvault.cli.links import Links
@@ -13,6 +12,7 @@ from ragvault.cli.places import CitationMarks, PlaceView
 from ragvault.cli.render_search import excerpt, stems_of
 from ragvault.cli.session import Session
 from ragvault.cli.waiting import Waiting
+from ragvault.flows import asking
 from ragvault.model import AbstainReason, Abstention, Answer, AskResult, Band, Hit, Reference
 from ragvault.text import snippet, strip_controls
 
@@ -34,7 +34,7 @@ _HOW_TO_ASK_BETTER = {  # a question that names nothing is told so by the messag
 
 
 class AskView:
-    """One answer on the terminal. ``on_evidence`` and ``on_text`` are given to ``flows.ask``."""
+    """One answer on the terminal. ``on_evidence`` and ``on_text`` are given to ``asking.ask``."""
 
     def __init__(self, session: Session, *, stream: bool) -> None:
         self._out = session.out
@@ -56,7 +56,7 @@ class AskView:
         self._places = PlaceView(self._out, links, show_vault=len(vaults) > 1)
         by_citation: dict[str, Hit] = {}
         for hit in hits:
-            by_citation.setdefault(strip_controls(flows.citation_of(hit)), hit)
+            by_citation.setdefault(strip_controls(asking.citation_of(hit)), hit)
         self._marks = CitationMarks(self._out, self._places, by_citation)
         self._printer = AnswerPrinter(self._out, by_citation, self._marks)
         if hits:
@@ -149,7 +149,7 @@ class AskView:
         self._out.print()
         self._out.print(self._out.style("Sources", "bold"))
         for reference in references:
-            citation = strip_controls(flows.citation_of(reference.hit))
+            citation = strip_controls(asking.citation_of(reference.hit))
             self._places.print(self._marks(citation)[0], reference.hit)
 
     def _abstention(self, outcome: Abstention, result: AskResult) -> None:

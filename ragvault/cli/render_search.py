@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from ragvault import flows
 from ragvault.cli.citations_view import wrapped
 from ragvault.cli.links import Links
 from ragvault.cli.places import PlaceView
 from ragvault.cli.session import Session
 from ragvault.cli.terminal import Terminal
-from ragvault.flows import Found
+from ragvault.flows import finding
+from ragvault.flows.finding import Found
 from ragvault.text import normalise, sentence_spans, snippet, strip_controls, tokens
 
 EXCERPT_CHARS = 220
@@ -50,7 +50,7 @@ def print_found(session: Session, found: Found) -> None:
 
 def stems_of(terms: tuple[str, ...]) -> frozenset[str]:
     """A query's terms as the search compares them."""
-    return frozenset(flows.stem(term) for term in terms)
+    return frozenset(finding.stem(term) for term in terms)
 
 
 def excerpt(text: str, terms: frozenset[str]) -> str:
@@ -70,7 +70,7 @@ def excerpt(text: str, terms: frozenset[str]) -> str:
 
 
 def _held(text: str, terms: frozenset[str]) -> int:
-    return len(terms & {flows.stem(token) for token in tokens(text)})
+    return len(terms & {finding.stem(token) for token in tokens(text)})
 
 
 def highlighted(line: str, terms: frozenset[str], out: Terminal) -> str:
@@ -78,7 +78,7 @@ def highlighted(line: str, terms: frozenset[str], out: Terminal) -> str:
 
     def bold(match: re.Match[str]) -> str:
         word = match.group()
-        is_hit = bool(terms & {flows.stem(t) for t in (normalise(word), *tokens(word))})
+        is_hit = bool(terms & {finding.stem(t) for t in (normalise(word), *tokens(word))})
         return out.style(word, "bold yellow") if is_hit else word
 
     return _WORD.sub(bold, line) if out.colour else line

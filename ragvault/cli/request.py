@@ -49,9 +49,9 @@ def request_of(
     detail: Detail = Detail.NORMAL,
 ) -> Request:
     """Raises UsageError for a time that can't be read, or a period that ends before it begins."""
-    from ragvault import flows
+    from ragvault.flows import finding
 
-    since, until = flows.period(limits.since, limits.until, now)
+    since, until = finding.period(limits.since, limits.until, now)
     return Request(
         question=question,
         vaults=tuple(limits.vaults or ()),

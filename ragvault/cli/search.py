@@ -25,7 +25,7 @@ from ragvault.cli.options import (
 
 if TYPE_CHECKING:
     from ragvault.cli.session import Session
-    from ragvault.flows import Found
+    from ragvault.flows.finding import Found
 
 app = command_app()
 
@@ -59,17 +59,17 @@ def search(
     The same retrieval as ask, by meaning and by words, without the floor that an answer needs.
     Exits with 3 when nothing is found.
     """
-    from ragvault import flows
     from ragvault.cli.request import Limits, question_of, request_of
     from ragvault.cli.session import Session
     from ragvault.cli.waiting import Waiting
+    from ragvault.flows import finding
 
     now = datetime.now()
     with Session.open(config) as session:
         limits = Limits(vault, folder, tag, since, until, folder_select, expand, hyde, rerank)
         request = request_of(question_of(query), limits, now)
         with Waiting(session.err).shown("Searching your notes …"):
-            found = flows.search(session.container, request, n, now=now)
+            found = finding.search(session.container, request, n, now=now)
         session.notices(found.retrieval.notices)
         return _show(session, found, files=files, debug=debug, as_json=as_json)
 

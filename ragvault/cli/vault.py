@@ -22,14 +22,14 @@ NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The vault.")]
 @app.command("list")
 def list_vaults(as_json: JsonOption = False, config: ConfigOption = None) -> int:
     """List the vaults with their folders."""
-    from ragvault import flows
     from ragvault.cli import words
     from ragvault.cli.jsonout import print_json
     from ragvault.cli.session import Session
+    from ragvault.flows.vaults import known_vaults
     from ragvault.text import strip_controls
 
     with Session.open(config) as session:
-        vaults = flows.known_vaults(session.container)
+        vaults = known_vaults(session.container)
         if as_json:
             print_json({"vaults": [vault_object(vault) for vault in vaults]})
             return 0
@@ -53,14 +53,14 @@ def remove(
     config: ConfigOption = None,
 ) -> int:
     """Forget a vault. Its notes are not touched."""
-    from ragvault import flows
     from ragvault.cli import words
     from ragvault.cli.jsonout import print_json
     from ragvault.cli.session import Session
     from ragvault.errors import UsageError
+    from ragvault.flows.vaults import known_vaults, remove_vault
 
     with Session.open(config) as session:
-        vault = flows.known_vaults(session.container, [name])[0]
+        vault = known_vaults(session.container, [name])[0]
         if not yes:
             if as_json or not sys.stdin.isatty():
                 raise UsageError(
@@ -73,7 +73,7 @@ def remove(
             if not typer.confirm(question, err=True):
                 session.notices(["Nothing was removed."])
                 return 0
-        session.notices(flows.remove_vault(session.container, name))
+        session.notices(remove_vault(session.container, name))
         if as_json:
             print_json({"removed": vault_object(vault)})
         else:
@@ -89,12 +89,12 @@ def rename(
     config: ConfigOption = None,
 ) -> int:
     """Give a vault another name. Nothing is embedded again."""
-    from ragvault import flows
     from ragvault.cli.jsonout import index_object, print_json
     from ragvault.cli.session import Session
+    from ragvault.flows.vaults import rename_vault
 
     with Session.open(config) as session:
-        report = flows.rename_vault(session.container, old, new)
+        report = rename_vault(session.container, old, new)
         if as_json:
             print_json({"renamed": {"from": old, "to": report.name}, **index_object([report])})
         else:

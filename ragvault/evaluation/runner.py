@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from ragvault import flows, measuring
+from ragvault import measuring
 from ragvault.errors import ModelError, ModelServerError, QuestionError, UsageError
 from ragvault.evaluation.dataset import Question
 from ragvault.evaluation.judging import (
@@ -27,6 +27,7 @@ from ragvault.evaluation.judging import (
 from ragvault.evaluation.memo import remembering
 from ragvault.evaluation.places import Notes
 from ragvault.evaluation.results import BLEND, BM25, VECTOR, LegResult, Passage, QuestionResult
+from ragvault.flows import asking, finding
 from ragvault.model import Abstention, Answer, Request, Retrieval, VaultInfo
 from ragvault.text import snippet
 
@@ -150,17 +151,17 @@ class _Asker:
     def _searched(self, question: Question) -> tuple[Retrieval, Answer | Abstention | None]:
         request = Request(question.text, vaults=(self.vault.name,))
         if not self.options.gate:
-            return flows.search(self.container, request, 1, now=self.now).retrieval, None
+            return finding.search(self.container, request, 1, now=self.now).retrieval, None
         if not self.options.answers:
-            return flows.retrieve_for_answer(self.container, request, now=self.now), None
-        asked = flows.ask(
+            return finding.retrieve(self.container, request, now=self.now, for_answer=True), None
+        asked = asking.ask(
             self.container,
             request,
-            flows.AskOptions(use_model=self.options.use_model),
+            asking.AskOptions(use_model=self.options.use_model),
             now=self.now,
         )
         if asked.retrieval is None:  # small talk: it is answered, but from no note
-            return flows.retrieve_for_answer(self.container, request, now=self.now), None
+            return finding.retrieve(self.container, request, now=self.now, for_answer=True), None
         return asked.retrieval, asked.outcome
 
     def _legs(self, question: Question, retrieval: Retrieval) -> Iterable[tuple[str, LegResult]]:

@@ -25,8 +25,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from ragvault import flows
 from ragvault.config import IndexSettings, Settings
+from ragvault.flows import finding
 from ragvault.ingest.fingerprint import index_fingerprint
 from ragvault.ingest.write import marker_of, records_of
 from ragvault.model import Chunk, Note, NoteFile, NoteWrite, Request, VaultInfo
@@ -102,7 +102,7 @@ def warm(container: Container, questions: list[str]) -> Cost:
     costs: list[Cost] = []
     for question in [questions[0], *questions]:
         wall, cpu = time.perf_counter(), time.process_time()
-        flows.search(container, Request(question=question), 10, now=datetime.now())
+        finding.search(container, Request(question=question), 10, now=datetime.now())
         costs.append(Cost(time.perf_counter() - wall, time.process_time() - cpu))
     return median_of(costs[1:])
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ragvault import flows
+from ragvault.flows import asking, finding
 from ragvault.model import Answer, Request
 from ragvault.wiring import Container
 from tests.support.cli import make_vault
@@ -47,9 +47,9 @@ def container(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Container]:
 
 
 def found(container: Container, question: str, n: int = 3, **limits: str) -> list[str]:
-    since, until = flows.period(limits.get("since"), limits.get("until"), NOW)
+    since, until = finding.period(limits.get("since"), limits.get("until"), NOW)
     request = Request(question, since=since, until=until)
-    hits = flows.search(container, request, n, now=NOW).hits
+    hits = finding.search(container, request, n, now=NOW).hits
     return [Path(hit.note.rel_path).stem for hit in hits]
 
 
@@ -90,7 +90,7 @@ def test_what_did_i_write_last_week_lists_that_week(container: Container) -> Non
 
 def test_the_answer_quotes_the_note_of_the_week(container: Container) -> None:
     request = Request("How much was the roof offer that came last week?")
-    result = flows.ask(container, request, flows.AskOptions(use_model=False), now=NOW)
+    result = asking.ask(container, request, asking.AskOptions(use_model=False), now=NOW)
     assert isinstance(result.outcome, Answer)
     assert "14,200 euros" in result.outcome.text
     assert result.outcome.references[0].hit.note.rel_path == "daily/2024-05-08.md"
@@ -106,7 +106,7 @@ def test_the_half_life_decides_how_much_older_notes_fall_behind(
     recency = {}
     for days in (2.0, 200.0):
         with stack(Path(index), retrieval={"recency_half_life_days": days}) as other:
-            since, _ = flows.period("2023", None, NOW)
+            since, _ = finding.period("2023", None, NOW)
             recency[days] = recencies(other, Request("roof", since=since))
             of_yesterday = recencies(other, Request("the roof yesterday"))
             assert of_yesterday["2024-05-14"] == 1.0
@@ -117,5 +117,5 @@ def test_the_half_life_decides_how_much_older_notes_fall_behind(
 
 
 def recencies(container: Container, request: Request) -> dict[str, float]:
-    hits = flows.search(container, request, 50, now=NOW).retrieval.hits
+    hits = finding.search(container, request, 50, now=NOW).retrieval.hits
     return {Path(h.note.rel_path).stem: h.scores.recency or 0.0 for h in hits}

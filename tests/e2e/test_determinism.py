@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ragvault import flows
+from ragvault.flows import finding
 from ragvault.model import Request
 from ragvault.wiring import Container
 from tests.e2e.test_daily_notes import NOW
@@ -50,7 +50,7 @@ def lists(container: Container) -> list[list[Row]]:
     """Every candidate of every question: place, score with its terms, and fate, in order."""
     found = []
     for question in QUESTIONS:
-        hits = flows.search(container, Request(question), 20, now=NOW).retrieval.hits
+        hits = finding.search(container, Request(question), 20, now=NOW).retrieval.hits
         assert len(hits) > 20
         found.append([(h.chunk.id, h.scores.final, h.scores.terms, h.dropped_by) for h in hits])
     return found

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ragvault import flows
+from ragvault.flows import asking
 from ragvault.model import Answer, AskResult, Request
 from tests.support.cli import make_vault
 from tests.support.ollama_fixtures import OllamaHandle, scripted_ollama
@@ -43,7 +43,7 @@ def asked(vault: Path, index: Path, server: OllamaHandle, reach: int) -> tuple[A
     sections = {"ollama": ollama, "retrieval": retrieval, "answer": {"neighbours": reach}}
     with stack(index, vault, **sections) as container:
         question = "How is the dinghy checked before winter?"
-        result = flows.ask(container, Request(question), flows.AskOptions(), now=NOW)
+        result = asking.ask(container, Request(question), asking.AskOptions(), now=NOW)
     return result, server.requests("/api/chat")[0]["body"]["messages"][-1]["content"]
 
 

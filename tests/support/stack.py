@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ragvault import flows
 from ragvault.config import Settings
+from ragvault.flows import indexing
+from ragvault.flows.vaults import vaults_at
 from ragvault.wiring import Container
 from tests.support.cli import NO_SERVER
 
@@ -29,10 +30,10 @@ def settings(index: Path, **sections: Mapping[str, Any]) -> Settings:
 
 def index_vault(container: Container, vault: Path) -> None:
     """As ``ragvault index VAULT``."""
-    found, _ = flows.vaults_at(container, [vault], None)
+    found, _ = vaults_at(container, [vault], None)
     with container.lock():
         for each in found:
-            flows.sync(container, each)
+            indexing.sync(container, each)
 
 
 @contextmanager
