@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 # Scripts written without spaces between words: Han, kana, bopomofo, Thai, Lao, Khmer, Myanmar;
 # and Hangul, whose words carry endings. A run of them is indexed as overlapping bigrams.
@@ -140,6 +141,33 @@ def _append_trimmed(spans: list[tuple[int, int]], text: str, start: int, end: in
         end -= 1
     if end > start:
         spans.append((start, end))
+
+
+# ``[label]: where-it-leads "title"`` as CommonMark has it, the target an address: "[Anna]: yes" is
+# a line of a chat. A footnote ("[^1]: …") is text.
+_LINK_DEFINITION = re.compile(
+    r" {0,3}\[(?!\^)[^\[\]\n]+\]:[ \t]*"
+    r"(?:<[^<>\n]*>|(?=\S*[/#:]|\S*\.\w|\S+[ \t]+[\"'(])[^\s<]\S*+)"
+    r"(?:[ \t]+(?:\"[^\"\n]*\"|'.*'|\([^()\n]*\)))?[ \t]*"
+)
+
+
+def is_link_definition(line: str) -> bool:
+    """The line says where a link of the note leads, and nothing else."""
+    return _LINK_DEFINITION.fullmatch(line) is not None
+
+
+def without_definitions(lines: Sequence[str]) -> int:
+    """How many of the lines are left without the link definitions at their end, as editors write
+    them below a note, and the blank lines around those. All, when nothing else is there."""
+    end = last = len(lines)
+    while last and (not lines[last - 1].strip() or is_link_definition(lines[last - 1])):
+        last -= 1
+        if is_link_definition(lines[last]):
+            end = last
+    while end and not lines[end - 1].strip():
+        end -= 1
+    return end or len(lines)
 
 
 def snippet(text: str, max_length: int = 200) -> str:

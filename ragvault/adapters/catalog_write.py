@@ -146,7 +146,7 @@ def _write_note(connection: sqlite3.Connection, number: int, write: NoteWrite) -
         if rowid is None:
             _insert_chunk(connection, number, note_id, names, chunk)
         else:
-            _move_chunk(connection, rowid, chunk)
+            _move_chunk(connection, number, rowid, chunk)
             if not same_names:
                 connection.execute(
                     f"UPDATE {fts_table(number)} SET title = ? WHERE rowid = ?", (names, rowid)
@@ -243,13 +243,23 @@ def _insert_chunk(
     )
 
 
-def _move_chunk(connection: sqlite3.Connection, rowid: int, chunk: Chunk) -> None:
+def _move_chunk(connection: sqlite3.Connection, number: int, rowid: int, chunk: Chunk) -> None:
+    """Its new place; and its new text, when only what the model doesn't read has changed (a
+    flag in the frontmatter, a link definition): the id is that of the text that is embedded."""
     place = (chunk.chunk_index, chunk.start_line, chunk.end_line)
     connection.execute(
         "UPDATE chunk SET chunk_index = ?, start_line = ?, end_line = ? WHERE rowid = ?"
         " AND (chunk_index, start_line, end_line) != (?, ?, ?)",
         (*place, rowid, *place),
     )
+    changed = connection.execute(
+        "UPDATE chunk SET text = ? WHERE rowid = ? AND text != ?", (chunk.text, rowid, chunk.text)
+    )
+    if changed.rowcount:
+        connection.execute(
+            f"UPDATE {fts_table(number)} SET body = ? WHERE rowid = ?",
+            (searchable(chunk.text), rowid),
+        )
 
 
 def _delete_chunks(connection: sqlite3.Connection, number: int, rowids: Collection[int]) -> None:

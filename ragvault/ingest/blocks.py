@@ -8,10 +8,13 @@ quadratic in a long list of them, and chunks keep them verbatim anyway.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
+
+from ragvault.text import is_link_definition
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -34,6 +37,15 @@ _LEAVES = {
     "table_open": "table",
     "delimited": "delimited",
 }
+
+_WORD = re.compile(r"\w")
+_LONGEST_EMPTY = 4_000  # characters: what says nothing is short, and so is the look at it
+_TAG = re.compile(r"<!--.*?-->|</?[a-z][^<>]*>", re.DOTALL | re.IGNORECASE)
+_ALT = re.compile(r"\balt\s*=\s*[\"']([^\"'<>]*)", re.IGNORECASE)
+_EMBED = re.compile(r"!\[\[[^\[\]\n]*\]\]")
+_IMAGE = re.compile(r"!\[([^\[\]\n]*)\](?:\([^()\n]*\)|\[[^\[\]\n]*\])")
+_LINKED_IMAGE = re.compile(r"\[\s*\](?:\([^()\n]*\)|\[[^\[\]\n]*\])")
+_DESCRIBED = 3  # words: an image's text of so many says what is on it
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +97,30 @@ def outline(lines: Sequence[str]) -> Outline:
         elif token.type in _CODE:
             code.update(range(*token.map))
     return Outline(tuple(headings), frozenset(code))
+
+
+def says_nothing(text: str) -> bool:
+    """No word but link definitions, embeds, HTML without text, and images that nobody described.
+
+    Such a block is kept with the text beside it: alone it would be found by the words of its
+    addresses, and could be quoted for nothing. Linear in at most ``_LONGEST_EMPTY`` characters.
+    """
+    if _WORD.search(text) is None:
+        return True
+    if len(text) > _LONGEST_EMPTY:
+        return all(not line.strip() or is_link_definition(line) for line in text.split("\n"))
+    rest = _IMAGE.sub(_image_text, _EMBED.sub("", _TAG.sub(_tag_text, text)))
+    rest = _LINKED_IMAGE.sub("", rest)
+    return not any(_WORD.search(line) and not is_link_definition(line) for line in rest.split("\n"))
+
+
+def _image_text(match: re.Match[str]) -> str:
+    return match[1] if len(match[1].split()) >= _DESCRIBED else ""
+
+
+def _tag_text(match: re.Match[str]) -> str:
+    alt = _ALT.search(match[0])
+    return _image_text(alt) if alt and not match[0].startswith("<!--") else ""
 
 
 def blocks(lines: Sequence[str]) -> tuple[Block, ...]:

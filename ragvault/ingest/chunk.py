@@ -2,9 +2,12 @@
 
 A section that fits the embedder's window is one chunk; a longer one is cut by ``split``. Then:
 
-- A heading with nothing under it is no chunk of its own: its line goes with the next section
-  (or, at the end of the note, with the one before, if both fit). A note of nothing but headings
-  is one chunk. A few words before the first heading go with the first section, too.
+- A heading with nothing under it (or only embeds, bare images, link definitions) is no chunk of
+  its own: its lines go with the next section (or, at the end of the note, with the one before, if
+  both fit). A note of nothing but headings is one chunk. A few words before the first heading go
+  with the first section, too.
+- The link definitions at the end of a section stand in its last chunk's text, where the lexical
+  leg finds them; the model doesn't read them, so they take no room.
 - Frontmatter goes with the first section when both fit, or when it is short (a quarter of the
   window); else it is a chunk of its own with an empty heading path. What is embedded for it is
   ``Note.frontmatter_text``, not the YAML.
@@ -18,18 +21,19 @@ texts, ``fingerprint.CHUNK_FORMAT`` has to change.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ragvault.config import ChunkingSettings
+from ragvault.ingest.blocks import says_nothing
 from ragvault.ingest.split import Piece, cost_of, piece_text, split_lines
 from ragvault.model import Chunk, HeadingPath, Note, Section
 from ragvault.ports import TokenCounter
+from ragvault.text import without_definitions
 
 _HEADER_SHARE = 3  # title and heading path take at most a third of the window
 _SHORT_PREAMBLE = 12  # words
-_WORD = re.compile(r"\w")
+_MAX_LINKS = 4_000  # characters of link definitions that a chunk carries beside its text
 _ATTEMPTS = 6
 
 
@@ -52,13 +56,15 @@ def embed_format(title: str, heading_path: HeadingPath, shown: int, text: str) -
 @dataclass(frozen=True, slots=True)
 class _Unit:
     """Lines ``first..last`` (1-based) under one heading path; ``shown`` of its headings stand in
-    them. ``front`` when they begin with the frontmatter."""
+    them. ``front`` when they begin with the frontmatter; ``links`` lines at their end are link
+    definitions, and the blank lines before those."""
 
     heading_path: HeadingPath
     first: int
     last: int
     shown: int
     front: bool = False
+    links: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +132,7 @@ def _units(note: Note) -> list[_Unit]:
         path = section.heading_path
         above = _common(carried[0].heading_path[:-1], path)
         first, _ = _trim(note, carried[0].start_line, last)
-        units.append(_Unit(path, first, last, len(path) - len(above)))
+        units.append(_with_links(note, _Unit(path, first, last, len(path) - len(above))))
         carried = []
     if carried:
         path = carried[0].heading_path
@@ -134,8 +140,16 @@ def _units(note: Note) -> list[_Unit]:
             path = _common(path, section.heading_path)
         first, last = _trim(note, carried[0].start_line, carried[-1].end_line)
         shown = max(0, len(path) - len(carried[0].heading_path[:-1]))
-        units.append(_Unit(path, first, last, shown))
+        units.append(_with_links(note, _Unit(path, first, last, shown)))
     return units
+
+
+def _with_links(note: Note, unit: _Unit) -> _Unit:
+    """The unit with the link definitions at its end counted, when they aren't too many."""
+    lines = note.lines[unit.first - 1 : unit.last]
+    said = without_definitions(lines)
+    is_much = sum(map(len, lines[said:])) > _MAX_LINKS
+    return replace(unit, links=0 if is_much else len(lines) - said)
 
 
 def _trim(note: Note, first: int, last: int) -> tuple[int, int]:
@@ -148,11 +162,11 @@ def _trim(note: Note, first: int, last: int) -> tuple[int, int]:
 
 
 def _is_bare(section: Section) -> bool:
-    """Nothing but the heading, rules and marks."""
+    """Nothing but the heading, rules and marks, and what says nothing."""
     text = section.text
     if section.heading_path:
         text = text.partition("\n")[2]
-    return _WORD.search(text) is None
+    return says_nothing(text)
 
 
 def _is_short(section: Section, note: Note) -> bool:
@@ -218,7 +232,7 @@ class _Maker:
         variants = [*units, with_front, front]
         joined: _Unit | None = None
         if len(units) > 1 and _only_headings(note, units[-1]):
-            joined = replace(units[-2], last=units[-1].last)
+            joined = _with_links(note, replace(units[-2], last=units[-1].last))
             variants.append(joined)
         if not self._front_last:
             variants = [unit for unit in variants if not unit.front]
@@ -245,9 +259,11 @@ class _Maker:
 
     def _whole(self, unit: _Unit) -> _Draft:
         lines = self._note.lines[unit.first - 1 : unit.last]
-        text = body = "\n".join(lines)
+        text = "\n".join(lines)
+        read = lines[: len(lines) - unit.links]
+        body = "\n".join(read)
         if unit.front:
-            rest = "\n".join(lines[self._front_last - unit.first + 1 :]).lstrip("\n")
+            rest = "\n".join(read[self._front_last - unit.first + 1 :]).lstrip("\n")
             body = "\n\n".join(filter(None, (self._front_text, rest)))
         embed = embed_format(self._note.title, unit.heading_path, unit.shown, body)
         return _Draft(unit.heading_path, unit.first, unit.last, text, embed)
@@ -256,7 +272,7 @@ class _Maker:
         """Pieces of a unit that is too long. Token counts hardly add up to less than the
         whole's; where they do, the pieces are made again, smaller."""
         title, path = self._header(unit)
-        lines = self._note.lines[unit.first - 1 : unit.last]
+        lines = self._note.lines[unit.first - 1 : unit.last - unit.links]
         header = embed_format(title, path, 0, "")
         header_cost, front_cost = self._counter.count_tokens([header, self._front_text])
         budget = max(1, self._limit - header_cost - 2)
@@ -271,7 +287,16 @@ class _Maker:
             if worst <= self._limit or budget == 1:
                 break
             budget = max(1, min(budget - (worst - self._limit), int(0.9 * budget)))
-        return drafts
+        return self._with_links(drafts, unit)
+
+    def _with_links(self, drafts: list[_Draft], unit: _Unit) -> list[_Draft]:
+        """The link definitions, which nothing was cut for, join the last piece's text."""
+        if not unit.links:
+            return drafts
+        *before, last = drafts
+        links = self._note.lines[last.last : unit.last]
+        text = "\n".join((last.text, *links))
+        return [*before, replace(last, last=unit.last, text=text)]
 
     def _piece(
         self, unit: _Unit, piece: Piece, lines: Sequence[str], title: str, path: HeadingPath

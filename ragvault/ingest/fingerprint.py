@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ragvault.config import ChunkingSettings
 
-CHUNK_FORMAT = "c1"  # changes whenever the same note would give other chunks or embed texts
+CHUNK_FORMAT = "c2"  # changes whenever the same note would give other chunks or embed texts
 
 
 def index_fingerprint(embedder_fingerprint: str, settings: ChunkingSettings) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import ceil
 
-from ragvault.ingest.blocks import Block, blocks
+from ragvault.ingest.blocks import Block, blocks, says_nothing
 from ragvault.ports import TokenCounter
 from ragvault.text import sentence_spans
 
@@ -180,12 +180,21 @@ def _moved(block: Block, by: int) -> Block:
 def _block_atom(block: Block, previous: Block | None, lines: Sequence[str], repeat: str) -> _Atom:
     strength = max(_SENTENCE + 0.5, _BLOCK - block.depth)
     if previous is not None:
-        if previous.kind == "heading":
+        if previous.kind == "heading" or _is_empty(block, lines):
             strength = _GLUED
         elif lines[previous.last].rstrip().endswith((":", "：")):
             strength = _SENTENCE  # what the line announces
     piece = Piece(block.first, 0, block.last, len(lines[block.last]), repeat)
     return _Atom(piece, strength, block)
+
+
+def _is_empty(block: Block, lines: Sequence[str]) -> bool:
+    """A comment, an anchor, an embed, link definitions. A paragraph of one full stop is left where
+    it is: it costs nothing, and nothing would be found by it."""
+    if block.kind not in ("paragraph", "html", "text"):
+        return False
+    text = "\n".join(lines[block.first : block.last + 1])
+    return re.search(r"\w", text) is not None and says_nothing(text)
 
 
 def _parts(atom: _Atom, lines: Sequence[str]) -> list[_Atom]:

@@ -186,6 +186,18 @@ def test_a_kept_chunk_follows_its_lines(catalog: Catalog) -> None:
     assert (stored.start_line, stored.end_line, stored.chunk_index) == (4, 4, 1)
 
 
+def test_a_kept_chunk_follows_the_text_that_the_model_does_not_read(catalog: Catalog) -> None:
+    """A flag in the frontmatter or a link definition changes no vector; the person would be quoted
+    the old one for ever."""
+    old = note_write("notes", "a.md", [(("A",), "draft: true")])
+    chunk = replace(old.chunks[0], text="published: early")
+    put(catalog, old)
+    assert put(catalog, replace(old, chunks=(chunk,))) == set()
+    assert catalog.chunks([chunk.id])[chunk.id].chunk.text == "published: early"
+    assert texts(catalog, "draft") == []
+    assert texts(catalog, "early") == ["published: early"]
+
+
 def test_new_tags_and_aliases_are_found_though_the_text_is_the_same(catalog: Catalog) -> None:
     sections: list[tuple[tuple[str, ...], str]] = [((), "text")]
     put(catalog, note_write("notes", "a.md", sections, aliases=("zebra",), tags=("old",)))

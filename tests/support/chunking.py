@@ -141,7 +141,10 @@ _PREFIX = st.sampled_from(
      "> [!note] ", "    ", "\t", "```", "~~~~", "```py", "$$", "%%", "<div>", "<!-- ", "-->",
      "| a | ", "|-|-|", "===", "---", "***", "[x]: ", "- [ ] ", "> - ", "- > ", "- # "]
 )  # fmt: skip
-_BARE = st.sampled_from(["", "", "", "   ", "#", "# ", "---", "===", "```", "%%", "$$", "- ", ">"])
+_BARE = st.sampled_from(
+    ["", "", "", "   ", "#", "# ", "---", "===", "```", "%%", "$$", "- ", ">", "[a]: b/c.md 'C'",
+     "[x]: <y>", "<!-- c -->", "![[e.png]]", "![](e.png)", "<img alt=\"a b c\">"]
+)  # fmt: skip
 _LINE = st.one_of(st.builds(str.__add__, _PREFIX, _TEXT), _PREFIX, _BARE, st.text(max_size=30))
 _END = st.sampled_from(["\n", "\n", "\n", "\r\n", "\r"])
 _FRONT = st.sampled_from(

@@ -68,6 +68,62 @@ def test_a_note_of_headings_alone_is_one_chunk():
     assert _shape(chunks) == [(("Books",), 1, 3)]
 
 
+LINKS = "[deploy]: how-to/deploy.md 'Deploy'\n[tags]: https://example.org/tags"
+
+
+@pytest.mark.parametrize(
+    "empty",
+    [
+        "![[Movies.base#Last seen]]",
+        "![](arch.png)",
+        "[![Build](https://ci.example/b.svg)](https://ci.example)",
+        "<!-- Old headings. Do not remove. -->\n\n<a id='old'></a>",
+        LINKS,
+    ],
+)
+def test_what_says_nothing_is_no_passage_of_its_own(empty):
+    """It would be found by the words of its addresses, and quoted for nothing."""
+    (first, second) = chunked(f"# A\ntext of it\n\n# Seen\n\n{empty}\n\n# B\nmore text\n")
+    assert (first.heading_path, second.heading_path) == (("A",), ("B",))
+    assert empty in second.text
+
+
+def test_an_image_that_someone_described_is_text():
+    """Its description may be all that the notes say of it."""
+    for image in ("![How the parts hang together](a.png)", '<img alt="two parts, one arrow">'):
+        assert len(chunked(f"# A\ntext\n\n# Overview\n\n{image}\n\n# B\nmore\n")) == 3
+
+
+def test_link_definitions_go_with_the_text_above_them_and_take_no_room():
+    """As passages of their own they outrank what the note says, with nothing to read in them."""
+    many = "\n".join(f"[page{i}]: folder/page{i}.md 'Page {i}'" for i in range(20))
+    chunks = chunked(f"# A\n\n{_sentences(20)}\n\n{many}\n", window=45)
+    assert len(chunks) > 2
+    assert chunks[-1].text.endswith(many) and "Sentence 19" in chunks[-1].text
+    assert chunks[-1].end_line == 24
+    assert all("page" not in chunk.embed_text for chunk in chunks)
+    (whole,) = chunked(f"# A\ntext\n\n{LINKS}\n")
+    assert whole.text.endswith(LINKS) and whole.embed_text == "# A\ntext"
+    (alone,) = chunked(f"{LINKS}\n")
+    assert "deploy.md" in alone.embed_text, "a note of links alone is found by them"
+
+
+def test_a_line_of_a_chat_is_no_link_definition():
+    """[Anna]: yes" is what somebody said; so is a footnote."""
+    for line in ("[Anna]: yes", "[12:30]: see https://a.org for it", "[^1]: https://a.org"):
+        (chunk,) = chunked(f"# A\ntext\n\n{line}\n")
+        assert line in chunk.embed_text
+
+
+def test_a_comment_does_not_make_a_piece_of_its_own():
+    """Old anchors at the end of a long section would be a passage without a word to read."""
+    anchor = "<!-- Old headings. Do not remove or links may break. -->\n<a id='x'></a>"
+    for n in range(8, 20):
+        chunks = chunked(f"# A\n\n{_sentences(n)}\n\n{anchor}\n\n# B\ntext\n", window=40)
+        holding = [chunk for chunk in chunks if "Old headings" in chunk.text]
+        assert all("Sentence" in chunk.text for chunk in holding)
+
+
 def test_words_before_the_first_heading():
     assert _shape(chunked("#tag [[Up]]\n\n# A\ntext\n")) == [(("A",), 1, 4)]
     long = _sentences(4)
