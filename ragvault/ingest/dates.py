@@ -1,9 +1,31 @@
-"""When a note is from: a date in words, in a file name, or the file's modification time."""
+"""When a note is from: the dates in its frontmatter, in words, in its file name."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
+
+# The keys that hold a note's date, the first group that has one decides: the author's own date;
+# the last change (Hugo's lastmod, Jekyll's last_modified_at, Docusaurus' last_update, Dendron's
+# updated, Obsidian Linter's "date modified"); the day it was made (created; Templater's "creation
+# date"); the day it is about; the day it was saved (web clippers); and last the day on which
+# somebody else published what it holds (Hugo's publishDate, Obsidian Web Clipper's published).
+# Case, spaces, "-" and "_" in a key don't count.
+DATE_KEYS = tuple(
+    tuple(names.split())
+    for names in (
+        "date",
+        "updated updatedat dateupdated updateddate lastupdated lastupdate lastupdatedat",
+        "modified modifiedat datemodified modifieddate modificationdate lastmod lastmodified"
+        " lastmodifiedat lastedited lasteditedtime",
+        "created createdat datecreated createddate creationdate createdtime",
+        "start startdate startdatetime",
+        "clipped clippedat dateclipped saved savedat datesaved added addedat dateadded",
+        "published publishedat publisheddate datepublished publishdate pubdate",
+    )
+)
+_KEY_MARKS = re.compile(r"[\s_-]+")
 
 _ISO_TIME = re.compile(
     r"(\d{4}-\d{2}-\d{2})[T ]+(\d{2}:\d{2}(?::\d{2})?)(?:[.,]\d+)?\s*(Z|[+-]\d{2}:?\d{2})",
@@ -39,6 +61,20 @@ _MONTH_SECOND = re.compile(
     rf"\b(\d\d?)(?:st|nd|rd|th|\.)?\s+(?:of\s+)?({_WORDS})[^\W\d]*[.,]?\s+((?:19|20)\d\d)\b",
     re.IGNORECASE,
 )
+
+
+def date_from_fields(fields: Iterable[tuple[str, str]]) -> float | None:
+    """The note's date among its frontmatter's (key, text) pairs, in the order of ``DATE_KEYS``;
+    None when none of these holds one (Jekyll's ``published: false`` doesn't). Linear."""
+    known: dict[str, list[str]] = {}
+    for key, text in fields:
+        known.setdefault(_KEY_MARKS.sub("", key.casefold()), []).append(text)
+    for names in DATE_KEYS:
+        for name in names:
+            for text in known.get(name, ()):
+                if (found := parse_date(text)) is not None:
+                    return found
+    return None
 
 
 def parse_date(text: str) -> float | None:

@@ -64,6 +64,12 @@ class Frontmatter:
                 return found
         return []
 
+    def fields(self) -> Iterator[tuple[str, str]]:
+        """(key, text) of all text, each at its top-level key, wikilinks as their text."""
+        for name, value in self.values.items:
+            for _, text in _leaves(value, ""):
+                yield name, plain_links(text)
+
     def listed(self, *keys: str) -> list[str]:
         """As ``strings``; a value that is one string is split at its commas, a list isn't."""
         single = {k.casefold() for k, value in self.values.items if isinstance(value, str)}

@@ -11,13 +11,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 
 from ragvault.ingest.blocks import Heading, outline
-from ragvault.ingest.dates import date_from_path, parse_date
-from ragvault.ingest.frontmatter import Frontmatter, plain_links, read_frontmatter
+from ragvault.ingest.dates import date_from_fields, date_from_path
+from ragvault.ingest.frontmatter import Frontmatter, read_frontmatter
 from ragvault.ingest.inline import clean_tag, heading_text, tags_and_links, unique
 from ragvault.model import Note, Section
 
 MAX_TITLE_CHARS = 300
-_DATE_KEYS = ("date", "updated", "modified", "created")
 _BOMS = (  # the longer first: UTF-32's begins like UTF-16's
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -42,9 +41,8 @@ def parse_note(rel_path: str, data: bytes, mtime: float) -> Note:
     """Read one note. ``mtime`` in seconds since the epoch is its date when nothing else tells.
 
     The title is the frontmatter's, else the first level-1 heading, else the file's name. The
-    date is the first that can be read of ``date``, ``updated``, ``modified`` and ``created``,
-    else the one in the path, else ``mtime``. Raises NotTextError for a binary file. Linear in
-    the file.
+    date is the first that can be read of the frontmatter's ``dates.DATE_KEYS``, else the one in
+    the path, else ``mtime``. Raises NotTextError for a binary file. Linear in the file.
     """
     text, warnings = decode(data)
     lines = split_lines(text)
@@ -142,11 +140,9 @@ def _frontmatter_links(front: Frontmatter | None) -> list[str]:
 
 
 def _date(front: Frontmatter | None, rel_path: str, mtime: float) -> float:
-    for key in _DATE_KEYS if front is not None else ():
-        for text in front.strings(key) if front is not None else ():
-            if (found := parse_date(plain_links(text))) is not None:
-                return found
-    found = date_from_path(rel_path)
+    found = date_from_fields(front.fields()) if front is not None else None
+    if found is None:
+        found = date_from_path(rel_path)
     return mtime if found is None else found
 
 

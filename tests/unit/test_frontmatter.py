@@ -225,3 +225,33 @@ def test_the_date_is_the_first_key_that_can_be_read_then_path_then_mtime():
     assert parsed("---\nx: 1\n---\n", "2024-03-01.md").date == _noon(2024, 3, 1)
     now = time.time()
     assert parsed("text", "note.md", now).date == now
+
+
+@pytest.mark.parametrize(
+    ("yaml", "day"),
+    [
+        ("source: https://a.org\npublished: 2019-05-06\ncreated: 2024-03-01", (2024, 3, 1)),
+        ("published: 2019-05-06\nclipped: 2024-03-01", (2024, 3, 1)),
+        ("publishDate: 2024-03-01T10:00:00", (2024, 3, 1)),
+        ("published: false\ndate: 2024-03-01 10:00:00 +0000", None),
+        ("lastmod: 2024-03-01\npublishdate: 2023-01-01", (2024, 3, 1)),
+        ("last_modified_at: 2024-03-01", (2024, 3, 1)),
+        ("last_update:\n  author: Ann\n  date: 2024-03-01", (2024, 3, 1)),
+        ("creation date: 2020-01-01 10:00\nmodification date: Friday 1st March 2024", (2024, 3, 1)),
+        ("date created: 2024-03-01", (2024, 3, 1)),
+        ("createdAt: 2024-03-01", (2024, 3, 1)),
+        ("start: 2024-03-01\nend: 2024-03-09", (2024, 3, 1)),
+        ("start: 09:30\npublished: 2024-03-01", (2024, 3, 1)),
+        ("due: 2024-03-01\nend: 2024-03-01", (1970, 1, 1)),
+    ],
+)
+def test_the_dates_of_clippers_and_site_makers_are_read(yaml, day):
+    """A clipping would count as written when its file was copied, and "last week" miss it. The day
+    on which an article appeared is the last resort, a day that is due none."""
+    date = parsed(f"---\n{yaml}\n---\n", "note.md", 43_200.0).date
+    assert date == (_noon(*day) if day else datetime(2024, 3, 1, 10, tzinfo=UTC).timestamp())
+
+
+def test_dendrons_milliseconds_are_a_date():
+    date = parsed("---\nid: x\nupdated: 1709287200000\ncreated: 1600000000000\n---\n").date
+    assert date == 1_709_287_200
