@@ -8,20 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragvault.cli.group import command_app
-from ragvault.cli.options import (
-    ConfigOption,
-    DebugOption,
-    ExpandOption,
-    FolderOption,
-    FolderSelectOption,
-    HydeOption,
-    JsonOption,
-    RerankOption,
-    SinceOption,
-    TagOption,
-    UntilOption,
-    VaultOption,
-)
+from ragvault.cli.options import ConfigOption, DebugOption, Filters, JsonOption, Ways
 from ragvault.model import Detail
 
 if TYPE_CHECKING:
@@ -36,11 +23,8 @@ def ask(
     question: Annotated[
         list[str], typer.Argument(metavar="QUESTION", help="The question; - reads it from stdin.")
     ],
-    vault: VaultOption = None,
-    folder: FolderOption = None,
-    tag: TagOption = None,
-    since: SinceOption = None,
-    until: UntilOption = None,
+    *,
+    filters: Filters,
     k: Annotated[
         int | None,
         typer.Option("-k", metavar="N", min=1, help="Passages to answer from, 3 to 8 [automatic]."),
@@ -66,10 +50,7 @@ def ask(
     no_stream: Annotated[
         bool, typer.Option("--no-stream", help="Print the answer when it is whole.")
     ] = False,
-    folder_select: FolderSelectOption = None,
-    expand: ExpandOption = None,
-    hyde: HydeOption = None,
-    rerank: RerankOption = None,
+    ways: Ways,
     debug: DebugOption = False,
     as_json: JsonOption = False,
     config: ConfigOption = None,
@@ -79,13 +60,12 @@ def ask(
     Every statement names the note it comes from. When the notes don't hold the answer, ask says
     so and exits with 3. Without Ollama the answer is quoted from the notes, word for word.
     """
-    from ragvault.cli.request import Limits, question_of, request_of
+    from ragvault.cli.request import question_of, request_of
     from ragvault.cli.session import Session
 
     now = datetime.now()
     with Session.open(config, {"ollama.model": model}) as session:
-        limits = Limits(vault, folder, tag, since, until, folder_select, expand, hyde, rerank)
-        request = request_of(question_of(question), limits, now, k=k, detail=detail)
+        request = request_of(question_of(question), filters, ways, now, k=k, detail=detail)
         if as_json:
             return _as_json(session, request, now, use_model=not no_llm, debug=debug)
         return _as_text(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragvault.cli.eval_make import one_vault
-from ragvault.cli.eval_run import RunWishes, asked_for, counting, questions_of
+from ragvault.cli.eval_run import asked_for, counting, questions_of
 from ragvault.errors import UsageError
 from ragvault.evaluation.calibrate import MADE, CalibrationResult, as_object, calibrate
 from ragvault.evaluation.config_block import with_calibration
@@ -24,6 +24,7 @@ from ragvault.flows.calibration import built_in_calibration, embedding_model
 from ragvault.wiring import locate_config
 
 if TYPE_CHECKING:
+    from ragvault.cli.eval_options import EvalOptions
     from ragvault.cli.session import Session
     from ragvault.config import CalibrationSettings
     from ragvault.evaluation.dataset import Question
@@ -32,41 +33,40 @@ if TYPE_CHECKING:
 
 def calibrate_gate(
     session: Session,
-    wishes: RunWishes,
+    options: EvalOptions,
     *,
     now: datetime,
-    apply: bool,
     config: Path | None,
     as_json: bool,
 ) -> int:
-    """Fit, show, and write with ``apply``."""
-    result = fitted(session, wishes, now)
+    """Fit, show, and write with ``--apply``."""
+    result = fitted(session, options, now)
     target = locate_config(config)[0]
-    if apply:
+    if options.apply:
         write_calibration(target, result.settings)
     if as_json:
         from ragvault.cli.jsonout import print_json
 
-        print_json(as_object(result, applied=str(target) if apply else None))
+        print_json(as_object(result, applied=str(target) if options.apply else None))
     else:
         from ragvault.cli.render_eval import print_calibration
 
         print_calibration(session.out, result, session.settings.gate.min_confidence)
-    if apply:
+    if options.apply:
         session.notices([f"Written to {target}; what it was is in {backup_of(target).name}."])
     else:
         session.notices([f"Nothing was written: --apply puts it into {target}."])
     return 0
 
 
-def fitted(session: Session, wishes: RunWishes, now: datetime) -> CalibrationResult:
+def fitted(session: Session, options: EvalOptions, now: datetime) -> CalibrationResult:
     """Raises UsageError for too few questions, ModelError when there is no embedding model."""
     container = session.container
     container.embedder.embed_query("is the model there?")  # without it there is nothing to fit
-    if wishes.questions is None:
-        vault, questions = _made(session, wishes)
+    if options.questions is None:
+        vault, questions = _made(session, options)
     else:
-        vault, questions = questions_of(session, wishes)
+        vault, questions = questions_of(session, options.questions, options)
     with counting(session.err, f"Asking {vault.name}", len(questions)) as advance:
         done = run(container, vault, questions, RunOptions(legs=()), now=now, advance=advance)
     session.notices(done.notices)
@@ -77,18 +77,18 @@ def fitted(session: Session, wishes: RunWishes, now: datetime) -> CalibrationRes
         Prior(built_in.features, built_in.coefficients, built_in.intercept),
         model=model,
         threshold=session.settings.gate.min_confidence,
-        seed=wishes.seed,
+        seed=options.seed,
     )
 
 
-def _made(session: Session, wishes: RunWishes) -> tuple[VaultInfo, list[Question]]:
-    vault = one_vault(session, wishes.vault)
-    n = wishes.limit or MADE
+def _made(session: Session, options: EvalOptions) -> tuple[VaultInfo, list[Question]]:
+    vault = one_vault(session, options.vault)
+    n = options.limit or MADE
     with counting(session.err, f"Reading {vault.name}", vault.notes, "notes") as advance:
-        made = make_set(session.container, vault, n, seed=wishes.seed, advance=advance)
+        made = make_set(session.container, vault, n, seed=options.seed, advance=advance)
     session.notices([f"{len(made.questions):,} questions were made from {vault.name} by rules."])
     own = parse_questions(as_lines(made.questions), "the questions that were made")
-    return vault, [*own, *asked_for(wishes)]
+    return vault, [*own, *asked_for(options)]
 
 
 # --------------------------------------------------------------------------- the file

@@ -13,6 +13,7 @@ from ragvault.evaluation.make import MadeSet, make_set
 from ragvault.flows.vaults import known_vaults
 
 if TYPE_CHECKING:
+    from ragvault.cli.eval_options import EvalOptions
     from ragvault.cli.session import Session
     from ragvault.model import VaultInfo
 
@@ -26,31 +27,28 @@ def one_vault(session: Session, wanted: str | None) -> VaultInfo:
     return known[0]
 
 
-def generate_set(
-    session: Session,
-    wanted: str | None,
-    n: int,
-    *,
-    seed: int,
-    with_ollama: bool,
-    out: Path | None,
-) -> int:
-    """Questions to a file or stdout; what they are to stderr."""
+def generate_set(session: Session, options: EvalOptions, n: int) -> int:
+    """``n`` questions to a file or stdout; what they are to stderr."""
     from ragvault.cli.eval_run import counting
 
-    vault = one_vault(session, wanted)
+    vault = one_vault(session, options.vault)
     with counting(session.err, f"Reading {vault.name}", vault.notes, "notes") as advance:
         made = make_set(
-            session.container, vault, n, seed=seed, with_model=with_ollama, advance=advance
+            session.container,
+            vault,
+            n,
+            seed=options.seed,
+            with_model=options.with_ollama,
+            advance=advance,
         )
     if not made.questions:
         raise UsageError(f"{vault.name} holds nothing that a question could be made of.")
     text = as_lines(made.questions)
-    if out is None:
+    if options.out is None:
         session.out.print(text, end="")
     else:
-        write_text(out, text)
-    session.notices([line for line in (made.notice, _told(made, n, out)) if line])
+        write_text(options.out, text)
+    session.notices([line for line in (made.notice, _told(made, n, options.out)) if line])
     return 0
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +12,6 @@ from ragvault.errors import NoIndexError, UsageError
 from ragvault.evaluation import dataset
 from ragvault.evaluation.dataset import Question
 from ragvault.evaluation.document import Evaluation, Setting, as_object
-from ragvault.evaluation.results import BLEND
 from ragvault.evaluation.runner import RunOptions, run, server_is_there
 from ragvault.evaluation.summary import summarise
 from ragvault.flows.calibration import embedding_model
@@ -22,30 +20,10 @@ from ragvault.flows.vaults import known_vaults
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ragvault.cli.eval_options import EvalOptions
     from ragvault.cli.session import Session
     from ragvault.cli.terminal import Terminal
     from ragvault.model import VaultInfo
-
-
-@dataclass(frozen=True, slots=True)
-class RunWishes:
-    """What was asked for on the command line."""
-
-    questions: Path | None
-    vault: str | None = None
-    off_topic: tuple[Path, ...] = ()
-    legs: tuple[str, ...] = (BLEND,)
-    answers: bool = False
-    use_model: bool = True
-    gate: bool = True
-    limit: int | None = None
-    seed: int = 0
-    report: Path | None = None
-
-    @property
-    def name(self) -> str:
-        """Of the set, for people."""
-        return set_name(self.questions) if self.questions else "made from the vault"
 
 
 def set_name(path: Path) -> str:
@@ -53,15 +31,16 @@ def set_name(path: Path) -> str:
     return path.parent.name if path.stem == "questions" and path.parent.name else path.stem
 
 
-def run_set(session: Session, wishes: RunWishes, *, now: datetime, as_json: bool) -> int:
-    evaluation = evaluated(session, wishes, now)
+def run_set(session: Session, options: EvalOptions, *, now: datetime, as_json: bool) -> int:
+    """Ask, and show what came of it. Raises as ``evaluated``."""
+    evaluation = evaluated(session, options, now)
     session.notices(evaluation.notices)
-    if wishes.report is not None:
+    if options.report is not None:
         from ragvault.cli.eval_make import write_text
         from ragvault.evaluation.report import page
 
-        write_text(wishes.report, page(evaluation))
-        session.notices([f"The report is in {wishes.report}."])
+        write_text(options.report, page(evaluation))
+        session.notices([f"The report is in {options.report}."])
     if as_json:
         from ragvault.cli.jsonout import print_json
 
@@ -73,45 +52,56 @@ def run_set(session: Session, wishes: RunWishes, *, now: datetime, as_json: bool
     return 0
 
 
-def evaluated(session: Session, wishes: RunWishes, now: datetime) -> Evaluation:
-    """Raises UsageError for a set that is none, or doesn't fit the vault; NoIndexError."""
+def evaluated(session: Session, options: EvalOptions, now: datetime) -> Evaluation:
+    """Raises UsageError for a set that is none, or doesn't fit the vault, and for a leg that there
+    isn't; NoIndexError."""
     container = session.container
-    vault, questions = questions_of(session, wishes)
-    use_model = wishes.answers and wishes.use_model and server_is_there(container)
-    options = RunOptions(wishes.legs, answers=wishes.answers, use_model=use_model, gate=wishes.gate)
+    if options.questions is None:
+        raise UsageError(
+            "eval needs a file of questions.",
+            "Make one: `ragvault eval --generate 100 --out questions.jsonl`.",
+        )
+    rankings = options.rankings
+    vault, questions = questions_of(session, options.questions, options)
+    how = RunOptions(
+        rankings,
+        answers=options.answers,
+        use_model=options.answers and not options.no_llm and server_is_there(container),
+        gate=not options.ranking_only,
+    )
     with counting(session.err, f"Asking {vault.name}", len(questions)) as advance:
-        done = run(container, vault, questions, options, now=now, advance=advance)
+        done = run(container, vault, questions, how, now=now, advance=advance)
     settings = session.settings
     setting = Setting(
-        name=wishes.name,
+        name=set_name(options.questions),
         vault=vault,
         model=embedding_model(settings),
         threshold=settings.gate.min_confidence,
-        seed=wishes.seed,
+        seed=options.seed,
     )
-    summary = summarise(done.results, threshold=setting.threshold, seed=wishes.seed)
+    summary = summarise(done.results, threshold=setting.threshold, seed=options.seed)
     return Evaluation(setting, done.results, summary, done.seconds, done.notices)
 
 
-def questions_of(session: Session, wishes: RunWishes) -> tuple[VaultInfo, list[Question]]:
+def questions_of(
+    session: Session, file: Path, options: EvalOptions
+) -> tuple[VaultInfo, list[Question]]:
     """The vault, and the questions of all files. Raises as ``evaluated``."""
-    if wishes.questions is None:
-        raise UsageError("eval needs a file of questions.", "Make one: `ragvault eval --generate`.")
-    own = dataset.load_questions(wishes.questions, limit=wishes.limit, seed=wishes.seed)
-    vault = vault_for(session, wishes.vault, own, wishes.questions.name)
-    return vault, [*own, *asked_for(wishes)]
+    own = dataset.load_questions(file, limit=options.limit, seed=options.seed)
+    vault = vault_for(session, options.vault, own, file.name)
+    return vault, [*own, *asked_for(options)]
 
 
-def asked_for(wishes: RunWishes) -> list[Question]:
+def asked_for(options: EvalOptions) -> list[Question]:
     """The off-topic questions, under their sets' names."""
     found: list[Question] = []
     names: set[str] = set()
-    for path in wishes.off_topic:
+    for path in options.off_topic or ():
         name = set_name(path)
         if name in names:
             raise UsageError(f"Two off-topic sets are called '{name}'.", "Rename one of them.")
         names.add(name)
-        questions = dataset.load_questions(path, limit=wishes.limit, seed=wishes.seed)
+        questions = dataset.load_questions(path, limit=options.limit, seed=options.seed)
         found += dataset.as_off_topic(questions, name)
     return found
 

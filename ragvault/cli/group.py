@@ -12,6 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from ragvault.cli.help import first_sentence, render
 from ragvault.cli.streams import close_stdout_quietly
+from ragvault.cli.unfold import unfolded
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 HELP_SETTINGS = {"help_option_names": ["-h", "--help"]}
@@ -121,10 +122,11 @@ class LazyGroup(TyperGroup):
 
 
 class CommandApp(typer.Typer):
-    """A Typer whose commands have this program's help."""
+    """A Typer whose commands have this program's help, and may take options in groups."""
 
     def command(self, name: str | None = None, **settings: Any) -> Any:
-        return super().command(name, cls=PlainCommand, **settings)
+        register = super().command(name, cls=PlainCommand, **settings)
+        return lambda command: register(unfolded(command))
 
 
 def command_app(**settings: Any) -> typer.Typer:

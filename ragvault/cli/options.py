@@ -1,7 +1,8 @@
-"""Options that several commands share."""
+"""Options that several commands share, one by one or in groups (see ``unfold``)."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -28,70 +29,89 @@ VaultOption = Annotated[
         "--vault", metavar="NAME", help="Only this vault (repeatable).", show_default=False
     ),
 ]
-FolderOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--folder",
-        metavar="FOLDER",
-        help="Only this folder and those below it; vault/folder too (repeatable).",
-        show_default=False,
-    ),
-]
-TagOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--tag", metavar="TAG", help="Only notes with this tag (repeatable).", show_default=False
-    ),
-]
-SinceOption = Annotated[
-    str | None,
-    typer.Option(
-        "--since",
-        metavar="WHEN",
-        help='Only notes from then on: 2024-03-01, 2024, "2 weeks", yesterday.',
-        show_default=False,
-    ),
-]
-UntilOption = Annotated[
-    str | None,
-    typer.Option(
-        "--until", metavar="WHEN", help="Only notes up to then, that day too.", show_default=False
-    ),
-]
-FolderSelectOption = Annotated[
-    FolderSelect | None,
-    typer.Option(
-        "--folder-select",
-        metavar="HOW",
-        help="Choose likely folders: auto, llm (the model ranks them) or off.",
-        show_default=False,
-        case_sensitive=False,
-    ),
-]
-ExpandOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--expand/--no-expand",
-        help="Search other wordings too, written by the Ollama model.",
-        show_default=False,
-    ),
-]
-HydeOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--hyde/--no-hyde",
-        help="Search the Ollama model's guess at the answer too.",
-        show_default=False,
-    ),
-]
-RerankOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--rerank/--no-rerank",
-        help="Read the best passages again with the reranker (rerank.backend, else onnx).",
-        show_default=False,
-    ),
-]
 DebugOption = Annotated[
     bool, typer.Option("--debug", help="Show every candidate with its scores, and timings.")
 ]
+
+
+@dataclass(frozen=True)
+class Filters:
+    """Which notes are searched; nothing given: all of them."""
+
+    vault: VaultOption = None
+    folder: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--folder",
+            metavar="FOLDER",
+            help="Only this folder and those below it; vault/folder too (repeatable).",
+            show_default=False,
+        ),
+    ] = None
+    tag: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--tag",
+            metavar="TAG",
+            help="Only notes with this tag (repeatable).",
+            show_default=False,
+        ),
+    ] = None
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--since",
+            metavar="WHEN",
+            help='Only notes from then on: 2024-03-01, 2024, "2 weeks", yesterday.',
+            show_default=False,
+        ),
+    ] = None
+    until: Annotated[
+        str | None,
+        typer.Option(
+            "--until",
+            metavar="WHEN",
+            help="Only notes up to then, that day too.",
+            show_default=False,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Ways:
+    """How they are searched; None: as the configuration says."""
+
+    folder_select: Annotated[
+        FolderSelect | None,
+        typer.Option(
+            "--folder-select",
+            metavar="HOW",
+            help="Choose likely folders: auto, llm (the model ranks them) or off.",
+            show_default=False,
+            case_sensitive=False,
+        ),
+    ] = None
+    expand: Annotated[
+        bool | None,
+        typer.Option(
+            "--expand/--no-expand",
+            help="Search other wordings too, written by the Ollama model.",
+            show_default=False,
+        ),
+    ] = None
+    hyde: Annotated[
+        bool | None,
+        typer.Option(
+            "--hyde/--no-hyde",
+            help="Search the Ollama model's guess at the answer too.",
+            show_default=False,
+        ),
+    ] = None
+    rerank: Annotated[
+        bool | None,
+        typer.Option(
+            "--rerank/--no-rerank",
+            help="Read the best passages again with the reranker (rerank.backend, else onnx).",
+            show_default=False,
+        ),
+    ] = None

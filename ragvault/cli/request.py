@@ -4,29 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
-from ragvault.cli.options import FolderSelect
+from ragvault.cli.options import Filters, Ways
 from ragvault.errors import QuestionError
 from ragvault.model import Detail, Request
 
 MAX_STDIN_CHARS = 100_000  # a question is limited far below this, in retrieval.max_question_chars
-
-
-@dataclass(frozen=True)
-class Limits:
-    """The filters and ways of searching that ``ask`` and ``search`` share, as they were typed."""
-
-    vaults: Sequence[str] | None = None
-    folders: Sequence[str] | None = None
-    tags: Sequence[str] | None = None
-    since: str | None = None
-    until: str | None = None
-    folder_select: FolderSelect | None = None
-    expand: bool | None = None
-    hyde: bool | None = None
-    rerank: bool | None = None
 
 
 def question_of(words: Sequence[str]) -> str:
@@ -42,7 +26,8 @@ def question_of(words: Sequence[str]) -> str:
 
 def request_of(
     question: str,
-    limits: Limits,
+    filters: Filters,
+    ways: Ways,
     now: datetime,
     *,
     k: int | None = None,
@@ -51,18 +36,18 @@ def request_of(
     """Raises UsageError for a time that can't be read, or a period that ends before it begins."""
     from ragvault.flows import finding
 
-    since, until = finding.period(limits.since, limits.until, now)
+    since, until = finding.period(filters.since, filters.until, now)
     return Request(
         question=question,
-        vaults=tuple(limits.vaults or ()),
-        folders=tuple(limits.folders or ()),
-        tags=tuple(limits.tags or ()),
+        vaults=tuple(filters.vault or ()),
+        folders=tuple(filters.folder or ()),
+        tags=tuple(filters.tag or ()),
         since=since,
         until=until,
         k=k,
         detail=detail,
-        folder_select=None if limits.folder_select is None else str(limits.folder_select),
-        expand=limits.expand,
-        hyde=limits.hyde,
-        rerank=limits.rerank,
+        folder_select=None if ways.folder_select is None else str(ways.folder_select),
+        expand=ways.expand,
+        hyde=ways.hyde,
+        rerank=ways.rerank,
     )

@@ -8,20 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragvault.cli.group import command_app
-from ragvault.cli.options import (
-    ConfigOption,
-    DebugOption,
-    ExpandOption,
-    FolderOption,
-    FolderSelectOption,
-    HydeOption,
-    JsonOption,
-    RerankOption,
-    SinceOption,
-    TagOption,
-    UntilOption,
-    VaultOption,
-)
+from ragvault.cli.options import ConfigOption, DebugOption, Filters, JsonOption, Ways
 
 if TYPE_CHECKING:
     from ragvault.cli.session import Session
@@ -35,21 +22,15 @@ def search(
     query: Annotated[
         list[str], typer.Argument(metavar="QUERY", help="What to look for; - reads it from stdin.")
     ],
+    *,
     n: Annotated[
         int, typer.Option("-n", metavar="N", min=1, max=200, help="Most passages to list [10].")
     ] = 10,
     files: Annotated[
         bool, typer.Option("--files", help="Print the notes' paths only, one a line.")
     ] = False,
-    vault: VaultOption = None,
-    folder: FolderOption = None,
-    tag: TagOption = None,
-    since: SinceOption = None,
-    until: UntilOption = None,
-    folder_select: FolderSelectOption = None,
-    expand: ExpandOption = None,
-    hyde: HydeOption = None,
-    rerank: RerankOption = None,
+    filters: Filters,
+    ways: Ways,
     debug: DebugOption = False,
     as_json: JsonOption = False,
     config: ConfigOption = None,
@@ -59,15 +40,14 @@ def search(
     The same retrieval as ask, by meaning and by words, without the floor that an answer needs.
     Exits with 3 when nothing is found.
     """
-    from ragvault.cli.request import Limits, question_of, request_of
+    from ragvault.cli.request import question_of, request_of
     from ragvault.cli.session import Session
     from ragvault.cli.waiting import Waiting
     from ragvault.flows import finding
 
     now = datetime.now()
     with Session.open(config) as session:
-        limits = Limits(vault, folder, tag, since, until, folder_select, expand, hyde, rerank)
-        request = request_of(question_of(query), limits, now)
+        request = request_of(question_of(query), filters, ways, now)
         with Waiting(session.err).shown("Searching your notes …"):
             found = finding.search(session.container, request, n, now=now)
         session.notices(found.retrieval.notices)
