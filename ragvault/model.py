@@ -223,7 +223,6 @@ class FolderSelection:
     selected: tuple[str, ...] = ()
     available: tuple[str, ...] = ()
     scopes: tuple[Scope, ...] = ()
-    filter_folders: tuple[tuple[str, str], ...] = ()
     notices: tuple[str, ...] = ()
 
 

@@ -58,7 +58,7 @@ from ragvault.retrieval.pick import pick
 from ragvault.retrieval.pool import gather, over_limit
 from ragvault.retrieval.recent import newest, sharpened
 from ragvault.retrieval.rerank import Ranked, Reranked, rerank
-from ragvault.retrieval.scope import folder_mode, named_folders, select_folders
+from ragvault.retrieval.scope import limits_of, select_folders
 from ragvault.retrieval.vaults import choose_vaults, searched_phrase
 from ragvault.retrieval.wordings import Finder, written
 
@@ -143,12 +143,9 @@ class _Search:
 
     def _filter(self) -> Filter:
         """The user's hard limits. ``--folder`` limits only where nothing else is to follow it."""
-        named = named_folders(self.request, self.folders)
-        limits = folder_mode(self.request, self.settings) == "off"
-        pairs = [(f.vault, f.folder) for found in named for f in found] if limits else []
         return Filter(
             vaults=self.names,
-            folders=tuple(dict.fromkeys(pairs)),
+            folders=limits_of(self.request, self.folders, self.settings),
             tags=tuple(tag.lstrip("#") for tag in self.request.tags),
             since=self.request.since,
             until=self.request.until,

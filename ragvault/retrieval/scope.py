@@ -63,6 +63,17 @@ def named_folders(request: Request, folders: Sequence[FolderInfo]) -> list[list[
     return [_resolve(name, folders) for name in request.folders]
 
 
+def limits_of(
+    request: Request, folders: Sequence[FolderInfo], settings: Settings
+) -> tuple[tuple[str, str], ...]:
+    """The (vault, folder) pairs outside which nothing is searched: those of ``--folder`` where no
+    other folder is to follow them; empty: no limit. Raises UsageError (see ``named_folders``)."""
+    named = named_folders(request, folders)
+    if folder_mode(request, settings) != "off":
+        return ()
+    return tuple(dict.fromkeys((f.vault, f.folder) for found in named for f in found))
+
+
 def select_folders(
     request: Request,
     query: Query,
@@ -72,7 +83,7 @@ def select_folders(
     settings: Settings,
     vaults: Sequence[str],
 ) -> FolderSelection:
-    """The scopes of the vector leg, best first, and the folders that limit both legs.
+    """The scopes of the vector leg, best first.
 
     ``vaults`` are the names searched; ``folders`` all of theirs. ``auto`` ranks by similarity to
     ``query_vector`` (None: by name alone), ``llm`` asks ``chat``; when that fails, every folder
@@ -101,7 +112,7 @@ def select_folders(
     rest_weight = position_weight(len(scopes)) if weighted else 1.0
     scopes += [Scope(vault, None, rest_weight) for vault in vaults]
     selected = tuple(group.label for group in (*named, *guesses))
-    return FolderSelection(mode, selected, available, tuple(scopes), (), notices)
+    return FolderSelection(mode, selected, available, tuple(scopes), notices)
 
 
 def weight_of(vault: str, folder: str, scopes: Sequence[Scope]) -> float:
@@ -143,8 +154,7 @@ def _limited(
     scopes = tuple(
         Scope(group.vault, group.folders, position_weight(i)) for i, group in enumerate(named)
     )
-    pairs = tuple(dict.fromkeys((g.vault, folder) for g in named for folder in g.folders))
-    return FolderSelection("off", tuple(g.label for g in named), available, scopes, pairs)
+    return FolderSelection("off", tuple(g.label for g in named), available, scopes)
 
 
 def _by_model(

@@ -16,7 +16,7 @@ from ragvault.model import ChatOptions, FolderInfo, FolderSelection, Message, Mo
 from ragvault.ports import ChatStream
 from ragvault.retrieval.folder_ranking import parse_ranking
 from ragvault.retrieval.query import analyse
-from ragvault.retrieval.scope import position_weight, select_folders, weight_of
+from ragvault.retrieval.scope import limits_of, position_weight, select_folders, weight_of
 
 NOW = datetime(2024, 5, 15, 10, 30)
 SETTINGS = Settings()
@@ -86,9 +86,13 @@ def select(
     )
 
 
+def limits(*named: str, mode: str | None = None) -> tuple[tuple[str, str], ...]:
+    return limits_of(Request("which?", folders=named, folder_select=mode), FOLDERS, SETTINGS)
+
+
 def test_a_named_folder_limits_the_search_to_itself_and_what_is_below() -> None:
+    assert limits("personal/Projects") == (("personal", "Projects"), ("personal", "Projects/API"))
     found = select("personal/Projects")
-    assert found.filter_folders == (("personal", "Projects"), ("personal", "Projects/API"))
     assert [(s.vault, s.folders) for s in found.scopes] == [
         ("personal", ("Projects", "Projects/API"))
     ]
@@ -96,15 +100,14 @@ def test_a_named_folder_limits_the_search_to_itself_and_what_is_below() -> None:
 
 
 def test_a_folder_without_a_vault_is_looked_for_in_all() -> None:
-    found = select("Projects")
-    assert {vault for vault, _ in found.filter_folders} == {"personal", "work"}
+    assert {vault for vault, _ in limits("Projects")} == {"personal", "work"}
 
 
 @pytest.mark.parametrize(
     "name", ["projects/api", "Projects/API/", "./Projects/API", "Projects\\API"]
 )
 def test_case_and_slashes_are_forgiven(name: str) -> None:
-    assert select(name).filter_folders == (("personal", "Projects/API"),)
+    assert limits(name) == (("personal", "Projects/API"),)
 
 
 def test_a_prefix_ends_at_a_folders_name() -> None:
@@ -122,7 +125,7 @@ def test_an_unknown_folder_names_the_nearest() -> None:
 
 
 def test_the_root_alone_can_be_named() -> None:
-    assert select(".").filter_folders == (("personal", ""),)
+    assert limits(".") == (("personal", ""),)
 
 
 def test_named_folders_weigh_by_position() -> None:
@@ -143,7 +146,7 @@ def test_off_searches_every_vault_whole() -> None:
         ("personal", None, 1.0),
         ("work", None, 1.0),
     ]
-    assert found.filter_folders == ()
+    assert limits(mode="off") == ()
 
 
 def test_auto_only_adds_places_and_every_place_weighs_alike() -> None:
@@ -152,7 +155,6 @@ def test_auto_only_adds_places_and_every_place_weighs_alike() -> None:
     assert {s.weight for s in found.scopes} == {1.0}
     assert [s.vault for s in found.scopes if s.folders is None] == ["personal", "work"]
     assert found.selected[0] == "personal/Projects/API"
-    assert found.filter_folders == ()
 
 
 def test_auto_knows_a_folder_by_its_name_without_a_vector() -> None:
@@ -175,7 +177,7 @@ def test_an_explicit_mode_puts_named_folders_first_and_searches_the_rest_too() -
     found = select("Recipes", mode="llm", chat=chat)
     assert found.selected == ("personal/Recipes", "work/meetings", "personal/Projects")
     assert [s.weight for s in found.scopes] == [1.0, 0.9, 0.8, 0.7, 0.7]
-    assert found.filter_folders == ()
+    assert limits("Recipes", mode="llm") == ()
     assert "personal/Recipes" not in chat.asked[-1].content  # it is chosen already
 
 
