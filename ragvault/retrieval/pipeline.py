@@ -266,6 +266,10 @@ class _Search:
     def _prepare(self, filters: Sequence[Filter]) -> tuple[_Vectors, tuple[str, ...], float]:
         """Step 3. Loading a model and opening the store take most of a cold search: they run in
         two threads while the catalog is read here."""
+        # Both import numpy, whose modules import each other: begun in two threads at once, that
+        # fails with a half-made module.
+        import numpy  # noqa: F401
+
         generation = self.deps.catalog.generation
         chunks = {vault.name: vault.chunks for vault in self.vaults}
         pool = ThreadPoolExecutor(max_workers=2, thread_name_prefix="ragvault")
