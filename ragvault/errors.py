@@ -5,7 +5,6 @@
     │   ├── ConfigError               2  a key or value in the config (with its line)
     │   ├── QuestionError             2  an empty or over-long question
     │   └── VaultPathError            2  a vault path that can't be indexed
-    ├── NothingFoundError             3  a search that has no result
     ├── NoIndexError                  4  nothing is indexed yet, or not that vault
     ├── ModelError                    5  a model is needed and can't be had
     │   ├── EmbedderUnavailableError  5  the embedding model
@@ -64,12 +63,6 @@ class QuestionError(UsageError):
 class VaultPathError(UsageError):
     type = "vault_path"
     default_hint = "Give the folder that holds your notes: `ragvault index ~/notes`."
-
-
-class NothingFoundError(RagvaultError):
-    exit_code = 3
-    type = "nothing_found"
-    default_hint = "Try other words, or drop a filter."
 
 
 class NoIndexError(RagvaultError):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragvault.errors import ModelError, NoIndexError, RagvaultError
+from ragvault.errors import ModelError, ModelServerError, NoIndexError, RagvaultError
 from ragvault.flows.coverage import Coverage, coverage
 from ragvault.model import ChatOptions, Message, VaultInfo
 
@@ -40,13 +40,9 @@ class OllamaStatus:
     model: str
     version: str | None = None
     models: tuple[str, ...] = ()
+    has_model: bool = False
     problem: str | None = None
     hint: str | None = None
-
-    @property
-    def has_model(self) -> bool:
-        wanted = self.model if ":" in self.model else f"{self.model}:latest"
-        return any(name in (self.model, wanted) for name in self.models)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +104,28 @@ def ollama_status(container: Container) -> OllamaStatus:
     chat = container.make_chat(max_wait_s=PROBE_TIMEOUT_S)
     try:
         return OllamaStatus(
-            chat.host, settings.model, version=chat.version(), models=tuple(chat.models())
+            host=chat.host,
+            model=settings.model,
+            version=chat.version(),
+            models=tuple(chat.models()),
+            has_model=chat.has(settings.model),
         )
     except ModelError as error:
         return OllamaStatus(settings.host, settings.model, problem=error.message, hint=error.hint)
     finally:
         chat.close()
+
+
+def server_is_there(container: Container) -> bool:
+    """Whether the model server answers, within ``PROBE_TIMEOUT_S``."""
+    chat = container.make_chat(max_wait_s=PROBE_TIMEOUT_S)
+    try:
+        chat.version()
+    except ModelServerError:
+        return False
+    finally:
+        chat.close()
+    return True
 
 
 # --------------------------------------------------------------------------- doctor

@@ -128,7 +128,7 @@ class PersistentChroma(ChromaIndex):
         chromadb = _import_chromadb()
         # chromadb keeps one system for each spelling of a path, also one that failed to start,
         # and hands it out again. So each instance, and each try after a failure, has its own.
-        path = os.path.join(self._folder, *(["."] * self._spelling))  # noqa: PTH118
+        path = os.path.join(self._folder, *(["."] * self._spelling))  # noqa: PTH118 - a Path drops dots
         try:
             client = chromadb.PersistentClient(path=path, settings=_settings())
         except BaseException:

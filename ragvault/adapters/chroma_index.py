@@ -79,7 +79,7 @@ class ChromaIndex:
             size = int(self._open().get_max_batch_size())
         for start in range(0, len(unique), size):
             batch = _batch(unique[start : start + size], matrix[start : start + size])
-            self._call(vault, lambda collection: collection.upsert(**batch), create=True)  # noqa: B023
+            self._call(vault, lambda collection: collection.upsert(**batch), create=True)  # noqa: B023 - called at once
 
     def delete(self, vault: str, chunk_ids: Collection[str]) -> None:
         ids = list(dict.fromkeys(chunk_ids))
@@ -89,7 +89,7 @@ class ChromaIndex:
             size = int(self._open().get_max_batch_size())
         for start in range(0, len(ids), size):
             part = ids[start : start + size]
-            self._call(vault, lambda collection: collection.delete(ids=part))  # noqa: B023
+            self._call(vault, lambda collection: collection.delete(ids=part))  # noqa: B023 - called at once
 
     def query(
         self,

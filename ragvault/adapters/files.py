@@ -10,7 +10,6 @@ import contextlib
 import errno
 import json
 import os
-import shutil
 import sys
 import tempfile
 import time
@@ -94,7 +93,7 @@ def atomic_write(path: Path, data: bytes | str, *, mode: int = 0o600) -> None:
                 os.fsync(file.fileno())
             if os.name == "posix":
                 Path(name).chmod(mode)
-            os.replace(name, path)  # noqa: PTH105
+            Path(name).replace(path)
         except BaseException:
             with contextlib.suppress(OSError):
                 Path(name).unlink()
@@ -117,30 +116,13 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def require_space(folder: Path, needed: int) -> None:
-    """Raise DiskFullError if fewer than ``needed`` bytes are free where a folder is (or will be).
-
-    Said before a run begins, it spares the user a run that can't end.
-    """
-    place = folder
-    while not place.exists() and place != place.parent:
-        place = place.parent
-    with reported(folder):
-        free = shutil.disk_usage(place).free
-    if free < needed:
-        raise DiskFullError(
-            f"The index at {folder} needs about {needed / 1e6:,.0f} MB; "
-            f"{free / 1e6:,.0f} MB are free there."
-        )
-
-
 def folder_size(folder: Path) -> int:
     """Bytes of the files below a folder (0 if there is none). Linear in the files."""
     total = 0
     for place, _, names in os.walk(folder):
         for name in names:
             with contextlib.suppress(FileNotFoundError):
-                total += os.lstat(os.path.join(place, name)).st_size  # noqa: PTH118
+                total += (Path(place) / name).lstat().st_size
     return total
 
 

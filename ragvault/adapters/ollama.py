@@ -154,7 +154,7 @@ class OllamaEmbedder:
     def close(self) -> None:
         with self._lock:
             if self._connection is not None:
-                self._connection.close()  # type: ignore[no-untyped-call]
+                self._connection.close()  # type: ignore[no-untyped-call]  # the client's own
                 self._connection = None
 
     def _embed(self, texts: Sequence[str]) -> Matrix:

@@ -109,7 +109,7 @@ class OllamaChat:
 
     def close(self) -> None:
         if self._connection is not None:
-            self._connection.close()  # type: ignore[no-untyped-call]
+            self._connection.close()  # type: ignore[no-untyped-call]  # the client's own
             self._connection = None
 
     # ------------------------------------------------------------------ for the stream

@@ -37,9 +37,8 @@ class Tokenizer:
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         mask = self._tokenizer.encode("a").special_tokens_mask
-        inner = mask.index(0) if 0 in mask else len(mask)
-        self._before = inner
-        self._after = len(mask) - inner - mask.count(0)
+        before = mask.index(0) if 0 in mask else len(mask)
+        self._after = len(mask) - before - mask.count(0)  # specials behind the text
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Tokens without specials. Linear in the characters; memory is bounded by the largest

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -69,6 +68,7 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> int:
     """Write a commented configuration file with every default."""
+    from ragvault.cli.writing import write_config
     from ragvault.config_keys import example
     from ragvault.wiring import locate_config
 
@@ -78,7 +78,7 @@ def init(
             f"{target} exists already.",
             "Edit it, or overwrite it: `ragvault config init --force`.",
         )
-    _write(target, example(active=False))
+    write_config(target, example(active=False))
     print(target)
     return 0
 
@@ -112,14 +112,3 @@ def _shown(dotted: str, value: Any) -> Any:
     if hasattr(value, "model_dump"):  # a block of settings
         value = value.model_dump()
     return list(value) if isinstance(value, tuple) else value
-
-
-def _write(target: Path, text: str) -> None:
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise UsageError(
-            f"{target} can't be written: {reason}.", "Choose another place with --config FILE."
-        ) from error

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragvault.cli.eval_make import one_vault
 from ragvault.cli.eval_run import asked_for, counting, questions_of
+from ragvault.cli.writing import backup_of, write_config
 from ragvault.errors import UsageError
 from ragvault.evaluation.calibrate import MADE, CalibrationResult, as_object, calibrate
 from ragvault.evaluation.config_block import with_calibration
@@ -43,7 +40,7 @@ def calibrate_gate(
     result = fitted(session, options, now)
     target = locate_config(config)[0]
     if options.apply:
-        write_calibration(target, result.settings)
+        _write(target, result.settings)
     if as_json:
         from ragvault.cli.jsonout import print_json
 
@@ -91,43 +88,12 @@ def _made(session: Session, options: EvalOptions) -> tuple[VaultInfo, list[Quest
     return vault, [*own, *asked_for(options)]
 
 
-# --------------------------------------------------------------------------- the file
-
-
-def backup_of(target: Path) -> Path:
-    return target.with_name(f"{target.name}.bak")
-
-
-def write_calibration(target: Path, calibration: CalibrationSettings) -> None:
-    """Put the block into the configuration file, whole or not at all; what was there before is
-    kept beside it. Raises ConfigError, or UsageError when the file can't be written."""
-    target = target.resolve()  # a link to a file kept elsewhere stays a link
+def _write(target: Path, calibration: CalibrationSettings) -> None:
+    """Put the block into the configuration file; what was there before is kept beside it. Raises
+    ConfigError, or UsageError when the file can't be read or written."""
     try:
-        exists = target.exists()
-        text = target.read_bytes().decode("utf-8") if exists else ""
-        new = with_calibration(text, calibration)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if exists:
-            shutil.copy2(target, backup_of(target))
-        _replace(target, new)
+        text = target.read_bytes().decode("utf-8") if target.exists() else ""
     except OSError as error:
         reason = error.strerror or str(error)
-        raise UsageError(
-            f"{target} can't be written: {reason}.", "Choose another place with --config FILE."
-        ) from error
-
-
-def _replace(target: Path, text: str) -> None:
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(text.encode("utf-8"))
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists():
-            shutil.copymode(target, name)
-        Path(name).replace(target)
-    except BaseException:
-        with suppress(OSError):
-            Path(name).unlink()
-        raise
+        raise UsageError(f"{target} can't be read: {reason}.") from error
+    write_config(target, with_calibration(text, calibration), keep_old=True)

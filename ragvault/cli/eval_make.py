@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragvault.cli import words
+from ragvault.cli.writing import write_text
 from ragvault.errors import UsageError
 from ragvault.evaluation.generate import as_lines
 from ragvault.evaluation.make import MadeSet, make_set
@@ -70,16 +71,8 @@ def _kinds(kinds: list[str]) -> str:
     return ", ".join(f"{n:,} {kind.replace('_', ' ')}" for kind, n in counts.items()) or "none"
 
 
-def write_text(path: Path, text: str) -> None:
-    """Raises UsageError when it can't be written."""
-    try:
-        path.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise UsageError(f"{path} can't be written: {reason}.", "Name another file.") from error
-
-
 def compare_runs(session: Session, a: Path, b: Path, *, seed: int, as_json: bool) -> int:
+    """Two saved runs side by side; nothing is asked. Raises UsageError for what is none."""
     from ragvault.evaluation.compare import as_object, compare
 
     comparison = compare(a, b, seed=seed)

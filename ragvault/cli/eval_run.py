@@ -12,10 +12,11 @@ from ragvault.errors import NoIndexError, UsageError
 from ragvault.evaluation import dataset
 from ragvault.evaluation.dataset import Question
 from ragvault.evaluation.document import Evaluation, Setting, as_object
-from ragvault.evaluation.runner import RunOptions, run, server_is_there
+from ragvault.evaluation.runner import RunOptions, run
 from ragvault.evaluation.summary import summarise
 from ragvault.flows.calibration import embedding_model
 from ragvault.flows.vaults import known_vaults
+from ragvault.health import server_is_there
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +37,7 @@ def run_set(session: Session, options: EvalOptions, *, now: datetime, as_json: b
     evaluation = evaluated(session, options, now)
     session.notices(evaluation.notices)
     if options.report is not None:
-        from ragvault.cli.eval_make import write_text
+        from ragvault.cli.writing import write_text
         from ragvault.evaluation.report import page
 
         write_text(options.report, page(evaluation))

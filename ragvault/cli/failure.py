@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import sys
+from typing import Any
 
 import typer
 
@@ -58,8 +59,8 @@ def as_reported(error: BaseException) -> RagvaultError:
     return UnexpectedError(f"Something unexpected went wrong ({what}).")
 
 
-def _usage_error(error: BaseException) -> UsageError:
-    message = str(error.format_message()).strip()  # type: ignore[attr-defined]
+def _usage_error(error: Any) -> UsageError:
+    message = str(error.format_message()).strip()
     message = message.replace("Value error, ", "")  # pydantic's, behind typer
     if not is_bare_call(error) and message[-1:] not in ".?!)":
         message += "."

@@ -95,7 +95,7 @@ class LazyGroup(TyperGroup):
         super().__init__(**settings)
         self.commands = LazyCommands()  # type: ignore[assignment]  # read-only is all it needs
 
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - typer's signature
         return list(COMMANDS)
 
     def invoke(self, ctx: Any) -> Any:

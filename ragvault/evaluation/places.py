@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_right
 from functools import lru_cache
 from pathlib import Path
 
@@ -36,10 +35,6 @@ class NoteText:
         return starts[first - 1], len(self.text[starts[first - 1] : end].rstrip("\r\n")) + starts[
             first - 1
         ]
-
-    def line_of(self, offset: int) -> int:
-        """The 1-based line that holds an offset."""
-        return bisect_right(self._starts, offset)
 
 
 def chunk_span(note: NoteText, chunk: Chunk) -> Span:

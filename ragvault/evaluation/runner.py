@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from ragvault import measuring
-from ragvault.errors import ModelError, ModelServerError, QuestionError, UsageError
+from ragvault.errors import ModelError, QuestionError, UsageError
 from ragvault.evaluation.dataset import Question
 from ragvault.evaluation.judging import (
     judge_answer,
@@ -42,7 +42,7 @@ FOUND = 3  # passages kept for the list of the worst questions
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     """``legs`` are those to rank by, of LEGS. ``answers``: also answer; ``use_model``: with the
-    model server, which has to be there (see ``server_is_there``). Without ``gate`` the questions
+    model server, which has to be there (``health.server_is_there``). Without ``gate`` the questions
     are only ranked, several times faster: the gate takes a closer look at what it judges."""
 
     legs: tuple[str, ...] = (BLEND,)
@@ -59,18 +59,6 @@ class Run:
     results: tuple[QuestionResult, ...]
     notices: tuple[str, ...]
     seconds: float
-
-
-def server_is_there(container: Container) -> bool:
-    """Whether the model server answers."""
-    chat = container.make_chat(max_wait_s=2.0)
-    try:
-        chat.version()
-    except ModelServerError:
-        return False
-    finally:
-        chat.close()
-    return True
 
 
 def run(

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class IgnoreRules:
         for name in names:
             source = base + name
             try:
-                with open(os.path.join(folder, name), "rb") as handle:  # noqa: PTH118
+                with (Path(folder) / name).open("rb") as handle:
                     data = handle.read(MAX_IGNORE_BYTES)
             except OSError as error:
                 on_bad(source, f"ignore file can't be read: {error.strerror or error}")
@@ -153,7 +154,7 @@ class PathRules:
             if base:
                 above = self._rules(base[: base.rstrip("/").rfind("/") + 1])
             folder = f"{self._root.rstrip(os.sep)}{os.sep}{base}"
-            names = [n for n in self._names if os.path.isfile(folder + n)]  # noqa: PTH113
+            names = [n for n in self._names if os.path.isfile(folder + n)]  # noqa: PTH113 - Path's raises
             # A bad pattern is reported by the walk, on each run.
             self._known[base] = above.entering(folder, base, names, lambda *_: None)
         return self._known[base]

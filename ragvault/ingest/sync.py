@@ -191,7 +191,7 @@ class _Run:
         for part in batched(plan.removed, STORE_SLICE):
             self.writer.write((), part)
             self.tally.removed.extend(part)
-        moved = dict((new.rel_path, old) for old, new in plan.renamed)  # noqa: C402
+        moved = {new.rel_path: old for old, new in plan.renamed}
         self._write_all(plan.writes, states, moved)
         self._touch(plan.touched, states, in_step=in_step)
 

@@ -96,7 +96,7 @@ class _Root:
         """Which folder the root is now; None when it can't be listed."""
         try:
             with os.scandir(self.real):
-                status = os.stat(self.real)  # noqa: PTH116
+                status = Path(self.real).stat()
         except OSError:
             return None
         return status.st_dev, status.st_ino
@@ -115,18 +115,6 @@ class _Root:
         elif not is_dir and not name.lower().endswith(self.extensions):
             return None
         return None if self.rules.passes_over(rel, is_dir) else key_of(rel)
-
-
-def watch_vault(
-    root: Path,
-    on_change: Callable[[set[str]], None],
-    stop: threading.Event,
-    settings: IndexSettings,
-    *,
-    notify: Notify = lambda _line: None,
-) -> None:
-    """``watch_vaults`` for one vault."""
-    watch_vaults([root], lambda _, paths: on_change(set(paths)), stop, settings, notify=notify)
 
 
 def watch_vaults(

@@ -21,7 +21,6 @@ from ragvault.adapters.files import (
     atomic_write,
     folder_size,
     private_folder,
-    require_space,
     store_error,
 )
 from ragvault.errors import DiskFullError, IndexBusyError, StoreError
@@ -100,12 +99,6 @@ def test_each_failure_has_its_sentence(code: int, kind: type[StoreError], words:
     error = store_error(OSError(code, os.strerror(code)), "/index")
     assert type(error) is kind
     assert words in error.message and "/index" in error.message and error.hint
-
-
-def test_space_is_asked_for_before_the_folder_exists(tmp_path: Path) -> None:
-    require_space(tmp_path / "a" / "b", 1)
-    with pytest.raises(DiskFullError, match="MB"):
-        require_space(tmp_path / "a" / "b", 10**18)
 
 
 def test_size_of_a_folder(tmp_path: Path) -> None:

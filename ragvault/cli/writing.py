@@ -1,0 +1,61 @@
+"""Files that a command writes for a person: reports, questions, the configuration."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from ragvault.errors import UsageError
+
+
+def write_text(path: Path, text: str) -> None:
+    """Raises UsageError when it can't be written."""
+    with _reported(path, "Name another file."):
+        path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def backup_of(target: Path) -> Path:
+    """Where ``write_config`` keeps what a file was."""
+    return target.with_name(f"{target.name}.bak")
+
+
+def write_config(target: Path, text: str, *, keep_old: bool = False) -> None:
+    """The configuration, whole or not at all; with ``keep_old`` what it was stays beside it.
+
+    Its folder is made, its permissions stay. Raises UsageError when it can't be written.
+    """
+    target = target.resolve()  # a link to a file kept elsewhere stays a link
+    with _reported(target, "Choose another place with --config FILE."):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if keep_old and target.exists():
+            shutil.copy2(target, backup_of(target))
+        _replace(target, text)
+
+
+def _replace(target: Path, text: str) -> None:
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(text.encode("utf-8"))
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            shutil.copymode(target, name)
+        Path(name).replace(target)
+    except BaseException:
+        with suppress(OSError):
+            Path(name).unlink()
+        raise
+
+
+@contextmanager
+def _reported(path: Path, hint: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UsageError(f"{path} can't be written: {reason}.", hint) from error
