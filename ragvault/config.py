@@ -70,8 +70,8 @@ class RetrievalSettings(_Part):
     heading_bonus: Unit = 0.05
     note_share_vector: Unit = 0.3  # of the vector score: the mean of the whole note's
     note_share_lexical: Unit = 0.7  # of the keyword score: BM25 of the whole note
-    note_chunks: Annotated[int, Field(ge=0, le=1000)] = 6  # longer notes: less; 0: off
-    mmr_lambda: Unit = 0.8  # 1: off; lower: hits that say something else come in
+    note_chunks: Annotated[int, Field(ge=0, le=1000)] = 12  # longer notes: less; 0: off
+    mmr_lambda: Unit = 0.9  # 1: off; lower: hits that say something else come in
     max_per_note: Annotated[int, Field(ge=0, le=50)] = 0  # 0: no limit
     expand: bool = False  # needs the model server
     expand_variants: Annotated[int, Field(ge=1, le=8)] = 3

@@ -63,7 +63,7 @@ MEANINGS: dict[str, str] = {
     "retrieval.heading_bonus": "Added to the word match when a word is in the heading.",
     "retrieval.note_share_vector": "Share of the whole note (its passages' mean) in the cosine.",
     "retrieval.note_share_lexical": "Share of the whole note in the word match.",
-    "retrieval.note_chunks": "In notes of more passages the note's shares shrink; 0: no shares.",
+    "retrieval.note_chunks": "In longer notes its shares shrink, and words weigh more; 0: none.",
     "retrieval.mmr_lambda": "1: off. Lower: passages like a better one give way to others (MMR).",
     "retrieval.max_per_note": "Most passages of one note that an answer is made from. 0: any.",
     "retrieval.expand": "Search other wordings of the question too, which the model writes.",

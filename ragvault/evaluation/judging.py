@@ -22,10 +22,19 @@ _HIDDEN = frozenset({"min_vector", "max_candidates"})
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """One leg's list: the notes, best first by their best passage, and the first passages."""
+    """One leg's list: the notes, best first by their best passage, and the first passages.
+
+    ``copies`` are the places elsewhere where the text of one of them stands word for word, shown
+    once. They count as shown: whoever wants what stands there has read it.
+    """
 
     notes: tuple[str, ...]
     passages: tuple[StoredChunk, ...]
+    copies: tuple[StoredChunk, ...] = ()
+
+    @property
+    def places(self) -> tuple[StoredChunk, ...]:
+        return (*self.passages, *self.copies)
 
 
 def ranking_of(retrieval: Retrieval) -> Ranking:
@@ -33,7 +42,11 @@ def ranking_of(retrieval: Retrieval) -> Ranking:
     shown = [hit for hit in retrieval.hits if hit.dropped_by not in _HIDDEN]
     ranked = [hit for hit in shown if hit.is_ranked]
     listed = [hit.stored for hit in sorted(ranked, key=_is_passed_over)]  # stable: by rank
-    return Ranking(_notes([hit.stored for hit in shown]), tuple(listed[:TOP_PASSAGES]))
+    passages = tuple(listed[:TOP_PASSAGES])
+    texts = {_folded(stored.chunk.text) for stored in passages}
+    folded = [hit.stored for hit in shown if hit.dropped_by == "duplicate"]
+    copies = tuple(stored for stored in folded if _folded(stored.chunk.text) in texts)
+    return Ranking(_notes([hit.stored for hit in shown]), passages, copies)
 
 
 def _is_passed_over(hit: Hit) -> bool:
@@ -61,12 +74,12 @@ def judge_ranking(question: Question, ranking: Ranking, notes: Notes) -> LegResu
         "mrr@10": metrics.reciprocal_rank(ranked, relevant, 10),
         **{f"recall@{k}": metrics.recall(ranked, relevant, k) for k in (3, 8)},
         **{f"precision@{k}": metrics.precision(ranked, relevant, k) for k in (1, 3, 8)},
-        "file_hit@5": float(any(p.chunk.rel_path in relevant for p in ranking.passages)),
+        "file_hit@5": float(any(p.chunk.rel_path in relevant for p in ranking.places)),
     }
     if any(gold.heading is not None for gold in question.gold):
-        hit = any(in_section(p, gold) for p in ranking.passages for gold in question.gold)
+        hit = any(in_section(p, gold) for p in ranking.places for gold in question.gold)
         values["section_hit@5"] = float(hit)
-    spans = span_values(question, ranking.passages, notes)
+    spans = span_values(question, ranking.places, notes)
     if spans is not None:
         values["span_recall@5"], values["span_precision@5"] = spans
     ranks = [i for i, note in enumerate(ranked[:RANK_DEPTH], 1) if note in relevant]
@@ -87,8 +100,8 @@ def in_section(stored: StoredChunk, gold: Gold) -> bool:
     return wanted in tails
 
 
-def _folded(heading: str) -> str:
-    return " ".join(normalise(heading).split())
+def _folded(value: str) -> str:
+    return " ".join(normalise(value).split())
 
 
 def span_values(

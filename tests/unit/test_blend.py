@@ -228,13 +228,34 @@ def test_the_whole_note_has_its_share_of_both_scores() -> None:
     assert scores.vector == 0.8, "the floor under the cosine is about the chunk, not its note"
 
 
-def test_a_long_notes_evidence_fades_and_zero_switches_it_off() -> None:
+def test_a_long_notes_evidence_fades() -> None:
     """A diary of a thousand entries is about everything: it must not lift each of them."""
     [(_, scores)] = blended(of_note(candidate("a", 0.8, 4.0), 0.1, 0.1, 0.01), settings=PLAIN)
+    [(_, none)] = blended(of_note(candidate("a", 0.8, 4.0), 0.1, 0.1, 0.0), settings=PLAIN)
+    assert scores.final == pytest.approx(none.final, abs=0.01)
+    by_name = dict(none.terms)
+    assert by_name["note_vector"] == by_name["note_lexical"] == 0.0
+
+
+def test_in_a_long_note_words_weigh_more() -> None:
+    """All of a long report is near to a question about it; the passage that has the words asked
+    for has to come first there."""
+    near, said = (candidate("a", 0.75, 2.5), candidate("b", 0.55, 4.0))
+    short = blended(of_note(near, 0.5, 0.5, 1.0), of_note(said, 0.5, 0.5, 1.0))
+    long = blended(of_note(near, 0.5, 0.5, 0.01), of_note(said, 0.5, 0.5, 0.01))
+    assert [c.id for c, _ in short] == ["a", "b"]
+    assert [c.id for c, _ in long] == ["b", "a"]
+    [(_, scores)] = blended(of_note(candidate("a", 0.8, 4.0), 0.1, 0.1, 0.0), settings=PLAIN)
+    by_name = dict(scores.terms)
+    assert by_name["vector"] == pytest.approx(0.7 * (1 - 0.3) * 0.8)
+    assert by_name["lexical"] == pytest.approx(0.3 + 0.7 * 0.3)
+
+
+def test_note_chunks_zero_leaves_notes_out_of_it() -> None:
+    """With ``note_chunks: 0`` nothing is known of the notes: the plain blend."""
+    [(_, off)] = blended(of_note(candidate("a", 0.8, 4.0), None, None, 0.0), settings=PLAIN)
     [(_, alone)] = blended(candidate("a", 0.8, 4.0), settings=PLAIN)
-    assert scores.final == pytest.approx(alone.final, abs=0.01)
-    [(_, off)] = blended(of_note(candidate("a", 0.8, 4.0), 0.1, 0.1, 0.0), settings=PLAIN)
-    assert off.final == alone.final
+    assert off.final == alone.final == pytest.approx(0.7 * 0.8 + 0.3)
 
 
 @given(

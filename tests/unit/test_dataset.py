@@ -22,10 +22,21 @@ from ragvault.evaluation.judging import (
     in_section,
     judge_answer,
     judge_ranking,
+    ranking_of,
     ranking_of_chunks,
 )
 from ragvault.evaluation.places import Notes
-from ragvault.model import Answer, Citation, CitationStatus, Hit, Scores
+from ragvault.model import (
+    Answer,
+    Citation,
+    CitationStatus,
+    FolderSelection,
+    Hit,
+    Query,
+    Retrieval,
+    Scores,
+    StoredChunk,
+)
 from tests.support.evaluating import passage
 
 GOOD = {"id": "1", "question": "Who?", "answerable": True, "gold": [{"file": "a.md"}]}
@@ -191,6 +202,32 @@ def test_spans_are_read_from_the_note_on_disk(tmp_path: Path) -> None:
     values = judge_ranking(question, hit, Notes(tmp_path)).values
     assert values["span_recall@5"] == 1.0
     assert values["span_precision@5"] == pytest.approx(10 / 19)
+
+
+def retrieved(*found: tuple[StoredChunk, str | None]) -> Retrieval:
+    scores = Scores(0.5, 0.5, None, 1.0, 0.5)
+    hits = tuple(
+        Hit(rank, stored, scores, kept=why is None, dropped_by=why)
+        for rank, (stored, why) in enumerate(found, 1)
+    )
+    return Retrieval(Query("q", (), ()), hits, 5, "hybrid", FolderSelection("off"), len(hits), {})
+
+
+def test_text_that_stands_twice_is_found_at_both_places(tmp_path: Path) -> None:
+    """A report repeats its key figures: shown once, they are found wherever gold says they are.
+    A duplicate of what isn't among the first passages is not."""
+    (tmp_path / "a.md").write_text("the figure\n\nthe figure\n\nanother\n", encoding="utf-8")
+    gold = [{"file": "a.md", "start": 12, "end": 22, "text": "the figure"}]
+    [question] = parse_questions(line(gold=gold), "q")
+    first = passage("a.md", text="the figure")
+    copy = passage("a.md", text="The  figure", lines=(3, 3))
+    other = passage("a.md", text="another", lines=(5, 5))
+    ranking = ranking_of(retrieved((first, None), (copy, "duplicate")))
+    assert (ranking.passages, ranking.copies) == ((first,), (copy,))
+    values = judge_ranking(question, ranking, Notes(tmp_path)).values
+    assert (values["span_recall@5"], values["span_precision@5"]) == (1.0, 0.5)
+    elsewhere = ranking_of(retrieved((other, None), (copy, "duplicate")))
+    assert judge_ranking(question, elsewhere, Notes(tmp_path)).values["span_recall@5"] == 0.0
 
 
 def quoted(text: str, chunk_id: str) -> Answer:
