@@ -27,6 +27,8 @@ PROBE_TIMEOUT_S = 2.0  # status must not hang on a server that doesn't answer
 
 @dataclass(frozen=True, slots=True)
 class VaultStatus:
+    """``vectors_in_step``: the vector store is known to hold this vault as the catalog does."""
+
     vault: VaultInfo
     coverage: Coverage
     vectors_in_step: bool

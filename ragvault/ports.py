@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 class TokenCounter(Protocol):
     """Counts the embedder's tokens, specials not counted."""
 
-    def count_tokens(self, texts: Sequence[str]) -> list[int]: ...
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """One count a text. Linear in the characters."""
 
 
 class Embedder(TokenCounter, Protocol):
@@ -45,7 +46,8 @@ class Embedder(TokenCounter, Protocol):
         """Names weights, pooling, prefixes and window. Known without loading the model."""
 
     @property
-    def dimensions(self) -> int: ...
+    def dimensions(self) -> int:
+        """Components of a vector."""
 
     @property
     def max_tokens(self) -> int:
@@ -90,7 +92,9 @@ class VectorIndex(Protocol):
         The adapter's module also offers it without opening the store or importing its library
         (None when there is no store yet): wiring hands that to ``sync_vault`` as ``stored``."""
 
-    def upsert(self, vault: str, records: Sequence[VectorRecord]) -> None: ...
+    def upsert(self, vault: str, records: Sequence[VectorRecord]) -> None:
+        """Add, or replace by id. Raises StoreError for a vector that isn't finite or has another
+        width."""
 
     def delete(self, vault: str, chunk_ids: Collection[str]) -> None:
         """Ids that aren't there are ignored."""
@@ -107,11 +111,14 @@ class VectorIndex(Protocol):
     ) -> list[ScoredId]:
         """At most ``n`` nearest by cosine, best first; ties by id."""
 
-    def ids(self, vault: str) -> set[str]: ...
+    def ids(self, vault: str) -> set[str]:
+        """All that is held, of chunks that are visible and of such as are no more."""
 
-    def count(self, vault: str) -> int: ...
+    def count(self, vault: str) -> int:
+        """How many vectors are held."""
 
-    def drop(self, vault: str) -> None: ...
+    def drop(self, vault: str) -> None:
+        """Forget a vault."""
 
     def reset(self) -> None:
         """Forget everything, also what is damaged."""
@@ -131,14 +138,17 @@ class Catalog(Protocol):
 
     # -- vaults
     @property
-    def generation(self) -> int: ...
+    def generation(self) -> int:
+        """Moves with each write that changes what is found."""
 
     def vaults(self) -> list[VaultInfo]:
         """By name, with counts of visible notes and chunks."""
 
-    def add_vault(self, vault: VaultInfo) -> None: ...
+    def add_vault(self, vault: VaultInfo) -> None:
+        """Remember a vault; for a name that is known, its path and kind."""
 
-    def remove_vault(self, name: str) -> None: ...
+    def remove_vault(self, name: str) -> None:
+        """Forget a vault and all its notes. Cached embeddings stay."""
 
     def rename_vault(self, old: str, new: str) -> None:
         """Chunk ids hold the vault's name: the caller re-indexes (embedding nothing again)."""
@@ -158,7 +168,8 @@ class Catalog(Protocol):
         it returns; does not move ``generation``. ``rename_vault`` resets it to None."""
 
     # -- indexing
-    def file_states(self, vault: str) -> dict[str, FileState]: ...
+    def file_states(self, vault: str) -> dict[str, FileState]:
+        """By path, of every note in the index."""
 
     def touch_files(self, vault: str, states: Sequence[FileState]) -> None:
         """Content is the same, only mtime moved (or was racy): remember mtime and ``seen_ns``.
@@ -183,7 +194,8 @@ class Catalog(Protocol):
     def cached_vectors(self, fingerprint: str, text_hashes: Collection[str]) -> dict[str, Vector]:
         """From the embedding cache: float16 rounded, back in float32, unit length."""
 
-    def store_vectors(self, fingerprint: str, vectors: Mapping[str, Vector]) -> None: ...
+    def store_vectors(self, fingerprint: str, vectors: Mapping[str, Vector]) -> None:
+        """Put vectors (by text hash) into the embedding cache, as float16."""
 
     def prune_vectors(self, fingerprint: str) -> int:
         """Drop cached embeddings that no visible chunk uses, beyond a grace for renames."""
@@ -210,7 +222,8 @@ class Catalog(Protocol):
     def document_frequencies(self, terms: Sequence[str], where: Filter) -> dict[str, int]:
         """How many chunks hold each term (stemmed as the index does)."""
 
-    def chunks(self, chunk_ids: Collection[str]) -> dict[str, StoredChunk]: ...
+    def chunks(self, chunk_ids: Collection[str]) -> dict[str, StoredChunk]:
+        """By id; those that aren't visible are absent."""
 
     def vectors(self, fingerprint: str, chunk_ids: Collection[str]) -> dict[str, Vector]:
         """By chunk id, from the embedding cache."""
@@ -231,16 +244,21 @@ class Catalog(Protocol):
     def recent(self, n: int, where: Filter) -> list[StoredChunk]:
         """First chunks of the most recently dated notes, newest first."""
 
-    def folders(self, vaults: Collection[str] = ()) -> list[FolderInfo]: ...
+    def folders(self, vaults: Collection[str] = ()) -> list[FolderInfo]:
+        """Folders that hold notes, of some vaults or all, with counts and centroids."""
 
-    def count_chunks(self, where: Filter) -> int: ...
+    def count_chunks(self, where: Filter) -> int:
+        """How many chunks the filter lets through."""
 
     # -- answer log
-    def log_answer(self, row: LoggedAnswer) -> None: ...
+    def log_answer(self, row: LoggedAnswer) -> None:
+        """Keep an answer, for people to look up."""
 
-    def answers(self, *, session: str | None = None, limit: int = 20) -> list[LoggedAnswer]: ...
+    def answers(self, *, session: str | None = None, limit: int = 20) -> list[LoggedAnswer]:
+        """The newest first."""
 
-    def answer(self, answer_id: str) -> LoggedAnswer | None: ...
+    def answer(self, answer_id: str) -> LoggedAnswer | None:
+        """None if there is none of that id."""
 
     # -- life
     def check(self) -> list[str]:
@@ -253,7 +271,8 @@ class Reranker(Protocol):
     """Scores (question, text) pairs afresh."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """For people."""
 
     def rerank(self, question: str, texts: Sequence[str]) -> list[float]:
         """One score a text, 0..1, higher is more relevant."""
@@ -267,7 +286,8 @@ class ChatStream(Protocol):
     def __iter__(self) -> Iterator[str]: ...
 
     @property
-    def usage(self) -> ChatUsage: ...
+    def usage(self) -> ChatUsage:
+        """What the server counted; complete once the iteration has ended."""
 
     def __enter__(self) -> ChatStream: ...
 
@@ -283,12 +303,14 @@ class ChatModel(Protocol):
     """A model server that writes text."""
 
     @property
-    def host(self) -> str: ...
+    def host(self) -> str:
+        """The server's address."""
 
     def version(self) -> str:
         """The server's version. Raises ModelServerError when it is unreachable."""
 
-    def models(self) -> list[str]: ...
+    def models(self) -> list[str]:
+        """Names with their tags, sorted. Raises ModelServerError."""
 
     def info(self, model: str) -> ModelInfo:
         """Raises ModelMissingError when the server hasn't got it."""
@@ -303,13 +325,17 @@ class ChatModel(Protocol):
 class Progress(Protocol):
     """Told of how far an index run has come. Called from one thread."""
 
-    def start(self, vault: str, notes: int) -> None: ...
+    def start(self, vault: str, notes: int) -> None:
+        """A vault with so many notes to read is next."""
 
-    def advance(self, *, notes: int = 0, chunks: int = 0) -> None: ...
+    def advance(self, *, notes: int = 0, chunks: int = 0) -> None:
+        """So many more notes and passages are done."""
 
-    def note(self, message: str) -> None: ...
+    def note(self, message: str) -> None:
+        """A line for people."""
 
-    def finish(self) -> None: ...
+    def finish(self) -> None:
+        """The vault is done."""
 
 
 class WriterLock(Protocol):

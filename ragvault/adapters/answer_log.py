@@ -48,6 +48,7 @@ def select(
 
 
 def get(connection: sqlite3.Connection, answer_id: str) -> LoggedAnswer | None:
+    """One answer by its id; None if there is none."""
     row = connection.execute(f"SELECT {_COLUMNS} FROM answer WHERE id = ?", (answer_id,)).fetchone()
     return None if row is None else _logged(connection, row)
 

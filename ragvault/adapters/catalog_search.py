@@ -44,6 +44,7 @@ class Weights:
 
     @property
     def sql(self) -> str:
+        """As the arguments of FTS5's ``bm25``."""
         return f"{float(self.title)!r}, {float(self.heading)!r}, {float(self.body)!r}"
 
 
@@ -56,6 +57,7 @@ class _Condition:
 
 
 def condition_of(connection: sqlite3.Connection, where: Filter) -> _Condition:
+    """The filter in SQL. Folders that aren't there let nothing through."""
     parts: list[str] = []
     params: list[Any] = []
     if where.vaults:
@@ -90,6 +92,7 @@ def _folder_ids(connection: sqlite3.Connection, folders: Collection[tuple[str, s
 
 
 def vault_ids(connection: sqlite3.Connection, names: Collection[str]) -> list[int]:
+    """Row ids of the named vaults, all without names. Linear in the vaults."""
     rows = connection.execute("SELECT id, name FROM vault ORDER BY id")
     return [number for number, name in rows if not names or name in names]
 
@@ -300,6 +303,7 @@ def _stored(row: Sequence[Any]) -> StoredChunk:
 
 
 def chunks(connection: sqlite3.Connection, chunk_ids: Collection[str]) -> dict[str, StoredChunk]:
+    """By id; unknown ids are absent. Linear in the ids."""
     rows = connection.execute(
         f"{_STORED} FROM json_each(?) q CROSS JOIN chunk c ON c.id = q.value{_JOINED}",
         (json.dumps(list(chunk_ids)),),
@@ -310,6 +314,7 @@ def chunks(connection: sqlite3.Connection, chunk_ids: Collection[str]) -> dict[s
 def chunk_ids(
     connection: sqlite3.Connection, vault: str, rel_paths: Collection[str] | None
 ) -> set[str]:
+    """See ``ports.Catalog.chunk_ids``."""
     sql = (
         "SELECT c.id FROM note n JOIN chunk c ON c.note_id = n.id"
         " WHERE n.vault_id = (SELECT id FROM vault WHERE name = ?)"
@@ -321,6 +326,7 @@ def chunk_ids(
 
 
 def matching(connection: sqlite3.Connection, chunk_ids: Collection[str], where: Filter) -> set[str]:
+    """See ``ports.Catalog.matching``. Linear in the ids."""
     condition = condition_of(connection, where)
     rows = connection.execute(
         "SELECT c.id FROM json_each(?) q CROSS JOIN chunk c ON c.id = q.value"
@@ -366,6 +372,7 @@ def neighbours(connection: sqlite3.Connection, chunk_id: str, reach: int) -> lis
 
 
 def note_chunks(connection: sqlite3.Connection, vault: str, rel_path: str) -> list[StoredChunk]:
+    """In order; none for an unknown note."""
     rows = connection.execute(
         f"{_STORED} FROM chunk c{_JOINED} WHERE v.name = ? AND n.rel_path = ?"
         " ORDER BY c.chunk_index",

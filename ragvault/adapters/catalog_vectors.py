@@ -85,6 +85,7 @@ def _fingerprint(connection: sqlite3.Connection, name: str, dimensions: int) -> 
 def cached(
     connection: sqlite3.Connection, fingerprint: str, text_hashes: Collection[str]
 ) -> dict[str, Vector]:
+    """By text hash, unit length; what isn't cached is absent. Linear in the hashes."""
     rows = connection.execute(
         "SELECT e.text_hash, e.vector FROM json_each(?) q"
         " CROSS JOIN embedding e ON e.text_hash = q.value AND e.fingerprint_id ="
@@ -97,6 +98,7 @@ def cached(
 def of_chunks(
     connection: sqlite3.Connection, fingerprint: str, chunk_ids: Collection[str]
 ) -> dict[str, Vector]:
+    """By chunk id, unit length; what isn't cached is absent. Linear in the ids."""
     rows = connection.execute(
         "SELECT c.id, e.vector FROM json_each(?) q CROSS JOIN chunk c ON c.id = q.value"
         " CROSS JOIN embedding e ON e.text_hash = c.text_hash AND e.fingerprint_id ="
@@ -219,6 +221,7 @@ def _centroid(connection: sqlite3.Connection, folder_id: int, fingerprint: str) 
 
 
 def centroid_of(blob: bytes | None) -> Vector | None:
+    """A stored centroid: shape (dimensions,), unit length; None where there is none."""
     if blob is None:
         return None
     import numpy as np

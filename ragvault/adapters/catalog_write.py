@@ -28,6 +28,7 @@ def vault_id(connection: sqlite3.Connection, name: str) -> int:
 
 
 def bump_generation(connection: sqlite3.Connection) -> None:
+    """Tell other processes that what is found has changed."""
     connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
 
 
@@ -195,6 +196,7 @@ def folder_of(rel_path: str) -> str:
 
 
 def names_text(rel_path: str, note: Note) -> str:
+    """All that a note is called by, as the full text table reads it."""
     return _names_of(rel_path, note.title, note.aliases, note.tags)
 
 

@@ -26,12 +26,15 @@ class FactStore:
 
     @property
     def path(self) -> Path | None:
+        """The file; None: nothing is remembered."""
         return self._path
 
     def get(self, kind: str, key: str) -> str | None:
+        """What was put; None when it never was, or can't be read."""
         return self._load().get(kind, {}).get(key)
 
     def put(self, kind: str, key: str, value: str) -> None:
+        """Remember, if it can be written."""
         if self.get(kind, key) == value:
             return
         mine, self._facts = self._facts or {}, self._read()  # others may have written since

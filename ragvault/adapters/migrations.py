@@ -202,6 +202,7 @@ MIGRATIONS: tuple[Migration, ...] = (
 
 
 def schema_version(connection: sqlite3.Connection) -> int:
+    """The number of the last migration that was applied; 0 for a new file."""
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 

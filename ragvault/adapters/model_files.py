@@ -218,6 +218,7 @@ def sha256_of(file: Path) -> str:
 
 
 def check_sha256(file: Path, expected: str) -> None:
+    """Raises EmbedderUnavailableError for a file with another hash. Linear in its size."""
     actual = sha256_of(file)
     if actual != expected:
         raise _mismatch(file, expected, actual)

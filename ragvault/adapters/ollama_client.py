@@ -90,6 +90,7 @@ def same_model(one: str, other: str) -> bool:
 
 
 def with_tag(model: str) -> str:
+    """The model's full name: without a tag it is ``:latest``. A port in it is no tag."""
     last = model.rpartition("/")[2]
     return model if ":" in last else f"{model}:latest"
 

@@ -213,6 +213,7 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
+        """One transaction: all that is read in it belongs together."""
         with self.connection() as connection:
             connection.execute("BEGIN")
             try:
@@ -223,6 +224,7 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
+        """One transaction, undone if the block raises."""
         with self.connection() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:

@@ -39,6 +39,7 @@ class QueryCache:
         self._vectors: dict[str, Vector] = {}
 
     def get(self, text: str, embed: Callable[[], Vector]) -> Vector:
+        """The vector of a text, embedded at most once."""
         vector = self._vectors.get(text)
         if vector is None:
             vector = embed().copy()

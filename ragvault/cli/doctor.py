@@ -45,6 +45,7 @@ def doctor(as_json: JsonOption = False, config: ConfigOption = None) -> int:
 
 
 def is_well(checks: list[Check]) -> bool:
+    """Whether no part that is needed failed."""
     return all(check.state != "failed" for check in checks)
 
 

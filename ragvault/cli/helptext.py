@@ -60,6 +60,7 @@ def renewed(document: str) -> str:
 
 
 def main(arguments: list[str]) -> int:
+    """Print, write or check; returns the exit code."""
     os.environ["NO_COLOR"] = "1"
     if not arguments:
         print(all_help(), end="")

@@ -38,6 +38,7 @@ def print_json(value: dict[str, Any]) -> None:
 
 
 def error_object(error: RagvaultError) -> dict[str, Any]:
+    """A failure."""
     return {
         "error": {
             "type": error.type,
@@ -52,6 +53,7 @@ def error_object(error: RagvaultError) -> dict[str, Any]:
 
 
 def ask_object(result: AskResult, *, debug: bool) -> dict[str, Any]:
+    """An answer or an abstention."""
     outcome = result.outcome
     value = {
         "question": result.question,
@@ -122,6 +124,7 @@ def _ask_meta(result: AskResult) -> dict[str, Any]:
 
 
 def retrieval_meta(retrieval: Retrieval | None) -> dict[str, Any]:
+    """How much was looked through, and how long it took."""
     if retrieval is None:  # small talk: nothing was looked for
         return {"k": 0, "strategy": "none", "candidate_count": 0, "rerank_count": 0, "time_ms": 0.0}
     return {
@@ -160,6 +163,7 @@ def reference(hit: Hit, marker: int, text: str | None = None) -> dict[str, Any]:
 
 
 def search_object(query: str, hits: Sequence[Hit], retrieval: Retrieval) -> dict[str, Any]:
+    """The passages listed."""
     results = []
     for rank, hit in enumerate(hits, start=1):
         scores = hit.scores
@@ -176,6 +180,7 @@ def search_object(query: str, hits: Sequence[Hit], retrieval: Retrieval) -> dict
 
 
 def debug_object(retrieval: Retrieval) -> dict[str, Any]:
+    """What ``--debug`` adds."""
     return {"debug": _debug(retrieval)}
 
 

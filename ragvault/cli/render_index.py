@@ -105,6 +105,7 @@ def has_news(report: IndexReport) -> bool:
 
 
 def words_cut(text: str, limit: int) -> str:
+    """At most ``limit`` characters, the last an ellipsis where something is left out."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 

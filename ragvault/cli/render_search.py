@@ -25,6 +25,7 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
 def print_found(session: Session, found: Found) -> None:
+    """The passages listed, or what to do where there are none."""
     out = session.out
     if not found.hits:
         searched = strip_controls(found.retrieval.searched)

@@ -37,6 +37,7 @@ def status(as_json: JsonOption = False, config: ConfigOption = None) -> int:
 
 
 def status_object(seen: Status) -> dict[str, Any]:
+    """For ``--json``."""
     from ragvault.cli.vault import vault_object
 
     vaults = []
@@ -80,6 +81,7 @@ def status_object(seen: Status) -> dict[str, Any]:
 
 
 def print_status(out: Terminal, seen: Status) -> None:
+    """For a terminal: each vault, then what it runs on."""
     from ragvault.cli import words
     from ragvault.text import strip_controls
 

@@ -103,6 +103,7 @@ def rename(
 
 
 def vault_object(vault: VaultInfo) -> dict[str, Any]:
+    """For ``--json``."""
     from ragvault.cli.jsonout import iso_time
 
     return {

@@ -124,6 +124,7 @@ def _estimate(estimate: Estimate | None) -> dict[str, Any] | None:
 
 
 def abstention_object(summary: AbstentionSummary) -> dict[str, Any]:
+    """How the refusals went, as JSON."""
     return {
         "answerable": summary.answerable,
         "unanswerable": summary.unanswerable,

@@ -16,6 +16,7 @@ from ragvault.text import STOPWORDS, is_unspaced, sentence_spans, tokens
 
 
 class Kind(StrEnum):
+    """What a question asks for."""
     HEADING = "heading"
     DEFINITION = "definition"
     DATE = "date"

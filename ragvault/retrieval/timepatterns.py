@@ -87,6 +87,7 @@ def _valid(year: int, month: int, day: int) -> DayRange | None:
 
 
 def count_of(word: str) -> int:
+    """A number in digits or words. Raises KeyError for another word."""
     return int(word) if word.isdigit() else NUMBERS[word.lower()]
 
 
@@ -130,6 +131,7 @@ def _read_quarter(match: re.Match[str], today: date) -> DayRange | None:
 
 
 def read_year(match: re.Match[str], today: date) -> DayRange | None:
+    """The year; None for one beyond the next."""
     year = int(match["y"])
     return (date(year, 1, 1), date(year + 1, 1, 1)) if year <= today.year + 1 else None
 
