@@ -7,22 +7,30 @@ known without it is.
 from __future__ import annotations
 
 import hashlib
-import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragvault.adapters.cores import usable_cores
 from ragvault.adapters.facts import FactStore
-from ragvault.adapters.model_files import Notify, first_line, remembered_sha256
+from ragvault.adapters.model_files import EMBEDDING, Notify, remembered_sha256
+from ragvault.adapters.torch_model import TorchKind, TorchModel
 from ragvault.adapters.vectors import QueryCache, encodable, unit_rows
-from ragvault.errors import EmbedderUnavailableError
 
 if TYPE_CHECKING:
     from ragvault.model import Matrix, Vector
 
-EXTRA = "Install it with `pip install 'ragvault[sentence-transformers]'`."
+_KIND = TorchKind(
+    purpose=EMBEDDING,
+    what="a sentence-transformers model",
+    marker="modules.json",
+    missing="The embedding backend sentence-transformers is not installed.",
+    install="Install it with `pip install 'ragvault[sentence-transformers]'`.",
+    remedy=(
+        "Correct `embedding.model` or `embedding.path` in the config, or connect to the network "
+        "once."
+    ),
+)
 _BATCH = 16  # padded to the longest of the batch: more costs memory and gains nothing on a CPU
 _FILES = ("*.json", "*.txt", "*.model", "*.safetensors", "*.bin", "*/*.json", "*/*.safetensors")
 
@@ -48,17 +56,20 @@ class SentenceTransformersEmbedder:
         cache_file: Path | None = None,
         notify: Notify = lambda _line: None,
     ) -> None:
-        self._model = model
-        self._path = path.expanduser() if path is not None else None
-        self._threads = threads or usable_cores()
+        self._model = TorchModel(
+            _KIND,
+            self._built,
+            model=model,
+            path=path,
+            threads=threads,
+            download=download,
+            notify=notify,
+        )
         self._window = window
         self._query_prefix = query_prefix
         self._document_prefix = document_prefix
-        self._download = download
         self._facts = FactStore(cache_file)
-        self._notify = notify
-        self._lock = threading.RLock()
-        self._loaded: Any = None
+        self._lock = threading.Lock()
         self._weights: str | None = None
         self._queries = QueryCache()
 
@@ -66,7 +77,7 @@ class SentenceTransformersEmbedder:
 
     @property
     def name(self) -> str:
-        return f"{self._path or self._model} (sentence-transformers)"
+        return self._model.name
 
     @property
     def fingerprint(self) -> str:
@@ -92,7 +103,7 @@ class SentenceTransformersEmbedder:
         key = f"{self._weights_hash()} {self._window}"
         known = self._facts.get(kind, key)
         if known is None or not known.isdigit():
-            model = self._load()
+            model = self._model.get()
             self._facts.put("dimensions", key, str(self._width(model)))
             self._facts.put("window", key, str(model.max_seq_length or 512))
             known = self._facts.get(kind, key)
@@ -108,12 +119,12 @@ class SentenceTransformersEmbedder:
         """Of every file in the model's folder that decides about a vector."""
         with self._lock:
             if self._weights is None:
-                folder = self._folder()
+                folder = self._model.folder()
                 if folder is None:
-                    self._load()
-                    folder = self._folder()
+                    self._model.get()
+                    folder = self._model.folder()
                 if folder is None:
-                    raise self._unusable("its files can't be found in the hub's cache")
+                    raise self._model.unusable("its files can't be found in the hub's cache")
                 digest = hashlib.sha256()
                 for file in sorted({file for mask in _FILES for file in folder.glob(mask)}):
                     name = file.relative_to(folder).as_posix()
@@ -121,34 +132,10 @@ class SentenceTransformersEmbedder:
                 self._weights = digest.hexdigest()
             return self._weights
 
-    def _folder(self) -> Path | None:
-        """The folder of the model's files; None when the hub's cache hasn't got them."""
-        if self._path is not None:
-            if not (self._path / "modules.json").is_file():
-                raise EmbedderUnavailableError(
-                    f"{self._path} (embedding.path) is not a folder of a sentence-transformers "
-                    "model: it has no modules.json.",
-                    "Correct `embedding.path`, or leave it out and name a hub id as "
-                    "`embedding.model`.",
-                )
-            return self._path
-        if (Path(self._model) / "modules.json").is_file():
-            return Path(self._model)
-        os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-        try:
-            import huggingface_hub
-
-            found = huggingface_hub.try_to_load_from_cache(self._model, "modules.json")
-        except ImportError as error:
-            raise EmbedderUnavailableError("huggingface-hub is not installed.", EXTRA) from error
-        except ValueError as error:  # HFValidationError
-            raise self._unusable(f"{self._model!r} is no hub id") from error
-        return Path(found).parent if isinstance(found, str) else None
-
     # ------------------------------------------------------------------ embedding
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        tokenizer = self._load().tokenizer
+        tokenizer = self._model.get().tokenizer
         clean = [encodable(text) for text in texts]
         if not clean:
             return []
@@ -167,68 +154,34 @@ class SentenceTransformersEmbedder:
         return 1.0
 
     def close(self) -> None:
-        with self._lock:
-            self._loaded = None
+        self._model.close()
 
     def _embed(self, texts: Sequence[str]) -> Matrix:
         import numpy as np
 
-        model = self._load()
+        model = self._model.get()
         if not texts:
             return np.zeros((0, self.dimensions), np.float32)
-        try:
+        with self._model.running():
             rows = model.encode(
                 [encodable(text) for text in texts],
                 batch_size=_BATCH,
                 show_progress_bar=False,
                 convert_to_numpy=True,
             )
-        except Exception as error:  # torch and transformers share no base of exceptions
-            raise self._unusable(f"it failed: {first_line(error)}") from error
         if rows.shape != (len(texts), self.dimensions):
-            raise self._unusable(f"it gave an output of shape {rows.shape}")
+            raise self._model.unusable(f"it gave an output of shape {rows.shape}")
         unit = unit_rows(rows)
         if unit is None:
-            raise self._unusable("it gave a vector that is not a number, or of no length")
+            raise self._model.unusable("it gave a vector that is not a number, or of no length")
         return unit
 
-    def _load(self) -> Any:
-        with self._lock:
-            if self._loaded is None:
-                self._loaded = self._loaded_model()
-            return self._loaded
+    def _built(self, place: str, local_only: bool) -> Any:
+        import sentence_transformers
 
-    def _loaded_model(self) -> Any:
-        os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-        try:
-            import sentence_transformers
-            import torch
-            import transformers
-        except ImportError as error:
-            raise EmbedderUnavailableError(
-                "The embedding backend sentence-transformers is not installed.", EXTRA
-            ) from error
-        torch.set_num_threads(self._threads)
-        transformers.utils.logging.disable_progress_bar()  # one for reading 100 tensors
-        folder = self._folder()
-        if folder is None:
-            if not self._download:
-                raise self._unusable("it isn't on this machine (embedding.download: false)")
-            transformers.utils.logging.enable_progress_bar()
-            self._notify(f"Fetching the embedding model {self._model} from the Hugging Face hub")
-        try:
-            model = sentence_transformers.SentenceTransformer(
-                str(folder or self._model), device="cpu", local_files_only=folder is not None
-            )
-        except Exception as error:  # as above, and the hub's
-            raise self._unusable(f"it can't be loaded: {first_line(error)}") from error
+        model = sentence_transformers.SentenceTransformer(
+            place, device="cpu", local_files_only=local_only
+        )
         if self._window:
             model.max_seq_length = self._window
         return model
-
-    def _unusable(self, why: str) -> EmbedderUnavailableError:
-        return EmbedderUnavailableError(
-            f"The embedding model {self._path or self._model} can't be used: {why.rstrip('.')}.",
-            "Correct `embedding.model` or `embedding.path` in the config, or connect to the "
-            "network once.",
-        )
