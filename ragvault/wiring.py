@@ -194,8 +194,7 @@ class Container:
     def _make_embedder(self) -> Embedder:
         wanted = self.settings.embedding
         path = Path(wanted.path).expanduser() if wanted.path else None
-        # A dry run before the first index leaves nothing behind.
-        facts = self.data_dir / FACTS_NAME if self.data_dir.is_dir() else None
+        facts = self._facts_file()
         if wanted.backend == "ollama":
             from ragvault.adapters.ollama import OllamaEmbedder
 
@@ -210,22 +209,16 @@ class Container:
                 document_prefix=wanted.document_prefix,
                 cache_file=facts,
             )
+        local: type[SentenceTransformersEmbedder | OnnxEmbedder]
         if wanted.backend == "sentence-transformers":
             from ragvault.adapters.sentence_transformers import SentenceTransformersEmbedder
 
-            return SentenceTransformersEmbedder(
-                model=wanted.model,
-                path=path,
-                threads=wanted.threads,
-                query_prefix=wanted.query_prefix,
-                document_prefix=wanted.document_prefix,
-                download=wanted.download,
-                cache_file=facts,
-                notify=self._notify,
-            )
-        from ragvault.adapters.onnx import OnnxEmbedder
+            local = SentenceTransformersEmbedder
+        else:
+            from ragvault.adapters.onnx import OnnxEmbedder
 
-        return OnnxEmbedder(
+            local = OnnxEmbedder
+        return local(
             model=wanted.model,
             path=path,
             threads=wanted.threads,
@@ -235,6 +228,10 @@ class Container:
             cache_file=facts,
             notify=self._notify,
         )
+
+    def _facts_file(self) -> Path | None:
+        """None before the first index: a dry run then leaves nothing behind."""
+        return self.data_dir / FACTS_NAME if self.data_dir.is_dir() else None
 
     def reranker(self, wanted: bool | None = None) -> Reranker | None:
         """The configured one. ``wanted`` (--rerank) asks for the ONNX one where none is
@@ -273,7 +270,7 @@ class Container:
             path=path,
             threads=self.settings.embedding.threads,
             download=wanted.download,
-            cache_file=self.data_dir / FACTS_NAME if self.data_dir.is_dir() else None,
+            cache_file=self._facts_file(),
             notify=self._notify,
         )
 
