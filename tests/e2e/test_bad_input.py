@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import Cli, make_vault
+from tests.support.cli import Cli, indexed, make_vault
 
 NOTES = {
     "Home.md": "# Home\n\nWelcome. See [[Boats]].\n",
@@ -25,10 +25,8 @@ FTS = 'NEAR("ferry" AND *, 2) OR title:^-x" --; DROP TABLE chunk'
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Cli:
     """A small vault, indexed once; tests that break something work on a copy."""
-    cli = Cli(tmp_path_factory.mktemp("bad"))
-    run = cli("index", str(make_vault(cli.folder / "notes", NOTES)))
-    assert run.code == 0, run.err
-    return cli
+    folder = tmp_path_factory.mktemp("bad")
+    return indexed(folder, make_vault(folder / "notes", NOTES))
 
 
 @pytest.fixture

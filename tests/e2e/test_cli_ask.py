@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.support.cli import SAMPLE_VAULT, Cli, make_vault
-from tests.support.ollama_fixtures import OllamaHandle, scripted_ollama
+from tests.support.cli import SAMPLE_VAULT, Cli, indexed, make_vault
+from tests.support.ollama_fixtures import CHAT_MODEL, OllamaHandle, scripted_ollama
 
 QUESTION = "Why did we move the Tidepool backend from Postgres to SQLite?"
 OFF_TOPIC = "What is the capital of Mongolia?"
-MODEL = {"name": "llama3.2:latest", "context_length": 8192, "capabilities": ["completion"]}
 REFERENCE = {
     "marker", "vault", "rel_path", "heading_path", "chunk_index", "chunk_id", "start_line",
     "end_line", "snippet", "score", "modified",
@@ -24,20 +23,17 @@ REFERENCE = {
 @pytest.fixture(scope="module")
 def cli(tmp_path_factory: pytest.TempPathFactory) -> Cli:
     """The sample vault, indexed once."""
-    cli = Cli(tmp_path_factory.mktemp("ask"))
-    run = cli("index", str(SAMPLE_VAULT))
-    assert run.code == 0, run.err
-    return cli
+    return indexed(tmp_path_factory.mktemp("ask"), SAMPLE_VAULT)
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[OllamaHandle]:
-    with scripted_ollama({"models": [MODEL]}) as handle:
+    with scripted_ollama({"models": [CHAT_MODEL]}) as handle:
         yield handle
 
 
 def play(server: OllamaHandle, *replies: Any) -> None:
-    server.play({"models": [MODEL], "replies": list(replies)})
+    server.play({"models": [CHAT_MODEL], "replies": list(replies)})
 
 
 def assert_ask_object(value: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import ROOT, SAMPLE_VAULT, Cli, make_vault
+from tests.support.cli import ROOT, SAMPLE_VAULT, Cli, indexed, make_vault
 
 pytestmark = pytest.mark.slow
 
@@ -19,10 +19,7 @@ QUESTIONS = ROOT / "tests" / "sample-questions.jsonl"
 @pytest.fixture(scope="module")
 def cli(tmp_path_factory: pytest.TempPathFactory) -> Cli:
     """The sample vault, indexed once for all tests here; none of them writes to it."""
-    cli = Cli(tmp_path_factory.mktemp("eval"))
-    run = cli("index", str(SAMPLE_VAULT), "--name", "notes")
-    assert run.code == 0, run.err
-    return cli
+    return indexed(tmp_path_factory.mktemp("eval"), SAMPLE_VAULT, "--name", "notes")
 
 
 @pytest.fixture(scope="module")

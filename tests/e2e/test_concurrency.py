@@ -12,25 +12,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import Cli, make_vault
-from tests.support.ollama_fixtures import OllamaHandle, scripted_ollama
+from tests.support.cli import Cli, indexed, make_vault
+from tests.support.ollama_fixtures import CHAT_MODEL, OllamaHandle, scripted_ollama
 
-MODEL = {"name": "llama3.2:latest", "context_length": 8192, "capabilities": ["completion"]}
 ENDLESS = {"steps": [{"text": "The ferry leaves at nine {citation:1}. And"}, {"stall": True}]}
 
 
 @pytest.fixture(scope="module")
 def cli(tmp_path_factory: pytest.TempPathFactory) -> Cli:
-    cli = Cli(tmp_path_factory.mktemp("together"))
+    folder = tmp_path_factory.mktemp("together")
     notes = {f"n{i}.md": f"# Note {i}\n\nThe ferry {i} leaves at nine.\n" for i in range(12)}
-    run = cli("index", str(make_vault(cli.folder / "notes", notes)))
-    assert run.code == 0, run.err
-    return cli
+    return indexed(folder, make_vault(folder / "notes", notes))
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[OllamaHandle]:
-    with scripted_ollama({"models": [MODEL]}) as handle:
+    with scripted_ollama({"models": [CHAT_MODEL]}) as handle:
         yield handle
 
 
@@ -65,7 +62,7 @@ def test_answer_that_is_stopped_ends_with_130_and_a_word(
     cli: Cli, server: OllamaHandle, number: signal.Signals
 ) -> None:
     """Ctrl-C in the middle of an answer: no traceback, and the model stops writing."""
-    server.play({"models": [MODEL], "replies": [ENDLESS]})
+    server.play({"models": [CHAT_MODEL], "replies": [ENDLESS]})
     with start(cli, "ask", "When does ferry 3 leave?", RAGVAULT_OLLAMA_HOST=server.url) as process:
         assert process.stdout is not None and process.stderr is not None
         assert process.stdout.read(9) == "The ferry"

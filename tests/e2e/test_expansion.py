@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import Cli, make_vault
-from tests.support.ollama_fixtures import OllamaHandle, scripted_ollama
+from tests.support.cli import Cli, indexed, make_vault
+from tests.support.ollama_fixtures import CHAT_MODEL, OllamaHandle, scripted_ollama
 
 QUESTION = "What keeps the boat from going rusty?"
 WORDINGS = "1. How is the hull protected against corrosion?\n2. anode zinc replacement"
 PASSAGE = "Zinc anodes protect the steel hull against galvanic corrosion. Replace them yearly."
 SCRIPT = {
-    "models": [{"name": "llama3.2:latest", "context_length": 8192, "capabilities": ["completion"]}],
+    "models": [CHAT_MODEL],
     "replies": [
         {"when": "other ways to ask", "steps": [{"text": WORDINGS}]},
         {"when": "passage of a note", "steps": [{"text": PASSAGE}]},
@@ -24,7 +24,7 @@ SCRIPT = {
 
 @pytest.fixture(scope="module")
 def cli(tmp_path_factory: pytest.TempPathFactory) -> Cli:
-    cli = Cli(tmp_path_factory.mktemp("expand"))
+    folder = tmp_path_factory.mktemp("expand")
     notes = {
         "hull.md": "# Hull\n\nSacrificial anodes of zinc go under the waterline every spring.\n",
         "rusty.md": "# Rusty\n\nRusty is the name of the neighbour's dog. He keeps barking.\n",
@@ -32,9 +32,7 @@ def cli(tmp_path_factory: pytest.TempPathFactory) -> Cli:
         "going.md": "# Going\n\nGoing to Denmark by boat takes two days.\n",
     }
     notes |= {f"log/{i}.md": f"# Day {i}\n\nSailed {i} miles, wind {i % 8}.\n" for i in range(30)}
-    run = cli("index", str(make_vault(cli.folder / "vault", notes)))
-    assert run.code == 0, run.err
-    return cli
+    return indexed(folder, make_vault(folder / "vault", notes))
 
 
 @pytest.fixture(scope="module")

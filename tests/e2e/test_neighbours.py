@@ -11,7 +11,7 @@ import pytest
 from ragvault.flows import asking
 from ragvault.model import Answer, AskResult, Request
 from tests.support.cli import make_vault
-from tests.support.ollama_fixtures import OllamaHandle, scripted_ollama
+from tests.support.ollama_fixtures import CHAT_MODEL, OllamaHandle, scripted_ollama
 from tests.support.stack import stack
 
 NOW = datetime(2024, 5, 15, 10, 30)
@@ -22,9 +22,8 @@ LINES = [
     for topic in TOPICS * 4
 ]
 LAST = "The harbour master keeps the spare key under number forty-two."
-MODEL = {"name": "llama3.2:latest", "context_length": 8192, "capabilities": ["completion"]}
 SCRIPT = {
-    "models": [MODEL],
+    "models": [CHAT_MODEL],
     "replies": [{"steps": [{"text": "The spare key is under number forty-two {citation:1}."}]}],
 }
 

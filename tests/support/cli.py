@@ -79,6 +79,14 @@ class Cli:
         return Run(done.returncode, done.stdout, done.stderr)
 
 
+def indexed(folder: Path, vault: Path, *options: str) -> Cli:
+    """A ragvault that has indexed a vault."""
+    cli = Cli(folder)
+    run = cli("index", str(vault), *options)
+    assert run.code == 0, run.err
+    return cli
+
+
 def make_vault(folder: Path, notes: dict[str, str]) -> Path:
     """A folder of notes; keys are paths in it."""
     for name, text in notes.items():

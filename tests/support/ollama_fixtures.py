@@ -16,6 +16,9 @@ import pytest
 
 from tests.support.ollama_real import why_not
 
+# A chat model as the server lists it: the one that ragvault asks for by default.
+CHAT_MODEL = {"name": "llama3.2:latest", "context_length": 8192, "capabilities": ["completion"]}
+
 _SERVER = Path(__file__).with_name("ollama_server.py")
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
