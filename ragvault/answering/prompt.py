@@ -16,7 +16,7 @@ from ragvault.answering.citations import canonical, one_line, section_label
 from ragvault.answering.context import Neighbours, Passage, widen
 from ragvault.config import AnswerSettings
 from ragvault.model import Detail, Hit, Message, Prompt
-from ragvault.text import sentence_spans, strip_controls
+from ragvault.text import sentence_spans, strip_controls, without_definitions
 
 SYSTEM_PROMPT = """\
 You are a helpful assistant that answers questions based on the provided context from the user's notes. 
@@ -226,7 +226,9 @@ class _Room:
 
 
 def _text(passage: Passage) -> str:
-    return neutralise(passage.text).strip("\n")
+    """Without the link definitions at its end: addresses, for which the window is too small."""
+    lines = passage.text.split("\n")
+    return neutralise("\n".join(lines[: without_definitions(lines)])).strip("\n")
 
 
 def _block(number: int, hit: Hit, text: str) -> str:

@@ -177,3 +177,14 @@ def test_the_estimate_is_on_the_safe_side_for_prose_numbers_and_other_scripts() 
     assert estimate_tokens("1234567890") >= 10
     assert estimate_tokens("漢字漢字") >= 4
     assert estimate_tokens("🎉🎉") >= 6
+
+
+def test_where_links_lead_takes_no_room_in_the_prompt() -> None:
+    """A note's link definitions may be longer than what it says; a small window would be full of
+    addresses."""
+    links = "\n".join(f"[page{i}]: folder/page{i}.md 'Page {i}'" for i in range(60))
+    linked = hit("a.md", "A", f"We meet on Friday.\n\n{links}")
+    user = prompt(linked, DAILY, window=1024).messages[-1].content
+    assert "Content: We meet on Friday.\n\n[Chunk 2]" in user
+    only = hit("b.md", "B", "[page]: folder/page.md")
+    assert "Content: [page]: folder/page.md" in prompt(only).messages[-1].content
