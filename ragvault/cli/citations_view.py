@@ -6,9 +6,9 @@ Works on a stream: a citation or a word is held back until it is whole.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 
+from ragvault.cli.layout import columns
 from ragvault.cli.terminal import Terminal
 from ragvault.text import strip_controls
 
@@ -107,28 +107,3 @@ class AnswerPrinter:
     def _newline(self) -> None:
         self._out.print()
         self._column = 0
-
-
-def columns(text: str) -> int:
-    """How many columns a text takes: wide characters two, combining marks none."""
-    if text.isascii():
-        return len(text)
-    total = 0
-    for char in text:
-        if unicodedata.combining(char) or unicodedata.category(char) in ("Cf", "Me"):
-            continue
-        total += 2 if unicodedata.east_asian_width(char) in "WF" else 1
-    return total
-
-
-def wrapped(text: str, width: int) -> list[str]:
-    """Lines of at most ``width`` columns, broken at spaces; a longer word stays whole."""
-    lines: list[str] = []
-    line = ""
-    for word in strip_controls(text).split():
-        if line and columns(line) + 1 + columns(word) > max(width, 20):
-            lines.append(line)
-            line = word
-        else:
-            line = f"{line} {word}" if line else word
-    return [*lines, line] if line else lines

@@ -70,16 +70,19 @@ def _terminal(out: Terminal) -> Check:
     return Check("Output", "ok", ", ".join(abilities))
 
 
+_INDENT = 19  # columns before what was found
 _MARKS = {"ok": ("✓", "ok", "green"), "warning": ("!", "!", "yellow"), "failed": ("✗", "x", "red")}
 
 
 def _print(out: Terminal, check: Check) -> None:
-    from ragvault.text import strip_controls
+    from ragvault.cli.layout import hanging
 
     wanted, plain, style = _MARKS[check.state]
     mark = out.style(out.symbol(wanted, plain), f"bold {style}")
-    out.print(f"{mark} {out.style(f'{check.name:<16}', 'bold')} {strip_controls(check.detail)}")
+    detail = hanging(out, check.detail.removeprefix(f"{check.name} "), _INDENT)
+    out.print(f"{mark} {out.style(f'{check.name:<{_INDENT - 3}}', 'bold')} {detail}")
     if check.remedy:
         arrow = out.symbol("→", "->")
-        out.print(out.style(f"{' ' * 19}{arrow} {strip_controls(check.remedy)}", style))
+        remedy = hanging(out, check.remedy, _INDENT + 2)
+        out.print(out.style(f"{' ' * _INDENT}{arrow} {remedy}", style))
     out.flush()

@@ -10,7 +10,7 @@ from ragvault.cli.eval_make import one_vault
 from ragvault.cli.eval_run import asked_for, counting, questions_of
 from ragvault.cli.writing import backup_of, write_config
 from ragvault.errors import UsageError
-from ragvault.evaluation.calibrate import MADE, CalibrationResult, as_object, calibrate
+from ragvault.evaluation.calibrate import MADE, CalibrationResult, Priors, as_object, calibrate
 from ragvault.evaluation.config_block import with_calibration
 from ragvault.evaluation.dataset import parse_questions
 from ragvault.evaluation.fit import Prior
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ragvault.config import CalibrationSettings
     from ragvault.evaluation.dataset import Question
     from ragvault.model import VaultInfo
+    from ragvault.retrieval.calibration import Logistic
 
 
 def calibrate_gate(
@@ -71,11 +72,18 @@ def fitted(session: Session, options: EvalOptions, now: datetime) -> Calibration
     model = embedding_model(session.settings)
     return calibrate(
         done.results,
-        Prior(built_in.features, built_in.coefficients, built_in.intercept),
+        Priors(
+            _prior(built_in.topic),
+            None if built_in.answered is None else _prior(built_in.answered),
+        ),
         model=model,
         threshold=session.settings.gate.min_confidence,
         seed=options.seed,
     )
+
+
+def _prior(logistic: Logistic) -> Prior:
+    return Prior(logistic.features, logistic.coefficients, logistic.intercept)
 
 
 def _made(session: Session, options: EvalOptions) -> tuple[VaultInfo, list[Question]]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from ragvault.cli.layout import hanging
 from ragvault.cli.streams import close_stdout_quietly
 from ragvault.cli.terminal import Terminal
 from ragvault.errors import Interrupted, RagvaultError, UsageError
@@ -89,7 +90,7 @@ def report_failure(error: BaseException, *, as_json: bool) -> None:
     elif isinstance(failure, Interrupted):
         err.print(err.style(strip_controls(failure.message), "yellow"))
     else:
-        err.print(f"{err.style('Error:', 'bold red')} {strip_controls(failure.message)}")
+        err.print(f"{err.style('Error:', 'bold red')} {hanging(err, failure.message, 7)}")
         if failure.hint:
             arrow = err.symbol("→", "->")
-            err.print(err.style(f"  {arrow} {strip_controls(failure.hint)}", "dim"))
+            err.print(err.style(f"  {arrow} {hanging(err, failure.hint, 4)}", "dim"))

@@ -57,7 +57,7 @@ def _metavar(param: Any) -> str:
 
 
 def _option(param: Any) -> str:
-    names = ", ".join(sorted(param.opts, key=len))
+    names = ", ".join(sorted([*param.opts, *param.secondary_opts], key=len))
     takes_value = not param.is_flag and not getattr(param, "count", False)
     is_own = any(name in _OWN_WORDS for name in param.opts)
     return f"{names} {param.metavar}" if takes_value and param.metavar and not is_own else names

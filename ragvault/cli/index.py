@@ -199,13 +199,15 @@ class IndexRun:
             self.session.out.flush()
 
     def _print_failures(self) -> None:
+        from ragvault.cli.layout import hanging
         from ragvault.text import strip_controls
 
         err = self.session.err
         for vault, error in self.failures:
             label = err.style(f"{strip_controls(vault.name)}:", "bold red")
-            err.print(f"{label} {strip_controls(error.message)}")
-            err.print(err.style(f"  {err.symbol('→', '->')} {strip_controls(error.hint)}", "dim"))
+            err.print(f"{label} {hanging(err, error.message, 2)}")
+            hint = hanging(err, error.hint, 4)
+            err.print(err.style(f"  {err.symbol('→', '->')} {hint}", "dim"))
 
     def _progress(self) -> Progress:
         from ragvault.cli.render_index import BarProgress, SilentProgress

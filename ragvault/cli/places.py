@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ragvault.cli.citations_view import columns, wrapped
 from ragvault.cli.jsonout import local_day
+from ragvault.cli.layout import MAX_LINE, columns, hanging, wrapped
 from ragvault.cli.links import Links
 from ragvault.cli.terminal import Terminal
 from ragvault.model import Hit
@@ -26,10 +26,11 @@ class PlaceView:
 
     def path(self, hit: Hit) -> str:
         """The path, linked; with the vault before it when there are several."""
+        return self._out.link(self._out.style(self._name(hit), "bold cyan"), self.uri(hit))
+
+    def _name(self, hit: Hit) -> str:
         name = _flat(hit.chunk.rel_path)
-        if self._show_vault:
-            name = f"{_flat(hit.chunk.vault)}: {name}"
-        return self._out.link(self._out.style(name, "bold cyan"), self.uri(hit))
+        return f"{_flat(hit.chunk.vault)}: {name}" if self._show_vault else name
 
     def section(self, hit: Hit) -> str:
         """ " › A › B", or nothing for what stands before the first heading."""
@@ -50,12 +51,17 @@ class PlaceView:
         return dot.join([lines, when, f"score {hit.scores.final:.2f}"])
 
     def print(self, label: str, hit: Hit, quote: str = "") -> None:
-        """Two lines or more: label and place; details; a quotation; other notes with the text."""
+        """Two lines or more: label and place; details; a quotation; other notes with the text.
+        A section that doesn't fit behind the path stands below it."""
         out = self._out
         indent = " " * (columns(label) + 1)
-        out.print(f"{out.style(label, 'bold')} {self.path(hit)}{self.section(hit)}")
+        section = self.section(hit)
+        whole = columns(indent + self._name(hit) + section)
+        if out.is_tty and whole > out.width:
+            section = f"\n{indent}{hanging(out, section.lstrip(), len(indent))}"
+        out.print(f"{out.style(label, 'bold')} {self.path(hit)}{section}")
         out.print(out.style(f"{indent}{self.details(hit)}", "dim"))
-        for line in wrapped(quote, min(out.width, 100) - len(indent)):
+        for line in wrapped(quote, min(out.width, MAX_LINE) - len(indent)):
             out.print(f"{indent}{line}")
         for other in hit.duplicates:
             out.print(out.style(f"{indent}the same text is in {_flat(other)}", "dim"))

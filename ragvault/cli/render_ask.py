@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
 from ragvault.cli import words
-from ragvault.cli.citations_view import AnswerPrinter, columns, wrapped
+from ragvault.cli.citations_view import MAX_TEXT_WIDTH, AnswerPrinter
+from ragvault.cli.layout import columns, facts, hanging, wrapped
 from ragvault.cli.links import Links
 from ragvault.cli.places import CitationMarks, PlaceView
 from ragvault.cli.render_search import excerpt, stems_of
@@ -16,7 +17,6 @@ from ragvault.flows import asking
 from ragvault.model import AbstainReason, Abstention, Answer, AskResult, Band, Hit, Reference
 from ragvault.text import snippet, strip_controls
 
-TEXT_WIDTH = 92
 BAND_WORDS = {
     Band.HIGH: "high",
     Band.MEDIUM: "medium",
@@ -128,7 +128,7 @@ class AskView:
         if not self._out.is_tty or not text.strip():
             return [text]
         indent = text[: len(text) - len(text.lstrip())].expandtabs(4)
-        width = min(self._out.width, TEXT_WIDTH) - 2 - len(indent)
+        width = min(self._out.width, MAX_TEXT_WIDTH) - 2 - len(indent)
         return [indent + row for row in wrapped(text, width)]
 
     def _caveats(self, answer: Answer) -> None:
@@ -137,10 +137,10 @@ class AskView:
         if answer.caveats or answer.unsupported:
             out.print()
         for caveat in answer.caveats:
-            out.print(out.style(f"{mark} {strip_controls(caveat)}", "yellow"))
+            out.print(out.style(f"{mark} {hanging(out, caveat, 2)}", "yellow"))
         for statement in answer.unsupported:
-            text = snippet(statement, 160)
-            out.print(out.style(f"{mark} Not in the note cited: {text}", "yellow"))
+            text = hanging(out, f"Not in the note cited: {snippet(statement, 160)}", 2)
+            out.print(out.style(f"{mark} {text}", "yellow"))
 
     def _sources(self, references: Sequence[Reference]) -> None:
         assert self._marks is not None and self._places is not None
@@ -155,10 +155,10 @@ class AskView:
     def _abstention(self, outcome: Abstention, result: AskResult) -> None:
         assert self._places is not None
         out = self._out
-        for line in wrapped(outcome.message, min(out.width, TEXT_WIDTH)):
+        for line in wrapped(outcome.message, min(out.width, MAX_TEXT_WIDTH)):
             out.print(out.style(line, "bold"))
         if outcome.searched:
-            out.print(out.style(f"Searched: {strip_controls(outcome.searched)}.", "dim"))
+            out.print(out.style(hanging(out, f"Searched: {outcome.searched}.", 0), "dim"))
         if outcome.nearest:
             out.print()
             out.print("Nearest in your notes:")
@@ -168,7 +168,8 @@ class AskView:
         if outcome.reason in _HOW_TO_ASK_BETTER:
             arrow = out.symbol("→", "->")
             out.print()
-            out.print(out.style(f"{arrow} {_HOW_TO_ASK_BETTER[outcome.reason]}", "dim"))
+            way = hanging(out, _HOW_TO_ASK_BETTER[outcome.reason], 2)
+            out.print(out.style(f"{arrow} {way}", "dim"))
 
     def _footer(self, result: AskResult) -> None:
         """Confidence, who wrote it, how long it took."""
@@ -181,7 +182,7 @@ class AskView:
             parts.append(f"written by {strip_controls(result.model)}")
         parts.append(words.duration(result.total_ms / 1000))
         out.print()
-        out.print(out.style(out.symbol(" · ", ", ").join(parts), "dim"))
+        out.print(out.style(facts(out, parts), "dim"))
 
 
 def _may_be_quotations(text: str) -> bool:

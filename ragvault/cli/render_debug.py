@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from ragvault.cli import words
-from ragvault.cli.citations_view import columns
 from ragvault.cli.jsonout import local_day, total_ms
+from ragvault.cli.layout import columns, hanging
 from ragvault.cli.terminal import Terminal
 from ragvault.model import AskResult, Hit, Retrieval
 from ragvault.text import strip_controls
 
 _ID_LENGTH = 12  # of 32: enough to tell chunks apart; --json has the whole
 _FOLDERS_SHOWN = 12
+_LEAST_ROOM = 16  # columns for a place; with fewer it stands on a line of its own
 
 
 def print_debug(
@@ -31,7 +32,7 @@ def print_debug(
 
 
 def _row(out: Terminal, label: str, value: str) -> None:
-    out.print(f"{out.style(f'{label:<11}', 'dim')} {strip_controls(value)}")
+    out.print(f"{out.style(f'{label:<11}', 'dim')} {hanging(out, value, 12)}")
 
 
 def _print_query(out: Terminal, retrieval: Retrieval) -> None:
@@ -89,6 +90,8 @@ def _print_candidates(out: Terminal, retrieval: Retrieval) -> None:
     for hit in retrieval.hits:
         line = f"{_numbers(hit)}  {_fate(hit):<12} {hit.chunk.id[:_ID_LENGTH]:<12} "
         room = out.width - columns(line) if out.is_tty else None
+        if room is not None and room < _LEAST_ROOM:
+            line, room = f"{line.rstrip()}\n    ", out.width - 4
         line += _place(hit, room, out.symbol("…", "~"))
         out.print(line if hit.kept else out.style(line, "dim"))
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ragvault.cli import words
+from ragvault.cli.layout import facts
 from ragvault.evaluation.results import BLEND, BM25, RANKING_MEASURES, VECTOR
 from ragvault.text import strip_controls
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from ragvault.evaluation.summary import AbstentionSummary, Estimates, Summary
 
 PLAIN_WIDTH = 100  # columns where there is no terminal
+ROOMY_WIDTH = 80  # with fewer, cells are wrapped rather than cut
 
 NAMES = {
     "ndcg@10": "nDCG@10",
@@ -70,13 +72,11 @@ def print_evaluation(out: Terminal, evaluation: Evaluation) -> None:
 def print_comparison(out: Terminal, comparison: Comparison, a: str, b: str) -> None:
     """One row a measure; what is clear stands out."""
     view = _View(out)
-    parts = [words.count(comparison.shared, "question") + " in both"]
+    parts = [f"A: {a}", f"B: {b}", words.count(comparison.shared, "question") + " in both"]
     for only, name in ((comparison.only_a, a), (comparison.only_b, b)):
         if only:
             parts.append(f"{only:,} only in {name}")
-    dot = out.symbol(" · ", ", ")
-    head = f"A: {a}{dot}B: {b}"
-    out.print(out.style(strip_controls(head), "bold") + out.style(dot + dot.join(parts), "dim"))
+    out.print(_headline(out, [strip_controls(part) for part in parts], bold=2))
     out.print()
     out.flush()
     for leg in dict.fromkeys(one.leg for one in comparison.differences):
@@ -99,6 +99,13 @@ def print_calibration(out: Terminal, result: CalibrationResult, threshold: float
     view.show(view.coefficients(result))
     view.show(view.before_and_after(before, after))
     view.show(view.two_thresholds(before, after, threshold))
+
+
+def _headline(out: Terminal, parts: Sequence[str], *, bold: int = 1) -> str:
+    """Facts, the first of them in bold."""
+    text = facts(out, parts)
+    end = len(facts(out, parts[:bold]))
+    return out.style(text[:end], "bold") + out.style(text[end:], "dim")
 
 
 _SHORT = ("ndcg@10", "recall@8", "mrr@10", "section_hit@5", "span_recall@5")
@@ -138,8 +145,7 @@ class _View:
             f"{answerable:,} answerable, {len(own) - answerable:,} not",
             words.duration(evaluation.seconds),
         ]
-        dot = out.symbol(" · ", ", ")
-        out.print(out.style(parts[0], "bold") + out.style(dot + dot.join(parts[1:]), "dim"))
+        out.print(_headline(out, parts))
         out.print(out.style("In brackets: 95 % intervals, by resampling the questions.", "dim"))
         out.print()
         out.flush()
@@ -231,12 +237,19 @@ class _View:
         return Text("better", style="green") if is_better else Text("worse", style="red")
 
     def coefficients(self, result: CalibrationResult) -> Table:
+        from rich.text import Text
+
         table = self._table("Feature", ["coefficient"])
-        for name, weight in zip(
-            result.settings.features, result.settings.coefficients, strict=True
-        ):
-            table.add_row(name, f"{weight:.2f}")
-        table.add_row("intercept", f"{result.settings.intercept:.2f}")
+        parts = (("topic", result.settings.topic), ("answered", result.settings.answered))
+        for title, part in parts:
+            if part is None:
+                continue
+            if result.settings.answered is not None:
+                kept = ", as built in" if title in result.kept else ""
+                table.add_row(Text(f"{title}{kept}", style="bold"), "")
+            for name, weight in zip(part.features, part.coefficients, strict=True):
+                table.add_row(name, f"{weight:.2f}")
+            table.add_row("intercept", f"{part.intercept:.2f}")
         return table
 
     def before_and_after(self, before: AbstentionSummary, after: AbstentionSummary) -> Table:
@@ -278,9 +291,10 @@ class _View:
             pad_edge=False,
             header_style="bold",
         )
-        table.add_column(Text(title), min_width=34)
+        roomy = self._console.width >= ROOMY_WIDTH
+        table.add_column(Text(title), min_width=34 if roomy else 12)
         for column in columns:
-            table.add_column(Text(column), justify="right", no_wrap=True)
+            table.add_column(Text(column), justify="right", no_wrap=roomy, overflow="fold")
         return table
 
     def _cell(self, estimate: Estimate | None) -> Any:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import re
 
-from ragvault.cli.citations_view import wrapped
+from ragvault.cli.layout import MAX_LINE, hanging, wrapped
 from ragvault.cli.links import Links
 from ragvault.cli.places import PlaceView
 from ragvault.cli.session import Session
 from ragvault.cli.terminal import Terminal
 from ragvault.flows import finding
 from ragvault.flows.finding import Found
-from ragvault.text import normalise, sentence_spans, snippet, strip_controls, tokens
+from ragvault.text import normalise, sentence_spans, snippet, tokens
 
 EXCERPT_CHARS = 220
 _FRONTMATTER = re.compile(r"\A---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 # The line under a table's header, and one that is drawn: nothing to read.
 _DRAWN = re.compile(r"(?m)^(?=[^\n]*---)[ \t:|-]+(?:\n|\Z)")
+# A row of a table: its cells. What it is closed by would stand beside the next row's beginning.
+_ROW = re.compile(r"(?m)^[ \t]*\|[ \t]*(.*?)[ \t]*\|[ \t]*$")
+# The mark of a list's next item, which a cut has left at the end.
+_LONE_MARK = re.compile(r"\s(?:\d{1,3}[.)]|[-*+·])…?$")
 _MARKUP = re.compile(
     r"</?(?:a|b|br|div|em|i|img|p|span|strong|sub|sup|table|tbody|td|th|thead|tr)(?:\s[^<>]*)?/?>",
     re.IGNORECASE,
@@ -28,12 +32,10 @@ def print_found(session: Session, found: Found) -> None:
     """The passages listed, or what to do where there are none."""
     out = session.out
     if not found.hits:
-        searched = strip_controls(found.retrieval.searched)
-        out.print(
-            out.style("Nothing found.", "bold") + (f" Searched: {searched}." * bool(searched))
-        )
-        arrow = out.symbol("→", "->")
-        out.print(out.style(f"{arrow} Try other words, or drop a filter.", "dim"))
+        out.print(out.style("Nothing found.", "bold"))
+        if found.retrieval.searched:
+            out.print(out.style(hanging(out, f"Searched: {found.retrieval.searched}.", 0), "dim"))
+        out.print(out.style(f"{out.symbol('→', '->')} Try other words, or drop a filter.", "dim"))
         return
     vaults = session.container.catalog.vaults()
     links = Links(vaults, session.settings.output.links)
@@ -45,7 +47,7 @@ def print_found(session: Session, found: Found) -> None:
         view.print(label, hit)
         indent = " " * (len(label) + 1)
         text = excerpt(hit.chunk.text, terms)
-        for line in wrapped(text, min(out.width, 100) - len(indent)):
+        for line in wrapped(text, min(out.width, MAX_LINE) - len(indent)):
             out.print(indent + highlighted(line, terms, out))
 
 
@@ -56,18 +58,25 @@ def stems_of(terms: tuple[str, ...]) -> frozenset[str]:
 
 def excerpt(text: str, terms: frozenset[str]) -> str:
     """A piece of a passage from the sentence on that holds most of the terms. Frontmatter and
-    headings only where there is nothing else; rules of tables and HTML not at
+    headings only where there is nothing else; HTML and the rules and edges of tables not at
     all."""
     text = _FRONTMATTER.sub("", text) or text
     for unread in (_DRAWN, _MARKUP):
         bare = unread.sub("", text)
         text = bare if bare.strip() else text
+    text = _ROW.sub(r"\1 ·", text)
     spans = sentence_spans(text)
     if not spans:
-        return snippet(text, EXCERPT_CHARS)
+        return _cut(text)
     bodies = [span for span in spans if not text[span[0] : span[1]].startswith("#")] or spans
     start, _ = max(bodies, key=lambda span: (_held(text[span[0] : span[1]], terms), -span[0]))
-    return snippet(text[start:], EXCERPT_CHARS)
+    return _cut(text[start:])
+
+
+def _cut(text: str) -> str:
+    piece = snippet(text, EXCERPT_CHARS)
+    whole = len(piece) >= len(" ".join(text.split()))
+    return _LONE_MARK.sub("" if whole else " …", piece)
 
 
 def _held(text: str, terms: frozenset[str]) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
+from ragvault.cli.layout import hanging
 from ragvault.cli.terminal import Terminal
 from ragvault.config import Settings
 from ragvault.config_file import LoadedSettings
@@ -46,7 +47,7 @@ class Session:
         """Each notice once, on stderr."""
         mark = self.err.style(self.err.symbol("•", "*"), "yellow")
         for line in dict.fromkeys(lines):
-            self.err.print(f"{mark} {strip_controls(line)}")
+            self.err.print(f"{mark} {hanging(self.err, line, 2)}")
         self.err.flush()
 
     def __enter__(self) -> Session:

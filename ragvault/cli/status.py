@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 from ragvault.cli.group import command_app
@@ -13,6 +12,8 @@ if TYPE_CHECKING:
     from ragvault.health import OllamaStatus, Status, VaultStatus
 
 app = command_app()
+
+_LABEL = 10  # columns
 
 
 @app.command()
@@ -83,11 +84,11 @@ def status_object(seen: Status) -> dict[str, Any]:
 def print_status(out: Terminal, seen: Status) -> None:
     """For a terminal: each vault, then what it runs on."""
     from ragvault.cli import words
-    from ragvault.text import strip_controls
+    from ragvault.cli.layout import hanging
 
     def row(label: str, value: str, style: str = "") -> None:
-        text = strip_controls(value)
-        out.print(f"{out.style(f'{label:<10}', 'dim')} {out.style(text, style) if style else text}")
+        text = hanging(out, value.removeprefix(f"{label} "), _LABEL + 1)
+        out.print(f"{out.style(f'{label:<{_LABEL}}', 'dim')} {out.style(text, style)}")
 
     if not seen.vaults:
         out.print("Nothing is indexed yet: `ragvault index ~/notes`.")
@@ -105,31 +106,26 @@ def print_status(out: Terminal, seen: Status) -> None:
 
 
 def _print_vault(out: Terminal, entry: VaultStatus) -> None:
-    from ragvault.cli import words
-    from ragvault.text import strip_controls
+    from ragvault.cli.layout import hanging
+    from ragvault.cli.vault import print_vault
 
-    vault, found = entry.vault, entry.coverage
-    dot = out.symbol(" · ", ", ")
-    age = words.age(time.time() - vault.indexed_at) if vault.indexed_at else "never"
-    facts = [words.count(vault.notes, "note"), words.count(vault.chunks, "passage")]
-    facts.append(f"indexed {age}")
-    out.print(f"{out.style(strip_controls(vault.name), 'bold')}  {dot.join(facts)}")
-    out.print(out.style(f"  {strip_controls(str(vault.path))} ({vault.kind})", "dim"))
+    found = entry.coverage
+    print_vault(out, entry.vault)
     if found.problem:
-        out.print(f"  {out.style(strip_controls(found.problem), 'red')}")
+        out.print(f"  {out.style(hanging(out, found.problem, 2), 'red')}")
         return
     waiting = [
         f"{number:,} {what}"
         for number, what in ((found.new, "new"), (found.changed, "changed"), (found.gone, "gone"))
         if number
     ]
-    text = f"  coverage {found.share:.0%}"
+    text = f"coverage {found.share:.0%}"
     if waiting:
         text += f": {', '.join(waiting)} since; run `ragvault index`"
     elif not entry.vectors_in_step:
         text += "; the vector store is to be brought in step: run `ragvault index`"
     is_fine = not waiting and entry.vectors_in_step
-    out.print(out.style(text, "green" if is_fine else "yellow"))
+    out.print(f"  {out.style(hanging(out, text, 2), 'green' if is_fine else 'yellow')}")
 
 
 def _ollama(seen: OllamaStatus) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from ragvault.cli.group import command_app
 from ragvault.cli.options import ConfigOption, JsonOption
 
 if TYPE_CHECKING:
+    from ragvault.cli.terminal import Terminal
     from ragvault.model import VaultInfo
 
 app = command_app(no_args_is_help=True, help="List, remove or rename vaults.")
@@ -22,26 +23,17 @@ NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The vault.")]
 @app.command("list")
 def list_vaults(as_json: JsonOption = False, config: ConfigOption = None) -> int:
     """List the vaults with their folders."""
-    from ragvault.cli import words
     from ragvault.cli.jsonout import print_json
     from ragvault.cli.session import Session
     from ragvault.flows.vaults import known_vaults
-    from ragvault.text import strip_controls
 
     with Session.open(config) as session:
         vaults = known_vaults(session.container)
         if as_json:
             print_json({"vaults": [vault_object(vault) for vault in vaults]})
             return 0
-        out = session.out
-        now = time.time()
         for vault in vaults:
-            when = words.age(now - vault.indexed_at) if vault.indexed_at else "never"
-            dot = out.symbol(" · ", ", ")
-            facts = [words.count(vault.notes, "note"), words.count(vault.chunks, "passage")]
-            facts.append(f"indexed {when}")
-            out.print(f"{out.style(strip_controls(vault.name), 'bold')}  {dot.join(facts)}")
-            out.print(out.style(f"  {strip_controls(str(vault.path))}", "dim"))
+            print_vault(session.out, vault)
     return 0
 
 
@@ -100,6 +92,20 @@ def rename(
         else:
             session.out.print(f"'{old}' is now '{report.name}'.")
     return 0
+
+
+def print_vault(out: Terminal, vault: VaultInfo) -> None:
+    """Two lines: its name with how much it holds, and where it is."""
+    from ragvault.cli import words
+    from ragvault.cli.layout import columns, facts
+    from ragvault.text import strip_controls
+
+    age = words.age(time.time() - vault.indexed_at) if vault.indexed_at else "never"
+    counts = [words.count(vault.notes, "note"), words.count(vault.chunks, "passage")]
+    name = strip_controls(vault.name)
+    behind = facts(out, [*counts, f"indexed {age}"], lead=columns(name) + 2)
+    out.print(f"{out.style(name, 'bold')}  {behind}")
+    out.print(out.style(f"  {strip_controls(str(vault.path))} ({vault.kind})", "dim"))
 
 
 def vault_object(vault: VaultInfo) -> dict[str, Any]:

@@ -219,7 +219,7 @@ def _unknown(name: str, wanted: str, folders: Sequence[FolderInfo]) -> UsageErro
     close = difflib.get_close_matches(wanted.casefold(), list(by_key), n=5, cutoff=0.5)
     nearest = list(dict.fromkeys(by_key[key] for key in close))[:3]
     if nearest:
-        return UsageError(f"No folder “{name}” is indexed.", f"Nearest: {', '.join(nearest)}.")
+        return UsageError(f"No folder '{name}' is indexed.", f"Nearest: {', '.join(nearest)}.")
     shown = ", ".join(sorted(f.qualified for f in folders if f.folder)[:10])
     hint = f"Folders: {shown}." if shown else "The vault has no folders: leave `--folder` out."
-    return UsageError(f"No folder “{name}” is indexed.", hint)
+    return UsageError(f"No folder '{name}' is indexed.", hint)

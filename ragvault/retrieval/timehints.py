@@ -153,7 +153,7 @@ def parse_when(text: str, now: datetime, end: bool) -> float:
         return _timestamp(moment, now)
     bounds = _parse_days(value, now)
     if bounds is None:
-        raise UsageError(f"“{value[:80]}” is no date or time that I understand.", _WHEN_HINT)
+        raise UsageError(f"'{value[:80]}' is no date or time that I understand.", _WHEN_HINT)
     chosen = bounds[1] if end else bounds[0]
     return _timestamp(datetime.combine(chosen, time.min), now) - (1e-3 if end else 0.0)
 

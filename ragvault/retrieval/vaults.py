@@ -17,8 +17,8 @@ def choose_vaults(request: Request, known: Sequence[VaultInfo]) -> list[VaultInf
     unknown = [name for name in request.vaults if name not in by_name]
     if unknown:
         raise NoIndexError(
-            f"No vault “{unknown[0]}” is indexed.",
-            f"Indexed: {', '.join(by_name)}. Add one with `ragvault index PATH --name NAME`.",
+            f"There is no vault '{unknown[0]}'.",
+            f"Known: {', '.join(sorted(by_name))}. Add one with `ragvault index PATH --name NAME`.",
         )
     wanted = [by_name[name] for name in dict.fromkeys(request.vaults)] or list(known)
     if not any(vault.chunks for vault in wanted):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragvault.cli.citations_view import columns
+from ragvault.cli.layout import columns
 from ragvault.cli.render_debug import _place
 from ragvault.model import Chunk, Hit, NoteInfo, Scores, StoredChunk
 

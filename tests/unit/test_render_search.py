@@ -34,7 +34,12 @@ def test_note_that_is_only_frontmatter_or_heading_still_shows_something() -> Non
 def test_excerpt_of_a_table_has_its_rows_without_the_rules() -> None:
     """Forty dashes in a row push what was found out of the excerpt."""
     table = "| Key | Does |\n| :--- | ---- |\n| alt+D | opens the daily note |\n"
-    assert excerpt(table, frozenset()) == "| Key | Does | | alt+D | opens the daily note |"
+    assert excerpt(table, frozenset()) == "Key | Does · alt+D | opens the daily note"
+
+
+def test_excerpt_ends_with_a_word_not_with_the_mark_of_the_next_item() -> None:
+    steps = "\n".join(f"{n}. Fold the dough {'slowly ' * 5}" for n in range(1, 9))
+    assert excerpt(steps, frozenset()).endswith("slowly …")
 
 
 def test_excerpt_has_the_text_between_html_and_code_as_it_is() -> None:

@@ -8,7 +8,8 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
-from ragvault.cli.citations_view import AnswerPrinter, columns, wrapped
+from ragvault.cli.citations_view import AnswerPrinter
+from ragvault.cli.layout import columns, wrapped
 from ragvault.cli.terminal import Terminal
 from ragvault.text import strip_controls
 
