@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import math
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -54,7 +53,6 @@ class FakeEmbedder:
         self._max_tokens = max_tokens
         self.embedded: list[str] = []  # every text that was embedded, in order
         self.share = 1.0  # what ``vocabulary_share`` says of any text
-        self.is_closed = False
 
     @property
     def fingerprint(self) -> str:
@@ -89,7 +87,7 @@ class FakeEmbedder:
         return self.share
 
     def close(self) -> None:
-        self.is_closed = True
+        """Nothing is held open."""
 
     def _vector(self, text: str) -> Vector:
         total = self._direction("")
@@ -202,7 +200,6 @@ class FakeCatalog:
         self._cache: dict[str, dict[str, Vector]] = {}
         self._log: dict[str, LoggedAnswer] = {}
         self._centroids: dict[tuple[str, str], Vector | None] = {}
-        self.is_closed = False
 
     # -- vaults
     @property
@@ -466,7 +463,7 @@ class FakeCatalog:
         return []
 
     def close(self) -> None:
-        self.is_closed = True
+        """Nothing is held open."""
 
     # -- inside
     def _known(self, name: str) -> VaultInfo:
@@ -586,34 +583,6 @@ def stem(word: str) -> str:
         con.execute("INSERT INTO t VALUES (?)", (word,))
         row = con.execute("SELECT term FROM v").fetchone()
         return str(row[0]) if row else word
-
-
-def chunk_by_paragraph(vault: str, note_path: str, title: str, text: str) -> tuple[Chunk, ...]:
-    """A chunker for tests: one chunk a paragraph, ids as in the design."""
-    chunks: list[Chunk] = []
-    line = 1
-    for ordinal, part in enumerate(p for p in text.split("\n\n") if p.strip()):
-        embed_text = f"{title}\n{part}"
-        text_hash = hashlib.sha256(embed_text.encode()).hexdigest()
-        key = "\0".join((vault, note_path, json.dumps([]), str(ordinal), text_hash))
-        last = line + part.count("\n")
-        chunks.append(
-            Chunk(
-                id=hashlib.sha256(key.encode()).hexdigest()[:32],
-                vault=vault,
-                rel_path=note_path,
-                heading_path=(),
-                ordinal=ordinal,
-                chunk_index=ordinal,
-                start_line=line,
-                end_line=last,
-                text=part,
-                embed_text=embed_text,
-                text_hash=text_hash,
-            )
-        )
-        line = last + 2
-    return tuple(chunks)
 
 
 def vault_info(name: str, path: Path) -> VaultInfo:

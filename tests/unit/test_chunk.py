@@ -195,6 +195,7 @@ def test_a_long_paragraph_is_cut_between_sentences_and_overlaps():
 def test_a_sentence_longer_than_the_window_is_cut_between_words():
     words = [f"word{i}" for i in range(200)]
     chunks = chunked("# A\n" + " ".join(words), window=30)
+    assert len(chunks) > 5
     for chunk in chunks:
         assert set(chunk.text.split()) <= {*words, "#", "A"}
 
@@ -202,6 +203,7 @@ def test_a_sentence_longer_than_the_window_is_cut_between_words():
 def test_lines_are_cut_only_when_alone_too_long():
     lines = [f"line {i} of a hard-wrapped paragraph that goes on" for i in range(40)]
     chunks = chunked("# A\n" + "\n".join(lines), window=50)
+    assert len(chunks) > 5
     note_lines = ["# A", *lines]
     for chunk in chunks:
         assert chunk.text == "\n".join(note_lines[chunk.start_line - 1 : chunk.end_line])

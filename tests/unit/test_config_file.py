@@ -98,7 +98,9 @@ def test_named_file_has_to_exist(tmp_path: Path) -> None:
 
 
 def test_debug_and_config_variables_are_no_settings(tmp_path: Path) -> None:
-    load_text(tmp_path, "", {"RAGVAULT_DEBUG": "1", "RAGVAULT_CONFIG": "x", "OTHER": "y"})
+    """With RAGVAULT_DEBUG=1 every command would end with "unknown setting"."""
+    others = {"RAGVAULT_DEBUG": "1", "RAGVAULT_CONFIG": "x", "OTHER": "y"}
+    assert not load_text(tmp_path, "", others).origins
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,7 @@ def test_each_score_is_exact_whichever_leg_proposed_the_chunk(real: SearchIndex)
     ids = [hit.chunk.id for hit in found.hits]
     stored = real.catalog.vectors(real.embedder.fingerprint, ids)
     bm25 = real.catalog.lexical_scores(found.query.terms, ids)
+    assert 0 < len(bm25) < len(ids), "some are proposed by the meaning alone"
     for hit in found.hits:
         assert hit.scores.vector == pytest.approx(float(stored[hit.chunk.id] @ vector), abs=1e-6)
         assert hit.scores.bm25 == pytest.approx(bm25.get(hit.chunk.id, 0.0))
