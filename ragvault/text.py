@@ -48,7 +48,7 @@ STOPWORDS = frozenset(
     under until up ve very was wasn't we we're we've were weren't what what's when where
     which while who who's whom why will with won't would wouldn't you you're your yours
     yourself
-    """.split()  # noqa: SIM905
+    """.split()
 )
 
 

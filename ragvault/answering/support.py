@@ -48,7 +48,7 @@ _META = frozenset(
     described explain explains explained also additionally however therefore overall summary
     answer question based example following include includes including specifically using used
     use various several
-    """.split()  # noqa: SIM905
+    """.split()
 )
 _NEGATION = re.compile(
     r"\b(?:not|never|no longer|cannot|without|nicht|kein\w*|nie|nunca|jamais|ne)\b|n['’]t\b",

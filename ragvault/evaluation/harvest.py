@@ -17,6 +17,7 @@ from ragvault.text import STOPWORDS, is_unspaced, sentence_spans, tokens
 
 class Kind(StrEnum):
     """What a question asks for."""
+
     HEADING = "heading"
     DEFINITION = "definition"
     DATE = "date"
@@ -140,7 +141,7 @@ _GENERIC = frozenset(
     history home index info information intro introduction log links links list misc more next
     note notes other overview questions readme reading references related resources results see
     setup sources status summary tags tasks things todo todos topics untitled usage
-    """.split()  # noqa: SIM905
+    """.split()
 )
 
 
@@ -177,7 +178,7 @@ _NO_TERM = frozenset(
     one some most many all both each every any another other such and but or so if as after before
     my our your his her their the a an in on at for with from to of by not no yes then now today
     also
-    """.split()  # noqa: SIM905
+    """.split()
 )
 _DEFINES = re.compile(
     r"^(?P<article>The |A |An )?(?P<term>[^\W\d_][\w'’./+-]*(?: [\w'’./+-]+){0,3})"

@@ -16,7 +16,7 @@ _SURNAMES = """
     Ingersoll Jessop Kirchner Lindqvist Montague Nethercott Oyelaran Pemberton Quintrell
     Rosenthal Sandringham Thistlewood Underhill Vasquez Whitcombe Yarborough Zimmermann
     Okonjo Takahara Petrescu Halvorsen Moravec
-""".split()  # noqa: SIM905
+""".split()
 _WORDS = """
     harpsichord trampoline walrus chimney lighthouse periscope accordion marzipan kayak
     hammock telescope glacier parachute windmill cactus gargoyle saxophone igloo origami
@@ -24,12 +24,12 @@ _WORDS = """
     carousel gondola hovercraft kaleidoscope lacrosse mandolin narwhal obelisk pendulum
     quarry rickshaw scarecrow tambourine unicycle velvet xylophone yurt anvil barnacle
     cobbler drawbridge
-""".split()  # noqa: SIM905
+""".split()
 _TERMS = """
     Zellberg Quorin Tarvex Ombrella Plinthos Drakonet Veltrane Murnau Osterlink Harrowgate
     Fenwick Glimmerjack Kestrelbase Lumenary Nautiloid Pravexa Sorrelwood Tidewright
     Umberfold Wolkenstein
-""".split()  # noqa: SIM905
+""".split()
 
 
 def swapped_key(find: Find, harvest: Harvest, rng: random.Random) -> str | None:

@@ -50,7 +50,7 @@ _Key = tuple[tuple[str, str], int, float | None]
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _NEGATIONS = frozenset(
     """no not never none neither nor without kein keine keinen nicht nie ohne ne pas jamais sin
-    nunca""".split()  # noqa: SIM905
+    nunca""".split()
 )
 
 

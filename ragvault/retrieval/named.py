@@ -21,7 +21,7 @@ _NAME = re.compile(r"(?<=[\w,;:] )[A-Z][\w’'-]+(?: [A-Z][\w’'-]+)*")
 _NOT_NAMES = frozenset(
     """i i'm i've i'll i'd what who when where why which how is are was were did do does can could
     monday tuesday wednesday thursday friday saturday sunday january february march april may june
-    july august september october november december english german obsidian markdown""".split()  # noqa: SIM905
+    july august september october november december english german obsidian markdown""".split()
 )
 _MOST = 3  # remarks beyond that say nothing more
 

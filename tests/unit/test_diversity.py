@@ -98,7 +98,7 @@ def test_what_a_duplicate_stood_for_is_listed_with_the_best() -> None:
     assert [h.kept for h in hits] == [True, False, False]
 
 
-_WORDS = st.lists(st.sampled_from("alpha beta gamma delta eps zeta".split()), max_size=2)  # noqa: SIM905
+_WORDS = st.lists(st.sampled_from("alpha beta gamma delta eps zeta".split()), max_size=2)
 
 
 @given(st.lists(st.tuples(st.integers(0, 59), _WORDS), min_size=2, max_size=8))
