@@ -41,7 +41,7 @@ _HTML = re.compile(r"\s*(?:</?[a-zA-Z!]|[\w-]+=\"[^\"\n]*\"[ />])")  # or a tag'
 _TAG = re.compile(r"<[^<>]*>|^[^<>]*>")
 _HTML_WORDS = 4
 _POINTING = frozenset(
-    "see also examples example e g more at and or the in for here read".split()  # noqa: SIM905
+    "see also examples example e g more at and or the in for here read".split()
 )
 
 
