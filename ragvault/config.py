@@ -102,23 +102,28 @@ class RerankSettings(_Part):
     download: bool = True  # may the model be fetched from the hub when it is nowhere local
 
 
-class CalibrationSettings(_Part):
-    """A confidence fitted on one's own notes (`ragvault eval --calibrate --apply` writes it).
+class LogisticSettings(_Part):
+    """σ(intercept + Σ coefficient·feature), over the features that `--debug` and the CHANGELOG
+    name."""
 
-    confidence = 1 / (1 + exp(−(intercept + Σ coefficient·feature))), for the embedding model
-    that it was fitted with and no other.
-    """
-
-    model: Annotated[str, Field(min_length=1)]
     features: Annotated[tuple[str, ...], Field(min_length=1)]
     coefficients: tuple[Annotated[float, Field(allow_inf_nan=False)], ...]
     intercept: Annotated[float, Field(allow_inf_nan=False)]
 
     @model_validator(mode="after")
-    def _check_pairs(self) -> CalibrationSettings:
+    def _check_pairs(self) -> LogisticSettings:
         if len(self.features) != len(self.coefficients):
             raise ValueError("it needs one coefficient a feature")
         return self
+
+
+class CalibrationSettings(_Part):
+    """A confidence fitted on one's own notes (`ragvault eval --calibrate --apply` writes it): the
+    product of the two, for the embedding model that it was fitted with and no other."""
+
+    model: Annotated[str, Field(min_length=1)]
+    topic: LogisticSettings
+    answered: LogisticSettings | None = None
 
 
 class GateSettings(_Part):

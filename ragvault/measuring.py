@@ -29,7 +29,8 @@ class Judgement:
 
 def judge(container: Container, retrieval: Retrieval) -> Judgement:
     """Pure: the same retrieval and settings give the same judgement."""
-    from ragvault.retrieval.calibration import features_of, in_force
+    from ragvault.retrieval.calibration import in_force
+    from ragvault.retrieval.features import features_of
     from ragvault.retrieval.gate import decide
 
     calibration = gate_calibration(container)

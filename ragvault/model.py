@@ -288,17 +288,29 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class TokenMatch:
+    """How well each of the question's tokens finds its counterpart (its greatest cosine) in the
+    hit where they find them best.
+
+    ``mean``: the mean of these cosines; ``weakest``: their soft minimum, low where one word of
+    the question finds nothing like it; both 0..1. ``count``: the question's tokens.
+    """
+
+    mean: float
+    weakest: float
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Closeness:
     """How near the best hits come to the question, looked at more closely than one vector a chunk.
 
     ``sentence``: the best cosine of the question with a single sentence of them, 0..1.
-    ``tokens``: each of the question's tokens against its best counterpart in a hit, the mean of
-    these cosines in the hit where it is highest, 0..1; None when the embedder has no vectors of
-    tokens.
+    ``tokens`` is None when the embedder has no vectors of tokens.
     """
 
     sentence: float
-    tokens: float | None
+    tokens: TokenMatch | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,6 +327,7 @@ class Retrieval:
     notices: tuple[str, ...] = ()
     searched: str = ""  # one phrase: what was looked through
     term_weights: tuple[tuple[str, float], ...] = ()  # terms with their IDF, for an answer
+    rarest_weight: float = 0.0  # the IDF of a term that nothing searched holds, for an answer
     expansions: tuple[tuple[str, str], ...] = ()  # ("expand" | "hyde", what the model wrote)
     closeness: Closeness | None = None  # measured only where an answer is wanted
     vector_trust: float = 1.0  # 0..1: how far the model's vocabulary covers the question

@@ -1,4 +1,9 @@
-"""The gate fitted to one vault: from judged questions to a calibration, and what it would do."""
+"""The gate fitted to one vault: from judged questions to a calibration, and what it would do.
+
+Its two logistics are fitted apart, each on the questions that tell about it: "is it about this?"
+on the answerable against the off-topic, "does it hold the answer?" on the answerable against those
+whose subject is there. One for which there are too few questions stays as built in.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ragvault.config import CalibrationSettings
+from ragvault.config import CalibrationSettings, LogisticSettings
 from ragvault.errors import UsageError
 from ragvault.evaluation.document import abstention_object
-from ragvault.evaluation.fit import Fit, Prior, fit
+from ragvault.evaluation.fit import Fit, Prior, fit, log_loss, sigmoid
+from ragvault.evaluation.metrics import Flags, Floats
 from ragvault.evaluation.results import QuestionResult
 from ragvault.evaluation.summary import AbstentionSummary, summarise
 
@@ -21,19 +27,39 @@ _DIGITS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class CalibrationResult:
-    """``before`` is the confidence in force, ``after`` the fitted one, on questions that it
-    wasn't fitted on (cross-validated)."""
+class Priors:
+    """Where the fits start, and what they are pulled to. ``answered`` None: one logistic."""
 
-    fit: Fit
+    topic: Prior
+    answered: Prior | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationResult:
+    """``fits`` are those that were made, by "topic" and "answered"; ``kept``: the names of those
+    that stay as built in, for want of questions. ``before`` is the confidence in force, ``after``
+    the fitted one, on questions that it wasn't fitted on (cross-validated); ``log_loss`` is its."""
+
+    fits: dict[str, Fit]
+    kept: tuple[str, ...]
     settings: CalibrationSettings
     before: AbstentionSummary
     after: AbstentionSummary
+    log_loss: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One logistic: what becomes of it, and its probability for every question."""
+
+    settings: LogisticSettings
+    probabilities: Floats
+    fit: Fit | None
 
 
 def calibrate(
     results: Sequence[QuestionResult],
-    prior: Prior,
+    priors: Priors,
     *,
     model: str,
     threshold: float,
@@ -53,23 +79,54 @@ def calibrate(
             f"without, that the embedding model can read; these are {n_good} and {n_bad}.",
             "Add questions, or --off-topic FILE; or leave QUESTIONS out: they are made then.",
         )
-    x = np.array([[r.features[name] for name in prior.features] for r in usable])
-    groups = [r.question.group or r.question.key for r in usable]
-    fitted = fit(x, y, groups, prior, seed=seed)
-    new = dict(zip((r.question.key for r in usable), fitted.confidences, strict=True))
+    foreign = np.array([r.question.off_topic for r in usable], dtype=bool)
+    everything = np.ones(len(y), dtype=bool)
+    apart = priors.answered is not None
+    parts = {"topic": _part(usable, y, y | foreign if apart else everything, priors.topic, seed)}
+    if priors.answered is not None:
+        parts["answered"] = _part(usable, y, ~foreign, priors.answered, seed)
+    confidences = np.prod([part.probabilities for part in parts.values()], axis=0)
+    new = dict(zip((r.question.key for r in usable), map(float, confidences), strict=True))
     refitted = [
         _with_confidence(r, new[r.question.key], threshold) if r.by_model else r for r in results
     ]
+    answered = parts.get("answered")
     return CalibrationResult(
-        fit=fitted,
+        fits={name: part.fit for name, part in parts.items() if part.fit is not None},
+        kept=tuple(name for name, part in parts.items() if part.fit is None),
         settings=CalibrationSettings(
             model=model,
-            features=fitted.features,
-            coefficients=tuple(round(w, _DIGITS) for w in fitted.coefficients),
-            intercept=round(fitted.intercept, _DIGITS),
+            topic=parts["topic"].settings,
+            answered=None if answered is None else answered.settings,
         ),
         before=_summary(results, threshold, seed),
         after=_summary(refitted, threshold, seed),
+        log_loss=log_loss(confidences, y),
+    )
+
+
+def _part(
+    results: Sequence[QuestionResult], y: Flags, which: Flags, prior: Prior, seed: int
+) -> _Part:
+    """Fitted on ``which`` of the results, if they hold enough of both classes."""
+    x = np.array([[r.features[name] for name in prior.features] for r in results])
+    if min(int((y & which).sum()), int((~y & which).sum())) < FEWEST:
+        built_in = sigmoid(x @ np.array(prior.coefficients) + prior.intercept)
+        return _Part(_settings(prior), built_in, None)
+    groups = [r.question.group or r.question.key for r in results]
+    fitted = fit(
+        x[which], y[which], [g for g, w in zip(groups, which, strict=True) if w], prior, seed=seed
+    )
+    probabilities = sigmoid(x @ np.array(fitted.coefficients) + fitted.intercept)
+    probabilities[which] = fitted.confidences  # by folds that didn't see them
+    return _Part(_settings(fitted), probabilities, fitted)
+
+
+def _settings(found: Prior | Fit) -> LogisticSettings:
+    return LogisticSettings(
+        features=found.features,
+        coefficients=tuple(round(w, _DIGITS) for w in found.coefficients),
+        intercept=round(found.intercept, _DIGITS),
     )
 
 
@@ -88,19 +145,16 @@ def _summary(results: Sequence[QuestionResult], threshold: float, seed: int) -> 
 
 
 def as_object(result: CalibrationResult, *, applied: str | None) -> dict[str, Any]:
-    """``{"kind": "calibration", "calibration": {"model", "features", "coefficients",
-    "intercept"}, "penalty", "log_loss", "before": A, "after": A, "applied": file | null}``; A as
-    in ``document``."""
+    """``{"kind": "calibration", "calibration": {"model", "topic": L, "answered": L | null},
+    "penalties": {name: penalty}, "as_built_in": [name], "log_loss", "before": A, "after": A,
+    "applied": file | null}``; L is {"features", "coefficients", "intercept"}, A as in
+    ``document``."""
     return {
         "kind": "calibration",
-        "calibration": {
-            "model": result.settings.model,
-            "features": list(result.settings.features),
-            "coefficients": list(result.settings.coefficients),
-            "intercept": result.settings.intercept,
-        },
-        "penalty": result.fit.penalty,
-        "log_loss": round(result.fit.log_loss, 6),
+        "calibration": result.settings.model_dump(mode="json"),
+        "penalties": {name: fitted.penalty for name, fitted in result.fits.items()},
+        "as_built_in": list(result.kept),
+        "log_loss": round(result.log_loss, 6),
         "before": abstention_object(result.before),
         "after": abstention_object(result.after),
         "applied": applied,

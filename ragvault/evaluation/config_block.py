@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from ragvault.config import CalibrationSettings
+from ragvault.config import CalibrationSettings, LogisticSettings
 from ragvault.errors import ConfigError
 
 _COMMENT = "# Fitted by `ragvault eval --calibrate`."
@@ -20,16 +20,23 @@ _COMMENT = "# Fitted by `ragvault eval --calibrate`."
 def block(calibration: CalibrationSettings, indent: str = "  ") -> str:
     """The block's lines, for below ``gate:``, without a last line end."""
     inner = indent * 2
-    numbers = ", ".join(f"{value:g}" for value in calibration.coefficients)
-    return "\n".join(
-        [
-            f"{indent}calibration:  {_COMMENT}",
-            f"{inner}model: {json.dumps(calibration.model)}",
-            f"{inner}features: [{', '.join(calibration.features)}]",
-            f"{inner}coefficients: [{numbers}]",
-            f"{inner}intercept: {calibration.intercept:g}",
+    lines = [f"{indent}calibration:  {_COMMENT}", f"{inner}model: {json.dumps(calibration.model)}"]
+    for name, part in _parts(calibration):
+        numbers = ", ".join(f"{value:g}" for value in part.coefficients)
+        lines += [
+            f"{inner}{name}:",
+            f"{inner}{indent}features: [{', '.join(part.features)}]",
+            f"{inner}{indent}coefficients: [{numbers}]",
+            f"{inner}{indent}intercept: {part.intercept:g}",
         ]
-    )
+    return "\n".join(lines)
+
+
+def _parts(calibration: CalibrationSettings) -> list[tuple[str, LogisticSettings]]:
+    parts = [("topic", calibration.topic)]
+    if calibration.answered is not None:
+        parts.append(("answered", calibration.answered))
+    return parts
 
 
 def with_calibration(text: str, calibration: CalibrationSettings) -> str:
@@ -99,10 +106,15 @@ def _only_changed(old: str, new: str, calibration: CalibrationSettings) -> bool:
             part.pop("gate", None)
     if before != after or not isinstance(found, dict):
         return False
+    parts = _parts(calibration)
     return bool(
-        found["model"] == calibration.model
-        and tuple(found["features"]) == calibration.features
-        and len(found["coefficients"]) == len(calibration.coefficients)
+        found.keys() == {"model", *(name for name, _ in parts)}
+        and found["model"] == calibration.model
+        and all(
+            tuple(found[name]["features"]) == part.features
+            and len(found[name]["coefficients"]) == len(part.coefficients)
+            for name, part in parts
+        )
     )
 
 

@@ -3,12 +3,13 @@
     {"id": "7", "question": "…", "answerable": true, "lang": "en",
      "gold": [{"file": "a.md"}, {"file": "a.md", "heading": "Setup"},
               {"file": "a.md", "start": 120, "end": 180, "text": "…"}],
-     "answers": ["…"], "group": "…"}
+     "answers": ["…"], "group": "…", "kind": "…"}
 
 Only ``question`` is required. ``start`` and ``end`` are character offsets into the note as it is
 on disk, line ends and all, the byte order mark not counted. ``group`` names questions that belong
-together (one made from the other); a cross-validation keeps them in one fold. Other keys are
-ignored.
+together (one made from the other); a cross-validation keeps them in one fold. The ``kind``
+"off_topic" marks a question whose subject is foreign to the vault, not only its answer. Other keys
+are ignored.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from ragvault.errors import UsageError
 
 _FORMAT_HINT = 'Each line is an object: {"question": "…", "gold": [{"file": "note.md"}]}.'
 MAX_LINE_CHARS = 1_000_000
+OFF_TOPIC = "off_topic"  # the ``kind`` of a question whose subject is foreign to the vault
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,8 @@ class Gold:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One line of a set. ``origin`` is "" for the set itself, else the off-topic set's name."""
+    """One line of a set. ``origin`` is "" for the set itself, else the off-topic set's name;
+    ``off_topic``: the vault has nothing on its subject."""
 
     id: str
     text: str
@@ -59,6 +62,7 @@ class Question:
     lang: str | None = None
     group: str | None = None
     origin: str = ""
+    off_topic: bool = False
     line: int = 0
 
     @property
@@ -112,7 +116,7 @@ def parse_questions(
 def as_off_topic(questions: Iterable[Question], name: str) -> list[Question]:
     """Another set's questions, for which the right answer here is none."""
     return [
-        replace(q, answerable=False, gold=(), answers=(), group=None, origin=name)
+        replace(q, answerable=False, gold=(), answers=(), group=None, origin=name, off_topic=True)
         for q in questions
     ]
 
@@ -173,6 +177,7 @@ class _Line:
             answers=tuple(self._answer(item) for item in self._list(value, "answers")),
             lang=self._text(value, "lang"),
             group=self._text(value, "group"),
+            off_topic=not (answerable and gold) and value.get("kind") == OFF_TOPIC,
             line=self._number,
         )
 

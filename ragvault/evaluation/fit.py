@@ -118,9 +118,12 @@ def _cross_validated(
     return confidences
 
 
-def solve(x: Floats, y: Flags, prior: Prior, penalty: float) -> tuple[Floats, float]:
-    """Coefficients and intercept. Deterministic."""
-    problem = _Problem(x, y, prior, penalty)
+def solve(
+    x: Floats, y: Flags, prior: Prior, penalty: float, weights: Floats | None = None
+) -> tuple[Floats, float]:
+    """Coefficients and intercept. Deterministic. ``weights`` of the questions, above 0: None lets
+    both classes weigh alike."""
+    problem = _Problem(x, y, prior, penalty, weights)
     w = problem.start
     loss = problem.loss(w)
     for _ in range(_STEPS):
@@ -144,10 +147,13 @@ def solve(x: Floats, y: Flags, prior: Prior, penalty: float) -> tuple[Floats, fl
 class _Problem:
     """The loss over (coefficients, intercept) as one vector, the intercept last and free."""
 
-    def __init__(self, x: Floats, y: Flags, prior: Prior, penalty: float) -> None:
+    def __init__(
+        self, x: Floats, y: Flags, prior: Prior, penalty: float, weights: Floats | None
+    ) -> None:
         self._x = np.column_stack([x, np.ones(len(x))])
         self._y = y.astype(np.float64)
-        self._c = np.where(y, 0.5 / max(1, y.sum()), 0.5 / max(1, (~y).sum()))
+        alike = np.where(y, 0.5 / max(1, y.sum()), 0.5 / max(1, (~y).sum()))
+        self._c = alike if weights is None else weights / weights.sum()
         self._prior = np.array([*prior.coefficients, 0.0])
         self._pull = np.array([*[penalty] * len(prior.coefficients), 0.0])
         signs = np.array(prior.coefficients) < 0

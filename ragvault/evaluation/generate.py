@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from importlib import resources
 from itertools import zip_longest
 
+from ragvault.evaluation.dataset import OFF_TOPIC
 from ragvault.evaluation.harvest import Find, Harvest, Kind, is_latin
 from ragvault.evaluation.swaps import swapped_key
 from ragvault.model import StoredChunk
@@ -259,7 +260,7 @@ def _off_topic(harvest: Harvest, n: int, rng: random.Random) -> list[Made]:
 
     foreign = [text for text, words in questions if not held(words)]
     partly = [text for text, words in questions if 0 < held(words) < len(words)]
-    return [Made(text, "off_topic") for text in [*foreign, *partly][:n]]
+    return [Made(text, OFF_TOPIC) for text in [*foreign, *partly][:n]]
 
 
 def off_topic_questions() -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -8,8 +8,8 @@ from ragvault.errors import ConfigError
 from ragvault.model import FolderSelection, Query, Retrieval
 
 if TYPE_CHECKING:
-    from ragvault.config import Settings
-    from ragvault.retrieval.calibration import Calibration
+    from ragvault.config import LogisticSettings, Settings
+    from ragvault.retrieval.calibration import Calibration, Logistic
     from ragvault.wiring import Container
 
 
@@ -29,17 +29,29 @@ def built_in_calibration(container: Container) -> Calibration:
 def gate_calibration(container: Container) -> Calibration:
     """How the confidence is made: as ``gate.calibration`` says if that was fitted for today's
     embedding model, else as built in. Raises ConfigError for a feature that there isn't."""
-    from ragvault.retrieval.calibration import Calibration, features_of
+    from ragvault.retrieval.calibration import Calibration
+    from ragvault.retrieval.features import features_of
 
     settings = container.settings
     model, own = embedding_model(settings), settings.gate.calibration
     if own is None or own.model != model:
         return built_in_calibration(container)
+    own_calibration = Calibration(
+        f"own ({model})",
+        _logistic(own.topic),
+        None if own.answered is None else _logistic(own.answered),
+    )
     known = features_of(Retrieval(Query("", (), ()), (), 0, "none", FolderSelection("off"), 0, {}))
-    unknown = [name for name in own.features if name not in known]
+    unknown = [name for name in own_calibration.features if name not in known]
     if unknown:
         raise ConfigError(
             f"`gate.calibration` names the feature {unknown[0]!r}, which this ragvault hasn't got.",
             "Fit it again with `ragvault eval --calibrate --apply`, or remove the block.",
         )
-    return Calibration(f"own ({model})", own.features, own.coefficients, own.intercept)
+    return own_calibration
+
+
+def _logistic(settings: LogisticSettings) -> Logistic:
+    from ragvault.retrieval.calibration import Logistic
+
+    return Logistic(settings.features, settings.coefficients, settings.intercept)

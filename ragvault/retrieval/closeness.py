@@ -2,8 +2,13 @@
 
 One vector a chunk says what a passage is about, not whether it holds the answer: a question
 about a boiler's make is near every note about the boiler. Two things tell more, for some tens of
-milliseconds: the best single sentence, and how well each word of the question finds its
-counterpart (MaxSim of ColBERT, Khattab and Zaharia 2020, over the question's length).
+milliseconds: the sentences one by one, and how well each word of the question finds its
+counterpart (MaxSim of ColBERT, Khattab and Zaharia 2020, over the question's length). A question
+whose answer isn't there mostly has a word that finds none, so the worst of them tells most:
+
+    weakest = −1/β · ln( 1/|Q| · Σ_{q in Q} exp(−β · max_{p in P} cos(q, p)) ),  β = 10
+
+a minimum that one token of many can't decide alone.
 """
 
 from __future__ import annotations
@@ -13,13 +18,14 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from ragvault import text
-from ragvault.model import Closeness, Hit
+from ragvault.model import Closeness, Hit, TokenMatch
 from ragvault.ports import Embedder, TokenEmbedder
 
 if TYPE_CHECKING:
-    from ragvault.model import Matrix
+    from ragvault.model import Matrix, Vector
 
 LOOKED_AT = 3  # hits
+SHARPNESS = 10.0  # β: 0 would be the mean, infinity the minimum
 _SENTENCES = 16  # of each hit
 _SENTENCE_CHARS = 400
 
@@ -35,7 +41,7 @@ def measure(question: str, hits: Sequence[Hit], embedder: Embedder) -> Closeness
         return None
     return Closeness(
         sentence=_best_sentence(question, hits, embedder),
-        tokens=_best_tokens(question, hits, embedder)
+        tokens=_best_match(question, hits, embedder)
         if isinstance(embedder, TokenEmbedder)
         else None,
     )
@@ -46,7 +52,7 @@ def _best_sentence(question: str, hits: Sequence[Hit], embedder: Embedder) -> fl
     if not sentences:
         return 0.0
     cosines = embedder.embed_documents(sentences) @ embedder.embed_query(question)
-    return max(0.0, float(cosines.max()))
+    return _unit(float(cosines.max()))
 
 
 def _sentences(passage: str) -> list[str]:
@@ -54,9 +60,10 @@ def _sentences(passage: str) -> list[str]:
     return [passage[start:end][:_SENTENCE_CHARS] for start, end in spans]
 
 
-def _best_tokens(question: str, hits: Sequence[Hit], embedder: TokenEmbedder) -> float:
+def _best_match(question: str, hits: Sequence[Hit], embedder: TokenEmbedder) -> TokenMatch:
     asked, *passages = embedder.embed_tokens([question, *(_passage(hit) for hit in hits)])
-    return max((_mean_of_best(asked, passage) for passage in passages), default=0.0)
+    matches = (token_match(asked, passage) for passage in passages)
+    return max(matches, key=lambda match: match.mean)
 
 
 def _passage(hit: Hit) -> str:
@@ -64,7 +71,21 @@ def _passage(hit: Hit) -> str:
     return f"{hit.note.title}\n\n{hit.chunk.text}"
 
 
-def _mean_of_best(asked: Matrix, passage: Matrix) -> float:
+def token_match(asked: Matrix, passage: Matrix) -> TokenMatch:
+    """``asked`` and ``passage`` have a unit row for each of their tokens."""
     if not len(asked) or not len(passage):
-        return 0.0
-    return max(0.0, float((asked @ passage.T).max(axis=1).mean()))
+        return TokenMatch(0.0, 0.0, len(asked))
+    best = (asked @ passage.T).max(axis=1)
+    return TokenMatch(_unit(float(best.mean())), _unit(_soft_minimum(best)), len(asked))
+
+
+def _soft_minimum(values: Vector) -> float:
+    import numpy as np
+
+    lowest = float(values.min())  # taken out first: exp can't overflow
+    rest = np.exp(-SHARPNESS * (values - lowest)).mean()
+    return lowest - float(np.log(rest)) / SHARPNESS
+
+
+def _unit(value: float) -> float:
+    return min(1.0, max(0.0, value))

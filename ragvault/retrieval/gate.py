@@ -20,7 +20,8 @@ from ragvault.model import (
     Intent,
     Retrieval,
 )
-from ragvault.retrieval.calibration import Calibration, features_of, in_force
+from ragvault.retrieval.calibration import Calibration, in_force
+from ragvault.retrieval.features import features_of
 from ragvault.retrieval.named import unmentioned
 
 NEAREST = 3

@@ -235,6 +235,7 @@ class _Search:
         weights, window, strategy, more = self._weights(candidates, vectors)
         scored = self._scored(candidates, weights, window, boosts)
         hits = self._picked(scored.ranked, candidates, vectors.fingerprint, for_answer=for_answer)
+        terms, rarest = self._term_weights() if for_answer else ((), 0.0)
         return Retrieval(
             query=self.query,
             hits=hits,
@@ -258,7 +259,8 @@ class _Search:
                 *scored.notices,
             ),
             searched=searched_phrase(self.vaults, self.request, self.where),
-            term_weights=self._term_weights() if for_answer else (),
+            term_weights=terms,
+            rarest_weight=rarest,
             expansions=expansion.texts,
             vector_trust=vectors.trust,
         )
@@ -425,17 +427,20 @@ class _Search:
 
     # -------------------------------------------------------------------- what it is told by
 
-    def _term_weights(self) -> tuple[tuple[str, float], ...]:
-        """IDF of each term over what was searched (BM25's, never negative)."""
+    def _term_weights(self) -> tuple[tuple[tuple[str, float], ...], float]:
+        """IDF of each term over what was searched, and that of a term that nothing holds."""
         total = self.deps.catalog.count_chunks(self.where)
         counts = self.deps.catalog.document_frequencies(self.query.terms, self.where)
-        return tuple(
-            (term, math.log1p((max(total, n) - n + 0.5) / (n + 0.5)))
-            for term, n in ((term, counts.get(term, 0)) for term in self.query.terms)
-        )
+        weights = tuple((term, _idf(counts.get(term, 0), total)) for term in self.query.terms)
+        return weights, _idf(0, total)
 
 
 # --------------------------------------------------------------------------- helpers
+
+
+def _idf(held: int, chunks: int) -> float:
+    """BM25's, of a term that ``held`` of the chunks hold; never negative."""
+    return math.log1p((max(chunks, held) - held + 0.5) / (held + 0.5))
 
 
 def _ms(started: float) -> float:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
+from hypothesis import given, strategies as st
 
 from ragvault.adapters.onnx import OnnxEmbedder
-from ragvault.model import Chunk, Hit, NoteInfo, Scores, StoredChunk
-from ragvault.retrieval.closeness import LOOKED_AT, measure
+from ragvault.model import Chunk, Hit, NoteInfo, Scores, StoredChunk, TokenMatch
+from ragvault.retrieval.closeness import LOOKED_AT, measure, token_match
 from tests.support.fakes import FakeEmbedder
 
 
@@ -35,8 +37,10 @@ def test_a_passage_that_answers_is_closer_than_one_on_the_topic(embedder: OnnxEm
     assert answer is not None and topic is not None
     assert answer.tokens is not None and topic.tokens is not None
     assert answer.sentence > topic.sentence + 0.1
-    assert answer.tokens > topic.tokens + 0.1
-    assert 0.0 <= topic.sentence <= 1.0 and 0.0 <= topic.tokens <= 1.0
+    assert answer.tokens.mean > topic.tokens.mean + 0.1
+    assert answer.tokens.weakest > topic.tokens.weakest + 0.1
+    assert 0.0 <= topic.sentence <= 1.0 and 0.0 <= topic.tokens.weakest <= topic.tokens.mean <= 1.0
+    assert topic.tokens.count == answer.tokens.count > 5
 
 
 def test_the_best_of_the_hits_counts_and_only_the_first_are_looked_at(
@@ -56,6 +60,29 @@ def test_nothing_found_or_nothing_written_is_no_failure(embedder: OnnxEmbedder) 
     assert measure(QUESTION, [], embedder) is None
     empty = measure(QUESTION, [hit(1, "")], embedder)
     assert empty is not None and empty.sentence == 0.0
+
+
+def test_one_word_without_a_counterpart_shows_in_the_weakest() -> None:
+    """The mean hides it among ten others."""
+    asked = np.eye(10, dtype=np.float32)
+    whole, lacking = token_match(asked, asked), token_match(asked, asked[:9])
+    assert (whole.mean, whole.weakest) == pytest.approx((1.0, 1.0))
+    assert lacking.mean == pytest.approx(0.9)
+    assert lacking.weakest < 0.3
+    assert token_match(asked, asked[:0]).weakest == 0.0
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=40), st.integers(0, 39), st.floats(0, 1))
+def test_weakest_lies_between_minimum_and_mean_and_rises_with_each(
+    cosines: list[float], which: int, more: float
+) -> None:
+    def match(values: list[float]) -> TokenMatch:
+        return token_match(np.array(values, np.float32)[:, None], np.ones((1, 1), np.float32))
+
+    found = match(cosines)
+    assert min(cosines) - 1e-6 <= found.weakest <= found.mean + 1e-6
+    better = [max(c, more) if i == which else c for i, c in enumerate(cosines)]
+    assert match(better).weakest >= found.weakest - 1e-6
 
 
 def test_an_embedder_without_vectors_of_tokens_still_compares_sentences() -> None:

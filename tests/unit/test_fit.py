@@ -10,10 +10,10 @@ import pytest
 import yaml
 from hypothesis import given, settings, strategies as st
 
-from ragvault.config import CalibrationSettings
+from ragvault.config import CalibrationSettings, LogisticSettings
 from ragvault.config_file import load
 from ragvault.errors import ConfigError, UsageError
-from ragvault.evaluation.calibrate import calibrate
+from ragvault.evaluation.calibrate import Priors, calibrate
 from ragvault.evaluation.config_block import with_calibration
 from ragvault.evaluation.fit import Prior, fit, folds_of, log_loss, sigmoid, solve
 from tests.support.evaluating import judged
@@ -141,18 +141,45 @@ def results(n: int) -> list:
 
 
 def test_calibration_mends_a_gate_that_lets_everything_pass() -> None:
-    found = calibrate(results(200), PRIOR, model="m", threshold=0.4)
+    found = calibrate(results(200), Priors(PRIOR), model="m", threshold=0.4)
     assert found.before.false_answers is not None and found.after.false_answers is not None
     assert found.before.false_answers.value == 1.0
     assert found.after.false_answers.value < 0.2
     assert found.after.largest_gap is not None and found.after.largest_gap < 0.2
     assert found.settings.model == "m"
-    assert found.settings.features == PRIOR.features
+    assert found.settings.topic.features == PRIOR.features
+    assert found.settings.answered is None
+
+
+def test_each_logistic_learns_from_the_questions_that_tell_about_it() -> None:
+    """Off-topic questions would teach the one that tells an answer from a topic that any topic
+    will do."""
+    rng = np.random.default_rng(5)
+    made = []
+    for i in range(300):
+        kind = ("good", "absent", "foreign")[i % 3]
+        about = rng.normal(0.3 if kind == "foreign" else 0.7, 0.1)
+        held = rng.normal(0.4 if kind == "absent" else 0.8, 0.1)
+        features = {"cosine": float(np.clip(about, 0, 1)), "coverage": float(np.clip(held, 0, 1))}
+        one = judged(str(i), 0.95, answerable=kind == "good", features=features)
+        question = replace(one.question, off_topic=kind == "foreign")
+        made.append(replace(one, question=question))
+    topic, answered = Prior(("cosine",), (1.0,), 0.0), Prior(("coverage",), (1.0,), 0.0)
+    found = calibrate(made, Priors(topic, answered), model="m", threshold=0.4)
+    assert found.kept == ()
+    assert found.settings.answered is not None
+    assert found.settings.topic.coefficients[0] > 5
+    assert found.settings.answered.coefficients[0] > 5
+    assert found.after.auroc is not None and found.after.auroc.value > 0.95
+    without = [r for r in made if not r.question.off_topic]
+    kept = calibrate(without, Priors(topic, answered), model="m", threshold=0.4)
+    assert kept.kept == ("topic",)  # nothing told about it
+    assert kept.settings.topic.coefficients == (1.0,)
 
 
 def test_too_few_questions_are_refused() -> None:
     with pytest.raises(UsageError, match="at least 20 questions with an answer and 20 without"):
-        calibrate(results(38), PRIOR, model="m", threshold=0.4)
+        calibrate(results(38), Priors(PRIOR), model="m", threshold=0.4)
 
 
 def test_question_that_the_model_can_t_read_is_fitted_to_nothing() -> None:
@@ -162,8 +189,8 @@ def test_question_that_the_model_can_t_read_is_fitted_to_nothing() -> None:
         replace(judged(f"f{i}", 0.9, features={"cosine": 0.0, "coverage": 0.0}), by_model=False)
         for i in range(50)
     ]
-    alone = calibrate(made, PRIOR, model="m", threshold=0.4)
-    beside = calibrate([*made, *foreign], PRIOR, model="m", threshold=0.4)
+    alone = calibrate(made, Priors(PRIOR), model="m", threshold=0.4)
+    beside = calibrate([*made, *foreign], Priors(PRIOR), model="m", threshold=0.4)
     assert beside.settings == alone.settings
     assert beside.after.answerable == alone.after.answerable + 50
 
@@ -172,7 +199,7 @@ def test_refusal_by_a_floor_stays_one() -> None:
     """What nothing was found for can't be answered by a fitted confidence."""
     made = results(100)
     floored = judged("floor", 0.9, answered=False, features=made[0].features)
-    found = calibrate([*made, floored], PRIOR, model="m", threshold=0.4)
+    found = calibrate([*made, floored], Priors(PRIOR), model="m", threshold=0.4)
     assert found.after.false_refusals is not None
     assert found.after.false_refusals.value * 51 >= 1
 
@@ -181,9 +208,10 @@ def test_refusal_by_a_floor_stays_one() -> None:
 
 FITTED = CalibrationSettings(
     model="org/some-model",
-    features=("top_cosine", "coverage"),
-    coefficients=(12.3456, 0.0),
-    intercept=-7.5,
+    topic=LogisticSettings(
+        features=("top_cosine", "coverage"), coefficients=(12.3456, 0.0), intercept=-7.5
+    ),
+    answered=LogisticSettings(features=("weakest",), coefficients=(9.0,), intercept=-4.0),
 )
 
 
@@ -196,11 +224,12 @@ FITTED = CalibrationSettings(
         "gate:  # when it says no\n  #min_final: 0.4\n\nollama:\n  model: qwen\n",
         "gate:\n    min_final: 0.3 # loose\n    # a note of mine\n    min_confidence: 0.5\n",
         "gate:\n  calibration: null\n  min_final: 0.3\n",
-        "gate:\n  calibration:  # old\n    model: m\n    features: [coverage]\n"
-        "    coefficients: [1]\n    intercept: 2\n  # keep this\n  min_final: 0.3\nollama:\n"
-        "  model: qwen\n",
+        "gate:\n  calibration:  # old\n    model: m\n    topic:\n      features: [coverage]\n"
+        "      coefficients: [1]\n      intercept: 2\n  # keep this\n  min_final: 0.3\n"
+        "ollama:\n  model: qwen\n",
         "gate:\r\n  min_final: 0.3\r\n",
-        "gate:\n  calibration: {model: m, features: [a], coefficients: [1], intercept: 0}\n",
+        "gate:\n  calibration: {model: m, topic: {features: [a], coefficients: [1],"
+        " intercept: 0}}\n",
         "ollama:\n  model: qwen",
     ],
 )

@@ -22,21 +22,22 @@ from ragvault.model import (
     Retrieval,
     Scores,
     StoredChunk,
+    TokenMatch,
 )
 from ragvault.retrieval.calibration import (
     GENERIC,
     MINILM,
     MINILM_CHUNKS,
     Calibration,
-    features_of,
+    Logistic,
     for_model,
     in_force,
-    rank_weighted_mean,
 )
+from ragvault.retrieval.features import features_of, rank_weighted_mean
 from ragvault.retrieval.gate import decide
 
 SETTINGS = Settings()
-FLAT = Calibration("flat", ("top_cosine",), (10.0,), -5.0)  # 0.5 at a cosine of 0.5
+FLAT = Calibration("flat", Logistic(("top_cosine",), (10.0,), -5.0))  # 0.5 at a cosine of 0.5
 
 
 def hit(
@@ -115,7 +116,7 @@ def test_the_floors_hold_even_where_the_search_applied_none() -> None:
 
 
 def test_a_keyword_hit_is_spared_the_vector_floor() -> None:
-    sure = Calibration("sure", ("top_final",), (100.0,), -10.0)
+    sure = Calibration("sure", Logistic(("top_final",), (100.0,), -10.0))
     found = decide(retrieval(hit(1, 0.1, 0.5, bm25=3.0)), SETTINGS, sure)
     assert isinstance(found, Evidence)
     assert isinstance(decide(retrieval(hit(1, 0.1, 0.5)), SETTINGS, sure), Abstention)
@@ -203,16 +204,27 @@ def test_cosines_of_a_script_that_the_model_cannot_spell_decide_nothing() -> Non
 def test_without_vectors_of_tokens_the_confidence_is_made_from_the_chunks() -> None:
     near = retrieval(hit(1, 0.8, 0.9))
     assert in_force(MINILM, near) is MINILM_CHUNKS
-    looked = replace(near, closeness=Closeness(sentence=0.7, tokens=0.8))
+    looked = replace(near, closeness=Closeness(0.7, TokenMatch(0.8, 0.6, 9)))
     assert in_force(MINILM, looked) is MINILM
     assert in_force(FLAT, near) is FLAT
 
 
-@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
-def test_nearer_is_never_less_sure(a: float, b: float, more: float, x: float, y: float) -> None:
-    low = {"tokens": min(a, b), "sentence": x, "coverage": y}
-    high = {"tokens": max(a, b), "sentence": max(x, more), "coverage": y}
-    assert MINILM.confidence(low) <= MINILM.confidence(high)
+@given(st.data())
+def test_nearer_is_never_less_sure(data: st.DataObject) -> None:
+    """Whatever of its features rises: a better match may not turn a yes into a no."""
+    low = {name: data.draw(st.floats(0, 1)) for name in MINILM.features}
+    high = {name: data.draw(st.floats(value, 1)) for name, value in low.items()}
+    assert 0.0 <= MINILM.confidence(low) <= MINILM.confidence(high) <= 1.0
+
+
+def test_on_the_topic_is_not_enough() -> None:
+    """A boiler's make is asked of notes full of boilers: one word of the question finds nothing."""
+    near = dict.fromkeys(MINILM.features, 0.7)
+    assert MINILM.answered is not None
+    assert MINILM.topic.probability(near) > 0.9
+    one_missing = {**near, "weakest": 0.25, "top_cosine": 0.6}
+    assert MINILM.topic.probability(one_missing) > 0.9
+    assert MINILM.confidence(one_missing) < 0.4 < MINILM.confidence(near)
 
 
 def test_coverage_counts_rare_words_for_more() -> None:
@@ -221,6 +233,17 @@ def test_coverage_counts_rare_words_for_more() -> None:
         term_weights=(("meeting", 3.0), ("zeppelin", 1.0)),
     )
     assert features_of(found)["coverage"] == pytest.approx(0.75)
+
+
+def test_words_that_are_found_count_by_their_rarity() -> None:
+    """Five words that the notes hardly hold, together in one passage: that is the subject."""
+    found = replace(
+        retrieval(hit(1, 0.5, 0.5, text="The meetings"), hit(2, 0.5, 0.4, text="A zeppelin")),
+        term_weights=(("meeting", 1.0), ("zeppelin", 4.0)),
+        rarest_weight=8.0,
+    )
+    assert features_of(found)["words"] == pytest.approx(4.0 / 8.0 / 5)  # never added up over hits
+    assert features_of(replace(found, rarest_weight=0.0))["words"] == 0.0
 
 
 def test_dropped_noise_says_nothing_about_the_confidence() -> None:
@@ -244,7 +267,7 @@ def test_the_calibration_belongs_to_the_model() -> None:
 
 def test_a_calibration_without_a_coefficient_for_a_feature_is_refused() -> None:
     with pytest.raises(ValueError, match="coefficient"):
-        Calibration("x", ("a", "b"), (1.0,), 0.0)
+        Logistic(("a", "b"), (1.0,), 0.0)
 
 
 @given(st.floats(0, 1), st.floats(0, 1))

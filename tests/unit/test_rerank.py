@@ -12,7 +12,8 @@ from ragvault.config import GateSettings, RerankSettings, Settings
 from ragvault.errors import RerankerUnavailableError
 from ragvault.model import Evidence, Retrieval
 from ragvault.retrieval.blend import Candidate
-from ragvault.retrieval.calibration import MINILM, features_of
+from ragvault.retrieval.calibration import MINILM
+from ragvault.retrieval.features import features_of
 from ragvault.retrieval.gate import decide
 from ragvault.retrieval.pipeline import Deps
 from ragvault.retrieval.rerank import Ranked, passage_of, rerank
