@@ -2,8 +2,8 @@
 
 One file holds what is indexed (notes, chunks, full text), the embedding cache and the answer
 log. This class owns the transactions: each public method is one. What happens inside is in
-catalog_write.py, catalog_search.py, catalog_vectors.py and answer_log.py; the schema in
-migrations.py; the connection and its errors in sqlite.py.
+catalog_write.py, catalog_fulltext.py, catalog_search.py, catalog_notes.py, catalog_vectors.py and
+answer_log.py; the schema in migrations.py; the connection and its errors in sqlite.py.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 
 from ragvault.adapters import (
     answer_log,
+    catalog_fulltext,
     catalog_notes,
     catalog_search,
     catalog_vectors,
     catalog_write,
 )
-from ragvault.adapters.catalog_search import Weights
+from ragvault.adapters.catalog_fulltext import Weights
 from ragvault.adapters.migrations import fts_table, migrate
 from ragvault.adapters.sqlite import BUSY_TIMEOUT_S, Database
 from ragvault.errors import NoIndexError, UsageError
@@ -188,11 +189,11 @@ class SqliteCatalog:
     # -- searching
     def lexical(self, terms: Sequence[str], n: int, where: Filter) -> list[ScoredId]:
         with self._db.read() as con:
-            return catalog_search.lexical(con, terms, n, where, self._weights)
+            return catalog_fulltext.lexical(con, terms, n, where, self._weights)
 
     def lexical_scores(self, terms: Sequence[str], chunk_ids: Collection[str]) -> dict[str, float]:
         with self._db.read() as con:
-            return catalog_search.lexical_scores(con, terms, chunk_ids, self._weights)
+            return catalog_fulltext.lexical_scores(con, terms, chunk_ids, self._weights)
 
     def note_lexical(
         self, terms: Sequence[str], chunk_ids: Collection[str], where: Filter
@@ -206,7 +207,7 @@ class SqliteCatalog:
 
     def document_frequencies(self, terms: Sequence[str], where: Filter) -> dict[str, int]:
         with self._db.read() as con:
-            return catalog_search.document_frequencies(con, terms, where)
+            return catalog_fulltext.document_frequencies(con, terms, where)
 
     def chunks(self, chunk_ids: Collection[str]) -> dict[str, StoredChunk]:
         with self._db.read() as con:

@@ -11,7 +11,8 @@ import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from ragvault.adapters.catalog_search import condition_of, search_expression, vault_ids
+from ragvault.adapters.catalog_fulltext import search_expression
+from ragvault.adapters.catalog_search import condition_of, vault_ids
 from ragvault.adapters.catalog_vectors import unpack
 from ragvault.adapters.catalog_write import names_text, searchable
 from ragvault.adapters.migrations import note_fts_table

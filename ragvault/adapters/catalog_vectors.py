@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ragvault.errors import StoreError
@@ -86,30 +86,32 @@ def cached(
     connection: sqlite3.Connection, fingerprint: str, text_hashes: Collection[str]
 ) -> dict[str, Vector]:
     """By text hash, unit length; what isn't cached is absent. Linear in the hashes."""
-    rows = connection.execute(
-        "SELECT e.text_hash, e.vector FROM json_each(?) q"
-        " CROSS JOIN embedding e ON e.text_hash = q.value AND e.fingerprint_id ="
-        " (SELECT id FROM fingerprint WHERE name = ?)",
-        (json.dumps(list(text_hashes)), fingerprint),
-    ).fetchall()
-    return _by_key(rows)
+    return _looked_up(connection, fingerprint, text_hashes, "json_each(?) q", "q.value")
 
 
 def of_chunks(
     connection: sqlite3.Connection, fingerprint: str, chunk_ids: Collection[str]
 ) -> dict[str, Vector]:
     """By chunk id, unit length; what isn't cached is absent. Linear in the ids."""
+    chunks = "json_each(?) q CROSS JOIN chunk c ON c.id = q.value"
+    return _looked_up(connection, fingerprint, chunk_ids, chunks, "c.text_hash")
+
+
+def _looked_up(
+    connection: sqlite3.Connection,
+    fingerprint: str,
+    keys: Collection[str],
+    tables: str,
+    text_hash: str,
+) -> dict[str, Vector]:
+    """By key; ``tables`` have the keys as ``q.value``, ``text_hash`` is their column for it."""
     rows = connection.execute(
-        "SELECT c.id, e.vector FROM json_each(?) q CROSS JOIN chunk c ON c.id = q.value"
-        " CROSS JOIN embedding e ON e.text_hash = c.text_hash AND e.fingerprint_id ="
+        f"SELECT q.value, e.vector FROM {tables}"
+        f" CROSS JOIN embedding e ON e.text_hash = {text_hash} AND e.fingerprint_id ="
         " (SELECT id FROM fingerprint WHERE name = ?)",
-        (json.dumps(list(chunk_ids)), fingerprint),
-    ).fetchall()
-    return _by_key(rows)
-
-
-def _by_key(rows: Iterable[tuple[str, bytes]]) -> dict[str, Vector]:
-    blobs = dict(rows)
+        (json.dumps(list(keys)), fingerprint),
+    )
+    blobs: dict[str, bytes] = dict(rows)
     return dict(zip(blobs, unpack(list(blobs.values())), strict=True)) if blobs else {}
 
 

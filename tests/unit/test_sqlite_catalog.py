@@ -18,7 +18,7 @@ import pytest
 
 from ragvault.adapters import catalog_vectors
 from ragvault.adapters.catalog import SqliteCatalog
-from ragvault.adapters.catalog_search import Weights
+from ragvault.adapters.catalog_fulltext import Weights
 from ragvault.adapters.sqlite import BY_CLASS, BY_CODE, Database, os_error, translate
 from ragvault.errors import (
     DiskFullError,
