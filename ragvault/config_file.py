@@ -206,7 +206,7 @@ def _block(key: Key, node: Node, path: Path) -> dict[str, object]:
         if name not in known:
             raise _unknown(f"{path}:{line}", name, known, f"key of `{key.dotted}`")
         values[name] = _node_value(known[name], value, Origin("file", f"{path}:{line}", line), path)
-    missing = [name for name in known if name not in values]
+    missing = [name for name, one in known.items() if name not in values and not one.nullable]
     if missing:
         line = node.start_mark.line + 1
         raise ConfigError(f"{path}:{line}: `{key.dotted}` needs `{missing[0]}` too.")

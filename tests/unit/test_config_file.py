@@ -169,21 +169,31 @@ def test_tags_build_no_objects(tmp_path: Path) -> None:
 
 # ------------------------------------------------------------------ a key with parts
 
-RECORD = "{model: m, features: [top_cosine], coefficients: [14], intercept: -6.3}"
+TOPIC = "{features: [top_cosine], coefficients: [14], intercept: -6.3}"
+RECORD = f"{{model: m, topic: {TOPIC}}}"
 
 
 def test_calibration_is_read_from_the_file(tmp_path: Path) -> None:
     """`ragvault eval --calibrate --apply` writes one: it has to come back as it was."""
     own = load_text(tmp_path, f"gate:\n  calibration: {RECORD}\n").settings.gate.calibration
     assert own is not None
-    assert (own.model, own.features, own.coefficients) == ("m", ("top_cosine",), (14.0,))
-    assert own.intercept == -6.3
+    assert (own.model, own.topic.features, own.topic.coefficients) == (
+        "m",
+        ("top_cosine",),
+        (14.0,),
+    )
+    assert own.topic.intercept == -6.3
+    assert own.answered is None
+    both = RECORD.replace("}}", f"}}, answered: {TOPIC}}}")
+    own = load_text(tmp_path, f"gate:\n  calibration: {both}\n").settings.gate.calibration
+    assert own is not None and own.answered == own.topic
 
 
 @pytest.mark.parametrize(
     ("record", "word"),
     [
-        ("{model: m}", "needs `features`"),
+        ("{model: m}", "needs `topic`"),
+        ("{model: m, topic: {features: [top_cosine]}}", "needs `coefficients`"),
         (RECORD.replace("[14]", "[14, 15]"), "coefficient"),
         (RECORD.replace("14", "many"), "coefficients"),
         (RECORD.replace("model:", "modle:"), "modle"),
