@@ -40,9 +40,7 @@ _LINK = re.compile(
 _HTML = re.compile(r"\s*(?:</?[a-zA-Z!]|[\w-]+=\"[^\"\n]*\"[ />])")  # or a tag's cut-off end
 _TAG = re.compile(r"<[^<>]*>|^[^<>]*>")
 _HTML_WORDS = 4
-_POINTING = frozenset(
-    "see also examples example e g more at and or the in for here read".split()
-)
+_POINTING = frozenset("see also examples example e g more at and or the in for here read".split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from ragvault.answering.context import Neighbours
 from ragvault.answering.extract import Embed, Quote, extract
 from ragvault.answering.prompt import build_prompt
 from ragvault.answering.stream import CitationStream, CitedText, Shown, Statement
-from ragvault.answering.support import coverage
+from ragvault.answering.support import coverage, is_verbatim
 from ragvault.answering.uncertainty import INSUFFICIENT, admits
 from ragvault.config import AnswerSettings, OllamaSettings
 from ragvault.errors import ModelError
@@ -259,7 +259,9 @@ class _Asker:
         wrong = text.unsupported
         share = len(wrong) / len(claims) if claims else 0.0
         caveats = list(self.evidence.caveats)
-        if text.uncertain or any(admits(s.text) for s in text.statements):
+        if text.uncertain or any(
+            admits(s.text) and not is_verbatim(s.text, s.cited) for s in text.statements
+        ):
             caveats.append("The notes answer only a part of the question.")
         if wrong:
             caveats.append(_unsupported_caveat(len(wrong), len(claims)))

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from ragvault.answering.citations import Known, RawCitation, canonical, parse
 from ragvault.answering.resolve import Resolution, resolve
-from ragvault.answering.support import content_stems, unsupported
+from ragvault.answering.support import content_stems, is_verbatim, unsupported
 from ragvault.answering.uncertainty import is_uncertain
 from ragvault.model import Citation, Hit
 from ragvault.text import sentence_spans, strip_controls, words
@@ -185,7 +185,7 @@ class CitationStream:
             self._said[" ".join(said)] += 1
             if self.is_looping:
                 return []
-        admits = is_uncertain(piece.statement)
+        admits = _admits(piece)
         self._uncertain = self._uncertain or admits
         self._held.append(piece)
         if not self._open:
@@ -218,7 +218,7 @@ class CitationStream:
                     self._length,
                     piece.cited,
                     (),
-                    is_uncertain(piece.statement),
+                    _admits(piece),
                 )
             )
         return [Shown(text)]
@@ -237,6 +237,12 @@ def _is_complete(source: str) -> bool:
     """Whether a last piece is a whole sentence: it ends with a full stop or a citation."""
     text = source.rstrip()
     return bool(text) and text[-1] in '.!?…。！？])】"”'
+
+
+def _admits(piece: _Piece) -> bool:
+    """It says that the answer isn't there. What a note says so itself ("the totals are not
+    included in this table") is quoted, not admitted."""
+    return is_uncertain(piece.statement) and not is_verbatim(piece.statement, piece.cited)
 
 
 def _answers(piece: _Piece) -> bool:

@@ -7,8 +7,9 @@ Checks that stdout is one JSON object with every promised key, of the promised t
 code is 0 or 3 as ``abstained`` says, that stderr holds no traceback, and that each reference and
 citation is consistent. The command line runs in this process (its models and stores stay loaded);
 ``--processes`` asks some of the questions again, each in a process of its own. ``scripted`` is a
-server whose replies go round: well cited, mangled, invented, uncited, uncertain, broken off, empty,
-refused, out of order. Exit code 1 when a check fails.
+server whose replies go round: sentences of the passages sent, true or with another number, invented
+ones, mangled, uncited, uncertain, broken off, empty, refused. For each it is known what must become
+of it: true statements stay, false ones are marked or not shown. Exit code 1 when a check fails.
 """
 
 from __future__ import annotations
@@ -25,24 +26,86 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.support.cli import NO_SERVER, ROOT
 
 MODEL = {"name": "llama3.2:latest", "context_length": 8192, "capabilities": ["completion"]}
-REPLIES: list[str | dict[str, Any]] = [
-    "The notes say so {citation:1}. There is more {citation:1}.",
-    "Mangled [file: {citation:1}. And [File: nowhere.md, Section: None]. Also [1] and [2].",
-    "Invented from nothing [File: Invented/never.md, Section: Not > There].",
-    "No citation at all, whatever one asks for.",
-    "I don't have enough information in your notes to answer that.",
-    {"steps": [{"text": "It begins well {citation:1}. And then "}, {"disconnect": True}]},
-    "",
-    {"status": 500, "steps": [{"text": "the server broke"}]},
-    {"steps": [{"thinking": "hmm"}, {"text": "<think>aloud</think>Right {citation:1}."}]},
-    "\u001b[31mControl\u001b[0m \u202esequences {citation:1}. " + "word " * 400,
-]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A scripted reply, and what the answer to it must be: its ``mode`` (None: either written or
+    quoted), how many statements are ``wrong`` (reported as unsupported), which citations are
+    ``removed``, and words that a caveat holds or the answer doesn't."""
+
+    reply: str | dict[str, Any]
+    mode: str | None = None
+    wrong: int | None = None
+    removed: int | None = None
+    caveat: str = ""
+    hidden: str = ""
+
+
+CASES = (
+    Case("{sentence:1} {citation:1}", "llm", 0, 0),
+    Case("According to the notes, {sentence:1} {citation:1}. {sentence:2} {citation:2}", "llm", 0),
+    # altered numbers: never alone an answer; beside a true statement, marked
+    Case("{changed:1} {citation:1}", "extractive"),
+    Case("{sentence:1} {citation:1} {changed:1} {citation:1}", "llm", 1, caveat="not held"),
+    Case(
+        "{sentence:1} {citation:1} The Zanzibar Committee bought 8391 blue elephants {citation:1}.",
+        "llm", 1, caveat="not held",
+    ),
+    Case("The Zanzibar Committee bought 8391 blue elephants {citation:1}.", "extractive",
+         hidden="Zanzibar"),
+    Case("{sentence:1} {citation:1} {sentence:1} [File: nowhere.md, Section: None]", "llm", 0, 1,
+         hidden="nowhere.md"),
+    Case("{sentence:1} [File: Invented/never.md, Section: Not > There]", "extractive",
+         hidden="never.md"),
+    Case("Mangled [file: {citation:1}. And [File: nowhere.md, Section: None]. Also [1] and [2].",
+         hidden="nowhere.md"),
+    Case("No citation at all, whatever one asks for.", "extractive", hidden="whatever one asks"),
+    Case("I don't have enough information in your notes to answer that.", "none"),
+    Case({"steps": [{"text": "{sentence:1} {citation:1} And then the other "},
+                    {"disconnect": True}]},
+         "llm", 0, caveat="cut off", hidden="And then the other"),
+    Case({"steps": [{"text": "And then the oth"}, {"disconnect": True}]}, "extractive"),
+    Case("", "extractive"),
+    Case({"status": 500, "steps": [{"text": "the server broke"}]}, "extractive",
+         hidden="server broke"),
+    Case({"steps": [{"thinking": "hmm"},
+                    {"text": "<think>aloud</think>{sentence:1} {citation:1}"}]},
+         "llm", 0, hidden="aloud"),
+    Case("\u001b[31m{sentence:1} {citation:1}\u001b[0m \u202eAnd " + "word " * 400, "llm", 1),
+    Case(f"{{sentence:1}} {{citation:1}} {'It says so over and over. ' * 30}", "llm",
+         caveat="repeat"),
+)  # fmt: skip
+
+
+def misjudged(case: Case, value: dict[str, Any]) -> list[str]:
+    """What the answer to a scripted reply should have been and isn't. An abstention before any
+    model was asked is right by itself."""
+    if value["mode"] == "none" and value["meta"]["model"] is None:
+        return []
+    removed = sum(c["status"] == "removed" for c in value["citations"])
+    caveats = " ".join(value["caveats"])
+    rules = {
+        f"mode is not {case.mode}": case.mode in (None, value["mode"]),
+        f"not {case.wrong} wrong": case.wrong in (None, len(value["unsupported"])),
+        f"not {case.removed} removed": case.removed in (None, removed),
+        f"no caveat {case.caveat!r}": case.caveat in caveats,
+        f"{case.hidden!r} is shown": not case.hidden or case.hidden not in value["answer"],
+    }
+    return [
+        f"{name}, to {json.dumps(case.reply)[:90]}: {json.dumps(value)[:900]}"
+        for name, ok in rules.items()
+        if not ok
+    ]
+
+
 KEYS: dict[str, tuple[type, ...]] = {
     "schema_version": (int,), "question": (str,), "answer": (str,), "abstained": (bool,),
     "abstain_reason": (str, type(None)), "mode": (str,), "confidence": (int, float),
@@ -201,15 +264,19 @@ def ask_each(
     """Ask, check, count; the faults, each with its question."""
     found: list[str] = []
     for number, question in enumerate(questions):
+        case = None
         if server is not None and hasattr(server, "play") and seen["scripted"]:
-            reply = REPLIES[number % len(REPLIES)]
-            server.play({"models": [MODEL], "replies": [reply]})
+            case = CASES[number % len(CASES)]
+            server.play({"models": [MODEL], "replies": [case.reply]})
         scope = ["--vault", vault] if vault else []
         code, out, err = ask(["ask", "--json", *scope, "--", question])
         found += [f"{question[:80]!r}: {fault}" for fault in faults(question, code, out, err)]
         seen[f"exit {code}"] += 1
         with contextlib.suppress(ValueError):
-            seen[f"mode {json.loads(out).get('mode')}"] += 1
+            value = json.loads(out)
+            seen[f"mode {value.get('mode')}"] += 1
+            if case is not None and "meta" in value:
+                found += [f"{question[:80]!r}: {fault}" for fault in misjudged(case, value)]
     return found
 
 

@@ -67,6 +67,23 @@ def test_citations_are_filled_in_from_the_prompt(
     assert reply.response == "It is so [File: b/c.md, Section: # Two > ## Three]."
 
 
+def test_statements_are_taken_from_the_prompt_and_altered(
+    client: ollama.Client, server: OllamaHandle
+) -> None:
+    """Else the checks of answers would run on statements that are neither true nor false."""
+    server.play({"replies": ["{sentence:1} / {changed:1} / {changed:2}"]})
+    prompt = (
+        "[Chunk 1]\n[Vault: v] File: a, b.md\nSection: # One\nContent: Too short. The hall holds "
+        "exactly 350 guests on most evenings.\n\n"
+        "[Chunk 2]\n[Vault: v] File: c.md\nSection: # Two\nContent: Ann made the soup for all of us."
+        "\n\n--- End Context ---\n\nAnswer."
+    )
+    true, altered, added = client.generate(model="llama3.2", prompt=prompt).response.split(" / ")
+    assert true == "The hall holds exactly 350 guests on most evenings."
+    assert altered.startswith("The hall holds exactly ") and "350" not in altered
+    assert added.startswith("Ann made the soup for all of us after ")
+
+
 def test_streaming_and_not_streaming_say_the_same(client: ollama.Client) -> None:
     parts = list(client.generate(model="llama3.2", prompt="ping pong", stream=True))
     whole = client.generate(model="llama3.2", prompt="ping pong")

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from tests.support.taken import blocks, changed, sentence_of
+
 Wait = Callable[[float | None], None]
-_CITED = re.compile(r"File: (?P<file>[^\n,\]]+?)\s*(?:\n|, )\s*Section: (?P<section>[^\n\]]*)")
 
 
 class Refusal(Exception):
@@ -161,14 +162,17 @@ def _play(
 
 
 def filled(text: str, prompt: str, messages: list[dict[str, Any]]) -> str:
-    """``{citation:n}`` and ``{last}`` filled in from the prompt."""
-    blocks = [match for match in _CITED.finditer(prompt) if match["file"] != "filename.md"]
+    """``{citation:n}``, ``{sentence:n}``, ``{changed:n}`` and ``{last}`` filled in from the
+    prompt."""
+    sent = blocks(prompt)
 
-    def citation(match: re.Match[str]) -> str:
-        block = blocks[min(int(match[1]), len(blocks)) - 1]  # fewer were sent: the last
-        return f"[File: {block['file']}, Section: {block['section'].strip()}]"
+    def taken(match: re.Match[str]) -> str:
+        block = sent[min(int(match[2]), len(sent)) - 1]  # fewer were sent: the last
+        if match[1] == "citation":
+            return f"[File: {block.file}, Section: {block.section}]"
+        return sentence_of(block.content) if match[1] == "sentence" else changed(block.content)
 
-    text = re.sub(r"\{citation:(\d+)\}", citation, text)
+    text = re.sub(r"\{(citation|sentence|changed):(\d+)\}", taken, text)
     return text.replace("{last}", str(messages[-1].get("content", "")))
 
 

@@ -18,8 +18,9 @@ One with "when" answers each request whose last message matches it. A step is on
 {"text": "…"}, {"chunks": ["…", …]}, {"thinking": "…"}, {"error": "…"} (an error object in the
 stream), {"disconnect": true}, {"stall": true} (until the client goes or POST /_release),
 {"delay_s": 0.1}, {"raw": "…"} (a line as it is). In text, ``{citation:2}`` becomes the
-``[File: …, Section: …]`` of the second block of the context in the prompt, and ``{last}`` the
-last message. ``GET /_requests`` lists what was asked: {"method", "path", "body", "finished"}
+``[File: …, Section: …]`` of the second block of the context in the prompt, ``{sentence:2}`` a
+sentence of that block, ``{changed:2}`` the same with another number, and ``{last}`` the last
+message. ``GET /_requests`` lists what was asked: {"method", "path", "body", "finished"}
 ("finished" false: the client hung up, or the script cut the connection).
 """
 

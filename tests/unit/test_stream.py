@@ -204,3 +204,17 @@ def test_a_long_draft_without_any_full_stop_stays_affordable() -> None:
     words = random.Random(1).choices(["go", "cats", "dogs", "[1]", "room"], k=1500)
     result, _ = run(" ".join(words))
     assert result.cited
+
+
+def test_a_note_that_says_what_it_leaves_out_is_quoted_not_taken_for_an_admission() -> None:
+    """The answer would be withheld because the note itself says "is not included in the text"."""
+    note = hit("debt.md", "Debt", "The debt is 5 million. Interest is not included in this note.")
+    mark = canonical(note)
+    stream = CitationStream((note,))
+    stream.feed(f"Interest is not included in this note {mark}.")
+    stream.close()
+    assert stream.result().substantial and not stream.result().uncertain
+    stream = CitationStream((note,))
+    stream.feed(f"The interest is not mentioned in the notes {mark}.")
+    stream.close()
+    assert stream.result().uncertain and not stream.result().substantial
