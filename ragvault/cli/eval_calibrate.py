@@ -6,8 +6,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ragvault.cli.bar import counting
 from ragvault.cli.eval_make import one_vault
-from ragvault.cli.eval_run import asked_for, counting, questions_of
+from ragvault.cli.eval_run import asked_for, questions_of
 from ragvault.cli.writing import backup_of, write_config
 from ragvault.errors import UsageError
 from ragvault.evaluation.calibrate import MADE, CalibrationResult, Priors, as_object, calibrate

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragvault.cli import words
+from ragvault.cli.bar import counting
 from ragvault.cli.writing import write_text
 from ragvault.errors import UsageError
 from ragvault.evaluation.generate import as_lines
@@ -30,8 +31,6 @@ def one_vault(session: Session, wanted: str | None) -> VaultInfo:
 
 def generate_set(session: Session, options: EvalOptions, n: int) -> int:
     """``n`` questions to a file or stdout; what they are to stderr."""
-    from ragvault.cli.eval_run import counting
-
     vault = one_vault(session, options.vault)
     with counting(session.err, f"Reading {vault.name}", vault.notes, "notes") as advance:
         made = make_set(

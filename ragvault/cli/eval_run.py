@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ragvault.cli.bar import counting
 from ragvault.errors import NoIndexError, UsageError
 from ragvault.evaluation import dataset
 from ragvault.evaluation.dataset import Question
@@ -19,11 +19,8 @@ from ragvault.flows.vaults import known_vaults
 from ragvault.health import server_is_there
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ragvault.cli.eval_options import EvalOptions
     from ragvault.cli.session import Session
-    from ragvault.cli.terminal import Terminal
     from ragvault.model import VaultInfo
 
 
@@ -136,35 +133,3 @@ def vault_for(
         )
     dataset.check_places(questions, catalog.file_states(vault.name), vault.name, name)
     return vault
-
-
-@contextmanager
-def counting(
-    err: Terminal, what: str, total: int, unit: str = "questions"
-) -> Iterator[Callable[[], None]]:
-    """A bar on stderr that each call moves on by one; nothing where there is no terminal."""
-    if not err.is_tty:
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn as Remaining,
-    )
-
-    console = Console(file=err.stream, no_color=not err.colour, highlight=False, markup=False)
-    with Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TextColumn(unit),
-        Remaining(compact=True),
-        console=console,
-        transient=True,
-        refresh_per_second=5,
-    ) as progress:
-        task = progress.add_task(what, total=total)
-        yield lambda: progress.advance(task)

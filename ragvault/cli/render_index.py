@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ragvault.cli import words
+from ragvault.cli.bar import bar
+from ragvault.cli.layout import columns, facts, hanging
 from ragvault.cli.terminal import Terminal
 from ragvault.model import IndexReport, Skipped
 from ragvault.text import strip_controls
@@ -32,10 +34,7 @@ class SilentProgress:
 
 
 class BarProgress:
-    """A bar on stderr: notes and passages done, rate, time left. It disappears at the end.
-
-    rich is imported when there is something to show: a run that finds nothing to do never pays.
-    """
+    """A bar on stderr: notes and passages done, rate, time left."""
 
     def __init__(self, err: Terminal) -> None:
         self._err = err
@@ -48,33 +47,11 @@ class BarProgress:
         self.finish()
         if notes == 0:
             return
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeRemainingColumn,
-        )
-
-        console = Console(
-            file=self._err.stream, no_color=not self._err.colour, highlight=False, markup=False
-        )
-        self._progress = Progress(
-            TextColumn("{task.fields[vault]}", markup=False),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TextColumn("notes"),
-            TextColumn("{task.fields[rate]}", markup=False),
-            TimeRemainingColumn(compact=True),
-            console=console,
-            transient=True,
-            refresh_per_second=5,
-        )
+        self._progress = bar(self._err, "notes", "rate")
         self._chunks = 0
         self._started = time.monotonic()
         name = words_cut(strip_controls(vault), 20)
-        self._task = self._progress.add_task("index", total=notes, vault=name, rate="")
+        self._task = self._progress.add_task(name, total=notes, rate="")
         self._progress.start()
 
     def advance(self, *, notes: int = 0, chunks: int = 0) -> None:
@@ -82,7 +59,7 @@ class BarProgress:
             return
         self._chunks += chunks
         seconds = max(time.monotonic() - self._started, 1e-3)
-        rate = f"{self._chunks:,} passages, {self._chunks / seconds:.0f}/s"
+        rate = f"{words.count(self._chunks, 'passage')}, {self._chunks / seconds:.0f}/s"
         self._progress.update(self._task, advance=notes, rate=rate)
 
     def note(self, message: str) -> None:
@@ -112,7 +89,6 @@ def words_cut(text: str, limit: int) -> str:
 def print_report(out: Terminal, report: IndexReport) -> None:
     """One line of counts; then each skipped file with its reason, and the warnings."""
     verb = "would be " if report.dry_run else ""
-    dot = out.symbol(" · ", ", ")
     parts = [
         f"{len(report.added):,} {verb}added" if report.added else "",
         f"{len(report.changed):,} {verb}changed" if report.changed else "",
@@ -121,13 +97,16 @@ def print_report(out: Terminal, report: IndexReport) -> None:
         f"{report.unchanged:,} unchanged" if report.unchanged else "",
         f"{len(report.skipped):,} skipped" if report.skipped else "",
     ]
-    counts = dot.join(part for part in parts if part) or "no notes"
-    totals = [words.count(report.chunks, "passage")]
+    totals = [] if report.dry_run else [words.count(report.chunks, "passage")]
     if report.embedded:
         totals.append(f"{report.embedded:,} embedded")
     totals.append(words.duration(report.seconds))
-    name = out.style(strip_controls(report.name), "bold")
-    out.print(f"{name}: {counts} {out.style('(' + ', '.join(totals) + ')', 'dim')}")
+    name = strip_controls(report.name)
+    counts = facts(out, [part for part in parts if part] or ["no notes"], lead=columns(name) + 2)
+    behind = f"({', '.join(totals)})"
+    last = columns(f"{name}: {counts} {behind}".rpartition("\n")[2])
+    gap = "\n  " if out.is_tty and last > out.width else " "
+    out.print(f"{out.style(name, 'bold')}: {counts}{gap}{out.style(behind, 'dim')}")
     if report.dry_run:
         _print_plan(out, report)
     _print_list(out, "Skipped", report.skipped)
@@ -155,7 +134,7 @@ def _print_list(out: Terminal, title: str, entries: Sequence[Skipped]) -> None:
     out.print(out.style(f"  {title}:", "yellow"))
     lines = [f"{one_line(entry.path)}: {one_line(entry.reason)}" for entry in entries]
     for line in words.shortened(lines):
-        out.print(f"    {line}")
+        out.print(f"    {hanging(out, line, 6)}")
 
 
 def one_line(text: str) -> str:
