@@ -247,6 +247,9 @@ class Catalog(Protocol):
     def folders(self, vaults: Collection[str] = ()) -> list[FolderInfo]:
         """Folders that hold notes, of some vaults or all, with counts and centroids."""
 
+    def tags(self, vaults: Collection[str] = ()) -> list[str]:
+        """Tags that notes have, of some vaults or all, lower-cased, the most used first."""
+
     def count_chunks(self, where: Filter) -> int:
         """How many chunks the filter lets through."""
 

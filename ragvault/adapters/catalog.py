@@ -241,6 +241,10 @@ class SqliteCatalog:
         with self._db.read() as con:
             return catalog_search.folders(con, vaults)
 
+    def tags(self, vaults: Collection[str] = ()) -> list[str]:
+        with self._db.read() as con:
+            return catalog_search.tags(con, vaults)
+
     def count_chunks(self, where: Filter) -> int:
         with self._db.read() as con:
             return catalog_search.count_chunks(con, where)

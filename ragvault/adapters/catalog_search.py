@@ -238,6 +238,17 @@ def file_states(connection: sqlite3.Connection, vault: str) -> dict[str, FileSta
     return {row[0]: FileState(*row) for row in rows}
 
 
+def tags(connection: sqlite3.Connection, names: Collection[str]) -> list[str]:
+    """Linear in the tags of all notes. The most used first, then by name."""
+    rows = connection.execute(
+        "SELECT t.tag FROM tag t JOIN note n ON n.id = t.note_id JOIN vault v ON v.id = n.vault_id"
+        " WHERE ? OR v.name IN (SELECT value FROM json_each(?))"
+        " GROUP BY t.tag ORDER BY count(*) DESC, t.tag",
+        (not names, json.dumps(list(names))),
+    )
+    return [str(tag) for (tag,) in rows]
+
+
 def folders(connection: sqlite3.Connection, names: Collection[str]) -> list[FolderInfo]:
     """Linear in the notes. By vault and path."""
     rows = connection.execute(

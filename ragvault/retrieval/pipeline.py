@@ -59,6 +59,7 @@ from ragvault.retrieval.pool import gather, over_limit
 from ragvault.retrieval.recent import newest, sharpened
 from ragvault.retrieval.rerank import Ranked, Reranked, rerank
 from ragvault.retrieval.scope import limits_of, select_folders
+from ragvault.retrieval.tags import known_tags
 from ragvault.retrieval.vaults import choose_vaults, searched_phrase
 from ragvault.retrieval.wordings import Finder, written
 
@@ -146,7 +147,7 @@ class _Search:
         return Filter(
             vaults=self.names,
             folders=limits_of(self.request, self.folders, self.settings),
-            tags=tuple(tag.lstrip("#") for tag in self.request.tags),
+            tags=known_tags(self.request, self.deps.catalog, self.names),
             since=self.request.since,
             until=self.request.until,
         )

@@ -208,6 +208,22 @@ def test_new_tags_and_aliases_are_found_though_the_text_is_the_same(catalog: Cat
     assert texts(catalog, "giraffe", where=Filter(tags=("new",))) == ["text"]
 
 
+def test_the_tags_that_notes_have_are_known_the_most_used_first(catalog: Catalog) -> None:
+    """They are what is offered for a tag that doesn't exist; one of a removed note isn't."""
+    section: list[tuple[tuple[str, ...], str]] = [((), "text")]
+    catalog.add_vault(VaultInfo("work", Path("/work"), "folder"))
+    put(
+        catalog,
+        note_write("notes", "a.md", section, tags=("Work/X", "rare")),
+        note_write("notes", "b.md", section, tags=("work/x",)),
+    )
+    put(catalog, note_write("work", "c.md", section, tags=("else",)))
+    assert catalog.tags() == ["work/x", "else", "rare"]
+    assert catalog.tags(["notes"]) == ["work/x", "rare"]
+    put(catalog, note_write("notes", "b.md", section), removed=["a.md"])
+    assert catalog.tags(["notes"]) == []
+
+
 def test_a_rename_in_one_commit_leaves_one_copy(catalog: Catalog) -> None:
     old = note_write("notes", "old.md", [((), "wandering text")])
     new = note_write("notes", "dir/new.md", [((), "wandering text")])

@@ -75,13 +75,13 @@ def test_statements_are_taken_from_the_prompt_and_altered(
     prompt = (
         "[Chunk 1]\n[Vault: v] File: a, b.md\nSection: # One\nContent: Too short. The hall holds "
         "exactly 350 guests on most evenings.\n\n"
-        "[Chunk 2]\n[Vault: v] File: c.md\nSection: # Two\nContent: Ann made the soup for all of us."
+        "[Chunk 2]\n[Vault: v] File: c.md\nSection: # Two\nContent: Ann made soup for all of us."
         "\n\n--- End Context ---\n\nAnswer."
     )
     true, altered, added = client.generate(model="llama3.2", prompt=prompt).response.split(" / ")
     assert true == "The hall holds exactly 350 guests on most evenings."
     assert altered.startswith("The hall holds exactly ") and "350" not in altered
-    assert added.startswith("Ann made the soup for all of us after ")
+    assert added.startswith("Ann made soup for all of us after ")
 
 
 def test_streaming_and_not_streaming_say_the_same(client: ollama.Client) -> None:

@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import math
 import sqlite3
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -442,6 +443,16 @@ class FakeCatalog:
             FolderInfo(vault, folder, *counts[vault, folder], self._centroids.get((vault, folder)))
             for vault, folder in sorted(counts)
         ]
+
+    def tags(self, vaults: Collection[str] = ()) -> list[str]:
+        counts = Counter(
+            tag
+            for vault, notes in self._notes.items()
+            for note in notes.values()
+            for tag in {tag.lstrip("#").strip("/").casefold() for tag in note.info.tags}
+            if not vaults or vault in vaults
+        )
+        return sorted(counts, key=lambda tag: (-counts[tag], tag))
 
     def count_chunks(self, where: Filter) -> int:
         return sum(_passes(note.info, where) for note, _ in self._each())

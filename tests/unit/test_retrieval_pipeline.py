@@ -166,6 +166,20 @@ def test_an_unknown_vault_names_those_that_are_there(real: SearchIndex) -> None:
     assert "work" in caught.value.hint
 
 
+@pytest.mark.parametrize(
+    ("tag", "hint"),
+    [("decisoin", "Nearest tags: decision."), ("#zzz", "Tags: "), ("decision/deep", "decision")],
+)
+def test_a_tag_that_no_note_has_is_said_to_be_unknown(
+    real: SearchIndex, tag: str, hint: str
+) -> None:
+    """A slip in a tag would read as "your notes don't answer this"."""
+    with pytest.raises(UsageError) as caught:
+        real.search(Request("bread", tags=(tag,)))
+    assert f"No note has the tag “{tag.lstrip('#')}”" in caught.value.message
+    assert hint in caught.value.hint
+
+
 def test_folder_guessing_loses_no_note_that_plain_search_finds(real: SearchIndex) -> None:
     for question in ("API backend", "what to do with carrots", "router address", "migration"):
         plain = real.search(Request(question, folder_select="off"))
