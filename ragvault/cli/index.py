@@ -68,7 +68,7 @@ def index(
 
     if watch and (as_json or dry_run):
         other = "--json" if as_json else "--dry-run"
-        raise UsageError(f"--watch and {other} don't go together.", "Leave out one of the two.")
+        raise UsageError(f"--watch and {other} don't go together.", "Leave out one of them.")
     with Session.open(config) as session:
         run = IndexRun(session, full=full, dry_run=dry_run, as_json=as_json)
         go = run.watch if watch else run.once
