@@ -7,7 +7,6 @@ suite that runs on both. Adapters raise only what ``errors`` names.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from ragvault.model import (
@@ -294,12 +293,7 @@ class ChatStream(Protocol):
 
     def __enter__(self) -> ChatStream: ...
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
+    def __exit__(self, *failure: object) -> None: ...
 
 
 class ChatModel(Protocol):
@@ -346,12 +340,7 @@ class WriterLock(Protocol):
 
     def __enter__(self) -> WriterLock: ...
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
+    def __exit__(self, *failure: object) -> None: ...
 
 
 __all__ = [
@@ -362,6 +351,7 @@ __all__ = [
     "Progress",
     "Reranker",
     "TokenCounter",
+    "TokenEmbedder",
     "VectorIndex",
     "WriterLock",
 ]

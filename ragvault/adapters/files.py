@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ragvault.errors import DiskFullError, IndexBusyError, StoreError
@@ -174,12 +173,7 @@ class IndexLock:
         self._lock = lock
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         lock, self._lock = self._lock, None
         if lock is None:
             return

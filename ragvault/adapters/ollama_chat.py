@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ragvault.adapters.ollama_client import (
@@ -181,12 +180,7 @@ class OllamaStream:
     def __enter__(self) -> OllamaStream:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         self._tokens.close()
 
     def _read(self, messages: Sequence[Message], options: ChatOptions) -> Generator[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from types import TracebackType
 
 from ragvault.errors import RagvaultError
 from ragvault.model import (
@@ -64,12 +63,7 @@ class ScriptedStream:
     def __enter__(self) -> ScriptedStream:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         return None
 
 
