@@ -35,7 +35,7 @@ _NOTHING = "Your notes don't seem to hold anything about this."
 _NO_SUCH_TIME = "None of your notes is of the time that you ask about."
 _WEAK = "Your notes don't seem to answer this; the nearest ones only touch on it."
 _MEDIUM = "The notes seem to answer this, but not beyond doubt; check the sources."
-_LOOSE = "The notes match this question only loosely; check the sources."
+_LOOSE = "The notes only come near this question and may not answer it; check the sources."
 
 
 def decide(retrieval: Retrieval, settings: Settings, calibration: Calibration) -> GateOutcome:
