@@ -120,10 +120,12 @@ class Key:
 
     @property
     def dotted(self) -> str:
+        """As it is named in messages: ``section.name``."""
         return f"{self.section}.{self.name}"
 
     @property
     def env(self) -> str:
+        """The variable that sets it."""
         return f"RAGVAULT_{self.section}_{self.name}".upper()
 
     @property
@@ -139,10 +141,12 @@ class Key:
 
     @property
     def nullable(self) -> bool:
+        """Whether it may be null."""
         return type(None) in get_args(self.annotation)
 
     @property
     def is_path(self) -> bool:
+        """Whether a relative one counts from the file that it stands in."""
         return self.name == "path"
 
 
@@ -170,10 +174,12 @@ def block_keys(key: Key) -> dict[str, Key]:
 
 
 def is_block(annotation: Any) -> bool:
+    """Whether a setting is a mapping of named settings."""
     return isinstance(annotation, type) and issubclass(annotation, BaseModel)
 
 
 def section_names() -> tuple[str, ...]:
+    """The sections, in the order of config.py."""
     return tuple(Settings.model_fields)
 
 

@@ -149,12 +149,16 @@ class Intent(StrEnum):
 
 
 class Breadth(StrEnum):
+    """How much a question asks for: one fact, the usual, or an overview. It sets how many passages."""
+
     NARROW = "narrow"
     NORMAL = "normal"
     BROAD = "broad"
 
 
 class Detail(StrEnum):
+    """How much an answer is to say."""
+
     BRIEF = "brief"
     NORMAL = "normal"
     DETAILED = "detailed"
@@ -338,6 +342,8 @@ class Retrieval:
 
 
 class AbstainReason(StrEnum):
+    """Why there is no answer; the names are those of the JSON."""
+
     NO_RELEVANT_CONTEXT = "no_relevant_context"
     INSUFFICIENT_INFORMATION = "insufficient_information"
     AMBIGUOUS_QUESTION = "ambiguous_question"
@@ -387,12 +393,16 @@ GateOutcome: TypeAlias = Evidence | Abstention
 
 @dataclass(frozen=True, slots=True)
 class Message:
+    """One turn of a chat."""
+
     role: str  # "system" | "user" | "assistant"
     content: str
 
 
 @dataclass(frozen=True, slots=True)
 class ChatOptions:
+    """Sizes are in tokens: ``num_ctx`` of prompt and answer together, ``max_tokens`` of the answer."""
+
     model: str
     num_ctx: int
     temperature: float
@@ -429,6 +439,8 @@ class Prompt:
 
 
 class CitationStatus(StrEnum):
+    """As the model wrote it, corrected, or taken out since it names nothing that was sent."""
+
     EXACT = "exact"
     REPAIRED = "repaired"
     REMOVED = "removed"

@@ -102,4 +102,5 @@ def _bold_title(text: str, out: Terminal) -> str:
 
 
 def first_sentence(text: str) -> str:
+    """The first paragraph of a docstring, on one line."""
     return inspect.cleandoc(text).split("\n\n")[0].replace("\n", " ").strip()

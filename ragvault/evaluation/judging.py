@@ -55,6 +55,7 @@ def _is_passed_over(hit: Hit) -> bool:
 
 
 def ranking_of_chunks(chunks: Sequence[StoredChunk]) -> Ranking:
+    """The same of chunks that one leg ranked."""
     return Ranking(_notes(chunks), tuple(chunks[:TOP_PASSAGES]))
 
 
