@@ -149,7 +149,7 @@ class Intent(StrEnum):
 
 
 class Breadth(StrEnum):
-    """How much a question asks for: one fact, the usual, or an overview. It sets how many passages."""
+    """How much a question asks for: one fact, the usual or an overview; k goes by it."""
 
     NARROW = "narrow"
     NORMAL = "normal"
@@ -401,7 +401,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ChatOptions:
-    """Sizes are in tokens: ``num_ctx`` of prompt and answer together, ``max_tokens`` of the answer."""
+    """In tokens: ``num_ctx`` of prompt and answer together, ``max_tokens`` of the answer."""
 
     model: str
     num_ctx: int
