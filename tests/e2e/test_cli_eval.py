@@ -115,7 +115,7 @@ def test_calibration_is_shown_and_written_only_when_asked(cli: Cli, tmp_path: Pa
     config.write_text(mine, encoding="utf-8")
     run = cli("eval", "--calibrate", "--limit", "60", "--config", str(config))
     assert run.code == 0, run.err
-    assert "coverage" in run.out and "Refusing below" in run.out
+    assert "weakest" in run.out and "Refusing below" in run.out
     assert "Nothing was written" in run.err
     assert config.read_text(encoding="utf-8") == mine
 
