@@ -188,10 +188,13 @@ def _as_decided(scores: Floats, answered: Floats, threshold: float) -> Floats:
 
 
 def five_thresholds(middle: float) -> list[float]:
-    """The threshold in force, and two on each side of it, within 0..1."""
-    below, above = middle, 1.0 - middle
-    found = [middle - below / 2, middle - below / 4, middle, middle + above / 4, middle + above / 2]
-    return [round(t, 3) for t in found]
+    """The threshold in force, and two on each side of it, each with twice the odds of the one
+    before."""
+    if not 0.0 < middle < 1.0:
+        return [0.0, 0.25, 0.5, 0.75, 1.0]
+    odds = middle / (1.0 - middle)
+    lower, upper = ([odds * f / (1 + odds * f) for f in some] for some in ((0.25, 0.5), (2.0, 4.0)))
+    return [*(round(t, 3) for t in lower), middle, *(round(t, 3) for t in upper)]
 
 
 # --------------------------------------------------------------------------- answers

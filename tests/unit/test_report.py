@@ -152,6 +152,7 @@ def test_five_thresholds_surround_the_one_in_force() -> None:
     found = five_thresholds(0.4)
     assert len(set(found)) == 5
     assert found == sorted(found) and found[2] == 0.4
+    assert five_thresholds(0.05) == [0.013, 0.026, 0.05, 0.095, 0.174]  # close by, where it is low
     assert all(0 <= t <= 1 for t in (*five_thresholds(0.0), *five_thresholds(1.0)))
 
 
