@@ -299,3 +299,16 @@ def test_an_entry_of_the_frontmatter_is_quoted_below_its_key() -> None:
         'director:\n- "[[Ridley Scott]]"',
         "year: 1982",
     ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["[" + "![x]" * 900, "[" * 4000, "[x](" * 900, "<a " * 1300, "<!-- " * 800, "![[" * 1300,
+     "| " * 2000, "- " * 2000, "> " * 2000, "http://" * 600, "```" * 1300, "1. " * 1300],
+    ids=lambda line: line[:6],
+)  # fmt: skip
+def test_no_note_makes_the_reading_of_links_explode(line: str) -> None:
+    """A line of brackets in one note would hang every answer that it is evidence for. (With one
+    choice more in the pattern the first of these takes longer than the universe has.)"""
+    note = hit("n.md", "N", f"{line}\n\nThe item is here.\n\n{line} x {line[:600]}")
+    assert extract("Where is the item?", [note])
