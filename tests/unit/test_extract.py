@@ -312,3 +312,21 @@ def test_no_note_makes_the_reading_of_links_explode(line: str) -> None:
     choice more in the pattern the first of these takes longer than the universe has.)"""
     note = hit("n.md", "N", f"{line}\n\nThe item is here.\n\n{line} x {line[:600]}")
     assert extract("Where is the item?", [note])
+
+
+def test_text_below_code_that_was_cut_off_is_still_text() -> None:
+    """The end of a fence would else count as the beginning of one, and hide all that follows."""
+    rest = hit("a.md", "Code", "ragvault search\n```\n\nThat is all there is.")
+    assert [(q.kind, q.text) for q in passages_of(rest)] == [
+        ("cut", "ragvault search"),
+        ("sentence", "That is all there is."),
+    ]
+
+
+def test_the_list_below_the_heading_that_was_asked_for_beats_a_remark() -> None:
+    """ "Creating daily notes" has the three ways; a remark elsewhere only has the words."""
+    ways = "- Press Alt+D\n- Type /today\n- Use the palette"
+    note = hit("daily.md", "Daily > Creating daily notes", ways, title="Daily")
+    remark = hit("cli.md", "CLI", "The tool can create a daily note.", rank=2, title="CLI")
+    answer = said("How do I create a daily note?", remark, note, detail=Detail.BRIEF)
+    assert answer.text.startswith(ways)
