@@ -104,7 +104,7 @@ def print_vault(out: Terminal, vault: VaultInfo) -> None:
     counts = [words.count(vault.notes, "note"), words.count(vault.chunks, "passage")]
     name = strip_controls(vault.name)
     behind = facts(out, [*counts, f"indexed {age}"], lead=columns(name) + 2)
-    out.print(f"{out.style(name, 'bold')}  {behind}")
+    out.print(f"{out.style(name, 'bold')}  {behind}".replace("\n", "\n  "))
     out.print(out.style(f"  {strip_controls(str(vault.path))} ({vault.kind})", "dim"))
 
 
