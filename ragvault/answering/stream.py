@@ -24,7 +24,7 @@ from ragvault.answering.citations import Known, RawCitation, canonical, parse
 from ragvault.answering.resolve import Resolution, resolve
 from ragvault.answering.support import content_stems, is_verbatim, unsupported
 from ragvault.answering.uncertainty import is_uncertain
-from ragvault.model import Citation, Hit
+from ragvault.model import Citation, HeadingPath, Hit
 from ragvault.text import sentence_spans, strip_controls, words
 
 _FENCE_OPEN = re.compile(r"(?m)^[ \t]{0,3}(`{3,}|~{3,})[^\n`]*\n")
@@ -189,7 +189,7 @@ class CitationStream:
         self._uncertain = self._uncertain or admits
         self._held.append(piece)
         if not self._open:
-            if admits or not _answers(piece):
+            if admits or not _answers(piece, self._basis(piece.cited)):
                 return []
             self._open = True
         held, self._held = self._held, []
@@ -223,11 +223,17 @@ class CitationStream:
             )
         return [Shown(text)]
 
+    def _basis(self, cited: tuple[Hit, ...]) -> tuple[Hit, ...]:
+        """All that the model read of the sections that it cites: a citation names a section, which
+        may have been sent in several chunks."""
+        places = {_place(hit) for hit in cited}
+        return (*cited, *(h for h in self._hits if _place(h) in places and h not in cited))
+
     def _checked(self, statement: Statement, cited: tuple[Hit, ...]) -> Statement:
         """An uncited sentence is held when the chunks that the answer cites hold it."""
         if statement.is_uncertain or (not statement.cited and _claims_nothing(statement.text)):
             return statement
-        reasons = unsupported(statement.text, statement.cited or cited)
+        reasons = unsupported(statement.text, self._basis(statement.cited or cited))
         return Statement(
             statement.text, statement.start, statement.end, statement.cited, reasons, False
         )
@@ -245,15 +251,19 @@ def _admits(piece: _Piece) -> bool:
     return is_uncertain(piece.statement) and not is_verbatim(piece.statement, piece.cited)
 
 
-def _answers(piece: _Piece) -> bool:
-    """Whether it may begin an answer: it says something, and the chunks that it cites hold it."""
+def _place(hit: Hit) -> tuple[str, str, HeadingPath]:
+    return hit.chunk.vault, hit.chunk.rel_path, hit.chunk.heading_path
+
+
+def _answers(piece: _Piece, basis: Sequence[Hit]) -> bool:
+    """Whether it may begin an answer: it says something, and what it cites (``basis``) holds it."""
     statement = piece.statement
     if not piece.cited or _ECHO.match(statement):
         return False
     if _is_heading(statement) and len(content_stems(statement)) < 2:  # "In summary:"
         return False
     says_something = content_stems(statement) or re.search(r"\d", statement)
-    return bool(says_something) and not unsupported(statement, piece.cited)
+    return bool(says_something) and not unsupported(statement, basis)
 
 
 def _claims_nothing(text: str) -> bool:

@@ -79,7 +79,7 @@ CASES = (
     Case({"steps": [{"thinking": "hmm"},
                     {"text": "<think>aloud</think>{sentence:1} {citation:1}"}]},
          "llm", 0, hidden="aloud"),
-    Case("\u001b[31m{sentence:1} {citation:1}\u001b[0m \u202eAnd " + "word " * 400, "llm", 1),
+    Case("\u001b[31m{sentence:1} {citation:1}\u001b[0m \u202eAnd " + "word " * 400, "llm"),
     Case(f"{{sentence:1}} {{citation:1}} {'It says so over and over. ' * 30}", "llm",
          caveat="repeat"),
 )  # fmt: skip

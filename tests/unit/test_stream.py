@@ -218,3 +218,20 @@ def test_a_note_that_says_what_it_leaves_out_is_quoted_not_taken_for_an_admissio
     stream.feed(f"The interest is not mentioned in the notes {mark}.")
     stream.close()
     assert stream.result().uncertain and not stream.result().substantial
+
+
+def test_a_statement_may_rest_on_two_chunks_of_the_section_that_it_cites() -> None:
+    """A long section is sent in pieces under one name; a sentence that draws on two of them would
+    be called unsupported, or never shown."""
+    first = hit("trip.md", "Trip", "The hotel in Kyoto was booked for 9 nights.", ordinal=0)
+    second = hit("trip.md", "Trip", "The price was 840 euros in all.", rank=2, ordinal=1)
+    other = hit("trip.md", "Other", "The flight was 615 euros.", rank=3)
+    draft = f"The hotel in Kyoto was 840 euros for 9 nights {canonical(first)}."
+    stream = CitationStream((first, second, other))
+    stream.feed(draft)
+    stream.close()
+    assert stream.result().substantial and not stream.result().unsupported
+    stream = CitationStream((first, second, other))
+    stream.feed(draft.replace("840", "615"))
+    stream.close()
+    assert not stream.result().substantial, "615 stands in another section"
