@@ -40,14 +40,28 @@ from ragvault.flows.finding import retrieve
 from ragvault.flows.vaults import known_vaults
 from ragvault.model import Hit, Request, Retrieval, VaultInfo
 from ragvault.retrieval import closeness
-from ragvault.retrieval.calibration import KEYWORDS, LEAST_TRUST, MINILM, MINILM_CHUNKS, UNSPELLED
+from ragvault.retrieval.calibration import (
+    KEYWORDS,
+    LEAST_TRUST,
+    MINILM,
+    MINILM_CHUNKS,
+    UNSPELLED,
+    Calibration,
+)
 from ragvault.retrieval.features import features_of
 from ragvault.wiring import Container, load_settings
 from tests.support.cli import ROOT
 
 DRAWN = 120  # questions, of a set's language
 PENALTY = 1e-5
-THRESHOLDS = (0.03, 0.05, 0.07, 0.1, 0.15, 0.2)
+# With their names, and whether the model can spell the questions that they are for.
+CALIBRATIONS = (
+    ("MINILM", MINILM, True),
+    ("MINILM_CHUNKS", MINILM_CHUNKS, True),
+    ("KEYWORDS", KEYWORDS, True),
+    ("UNSPELLED", UNSPELLED, False),
+)
+THRESHOLDS = (0.02, 0.04, 0.06, 0.08, 0.1, 0.15, 0.2)
 
 
 @dataclass(frozen=True)
@@ -238,23 +252,16 @@ def mixed(table: Table, *parts: Flags) -> Floats:
     return weights
 
 
-def fit_minilm(table: Table) -> tuple[Fitted, Fitted]:
-    """Topic and answered. Sets with questions of their own that are unanswerable weigh as much as
-    all the others' good ones, and these as much as the absent."""
+def fit_both(table: Table, of: Calibration) -> tuple[Fitted, Fitted]:
+    """Topic and answered. For the second, sets with unanswerable questions of their own weigh as
+    much as all that is made from the others: their good questions, and the absent ones."""
     own, absent, off = (table.kind == kind for kind in ("own", "absent", "off"))
     good = own & table.y
     natural = np.isin(table.set, np.unique(table.set[own & ~table.y])) & own
-    topic = fitted(table, MINILM.topic.features, good | off, mixed(table, good, off))
-    assert MINILM.answered is not None
-    weights = mixed(table, natural, good & ~natural, absent)
-    answered = fitted(table, MINILM.answered.features, weights > 0, weights)
-    return topic, answered
-
-
-def fit_single(table: Table, features: tuple[str, ...]) -> Fitted:
-    own, absent, off = (table.kind == kind for kind in ("own", "absent", "off"))
-    weights = mixed(table, own & table.y, own & ~table.y, absent, off)
-    return fitted(table, features, weights > 0, weights)
+    topic = fitted(table, of.topic.features, good | off, mixed(table, good, off))
+    assert of.answered is not None
+    weights = mixed(table, natural) + mixed(table, good & ~natural, absent) / 2
+    return topic, fitted(table, of.answered.features, weights > 0, weights)
 
 
 # ----------------------------------------------------------------------------- showing
@@ -273,9 +280,9 @@ def show(title: str, table: Table, confidence: Floats) -> None:
             area = float(auroc(confidence[rows], table.y[rows])[0])
             print(f"  {name}: AUROC {area:.4f}, confidence/observed in fifths {told}, "
                   f"largest gap {max(b.gap for b in bins):.3f}")  # fmt: skip
-        some = (good & (table.set == name)).any()
-        mean = confidence[good & (table.set == name)].mean() if some else float("nan")
-        print(f"  {name}: mean confidence of the good {mean:.2f}")
+        if (good & (table.set == name)).any():
+            mean = confidence[good & (table.set == name)].mean()
+            print(f"  {name}: mean confidence of the good {mean:.2f}")
     passed = np.array([row.passed_floors for row in table.rows])
     print("  threshold: off-topic answered (of all there are), good refused (of all there are)")
     for t in THRESHOLDS:
@@ -305,30 +312,21 @@ def main(arguments: Iterable[str] | None = None) -> None:
     given.work.mkdir(parents=True, exist_ok=True)
     rows = measured(given.work, given.sets, draw=given.draw, fresh=given.fresh)
 
-    spelled = Table([row for row in rows if row.spelled])
-    topic, answered = fit_minilm(spelled)
-    print(f"\nMINILM topic {topic}\nMINILM answered {answered}")
-    show("MINILM", spelled, topic.probabilities * answered.probabilities)
-    chunks = fit_single(spelled, MINILM_CHUNKS.features)
-    print(f"\nMINILM_CHUNKS {chunks}")
-    show("MINILM_CHUNKS", spelled, chunks.probabilities)
-    keywords = fit_single(spelled, KEYWORDS.features)
-    print(f"\nKEYWORDS {keywords}")
-    show("KEYWORDS", spelled, keywords.probabilities)
-    foreign = Table([row for row in rows if not row.spelled])
-    if {"own", "absent", "off"} <= set(foreign.kind):
-        unspelled = fit_single(foreign, UNSPELLED.features)
-        print(f"\nUNSPELLED {unspelled}")
-        show("UNSPELLED", foreign, unspelled.probabilities)
-    else:
-        unspelled = None
-        print("\nNo questions that the model can't spell: UNSPELLED stays.")
-    everything = Table([*spelled.rows, *foreign.rows])
-    confidence = np.concatenate(
-        [topic.probabilities * answered.probabilities]
-        + ([unspelled.probabilities] if unspelled else [np.zeros(len(foreign.rows))])
-    )
-    show("As ragvault decides", everything, confidence)
+    tables = {True: Table([r for r in rows if r.spelled])}
+    if {"own", "absent", "off"} <= {r.kind for r in rows if not r.spelled}:
+        tables[False] = Table([r for r in rows if not r.spelled])
+    decided: dict[bool, Floats] = {}
+    for name, calibration, spelled in CALIBRATIONS:
+        if spelled not in tables:
+            print(f"\nNo questions that the model can't spell: {name} stays.")
+            continue
+        topic, answered = fit_both(tables[spelled], calibration)
+        confidence = topic.probabilities * answered.probabilities
+        print(f"\n{name}\n  topic={topic},\n  answered={answered},")
+        show(name, tables[spelled], confidence)
+        decided.setdefault(spelled, confidence)  # the first of each is the one in force
+    whole = Table([row for table in tables.values() for row in table.rows])
+    show("As ragvault decides", whole, np.concatenate([decided[key] for key in tables]))
 
 
 if __name__ == "__main__":

@@ -123,8 +123,9 @@ def test_a_keyword_hit_is_spared_the_vector_floor() -> None:
 
 
 def test_low_confidence_abstains_and_says_how_sure_it_was() -> None:
-    found = abstention(decide(retrieval(hit(1, 0.3, 0.6)), SETTINGS, FLAT))
-    assert 0.0 < found.confidence < SETTINGS.gate.min_confidence
+    strict = Settings(gate=GateSettings(min_confidence=0.2))
+    found = abstention(decide(retrieval(hit(1, 0.3, 0.6)), strict, FLAT))
+    assert 0.0 < found.confidence < 0.2
     assert len(found.nearest) == 1
 
 
@@ -222,7 +223,7 @@ def test_on_the_topic_is_not_enough() -> None:
     near = dict.fromkeys(MINILM.features, 0.7)
     assert MINILM.answered is not None
     assert MINILM.topic.probability(near) > 0.9
-    one_missing = {**near, "weakest": 0.25, "top_cosine": 0.6}
+    one_missing = {**near, "weakest": 0.25, "gap_5": 0.1}
     assert MINILM.topic.probability(one_missing) > 0.9
     assert MINILM.confidence(one_missing) < 0.4 < MINILM.confidence(near)
 
