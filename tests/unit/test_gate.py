@@ -185,11 +185,12 @@ def test_the_newest_notes_are_no_answer_about_another_time() -> None:
 
 def test_without_vectors_the_words_decide() -> None:
     weights = (("rotor", 3.0), ("bearing", 2.0))
-    held = retrieval(hit(1, None, 0.8, bm25=4.0), strategy="keyword_recency")
-    held = replace(held, term_weights=weights)
+    rotor = "Each rotor bearing is greased in May."
+    held = retrieval(hit(1, None, 0.8, bm25=4.0, text=rotor), strategy="keyword_recency")
+    held = replace(held, term_weights=weights, rarest_weight=4.0)
     assert isinstance(decide(held, SETTINGS, FLAT), Evidence)
     missed = retrieval(hit(1, None, 0.8, bm25=0.5), strategy="keyword_recency")
-    missed = replace(missed, term_weights=weights)
+    missed = replace(missed, term_weights=weights, rarest_weight=4.0)
     assert isinstance(decide(missed, SETTINGS, FLAT), Abstention)
 
 
