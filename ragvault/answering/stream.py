@@ -24,7 +24,7 @@ from ragvault.answering.citations import Known, RawCitation, canonical, parse
 from ragvault.answering.resolve import Resolution, resolve
 from ragvault.answering.support import content_stems, is_verbatim, unsupported
 from ragvault.answering.uncertainty import is_uncertain
-from ragvault.model import Citation, HeadingPath, Hit
+from ragvault.model import Citation, Hit
 from ragvault.text import sentence_spans, strip_controls, words
 
 _FENCE_OPEN = re.compile(r"(?m)^[ \t]{0,3}(`{3,}|~{3,})[^\n`]*\n")
@@ -224,10 +224,10 @@ class CitationStream:
         return [Shown(text)]
 
     def _basis(self, cited: tuple[Hit, ...]) -> tuple[Hit, ...]:
-        """All that the model read of the sections that it cites: a citation names a section, which
-        may have been sent in several chunks."""
-        places = {_place(hit) for hit in cited}
-        return (*cited, *(h for h in self._hits if _place(h) in places and h not in cited))
+        """The cited chunks, and those that the model read right before and after them in their
+        section: a citation names the section, and a sentence may draw on two of its pieces."""
+        beside = (h for h in self._hits if any(_adjoin(h, hit) for hit in cited))
+        return tuple(dict.fromkeys((*cited, *beside)))
 
     def _checked(self, statement: Statement, cited: tuple[Hit, ...]) -> Statement:
         """An uncited sentence is held when the chunks that the answer cites hold it."""
@@ -251,8 +251,13 @@ def _admits(piece: _Piece) -> bool:
     return is_uncertain(piece.statement) and not is_verbatim(piece.statement, piece.cited)
 
 
-def _place(hit: Hit) -> tuple[str, str, HeadingPath]:
-    return hit.chunk.vault, hit.chunk.rel_path, hit.chunk.heading_path
+def _adjoin(a: Hit, b: Hit) -> bool:
+    """Neighbouring chunks of one section."""
+    one, other = a.chunk, b.chunk
+    return (
+        (one.vault, one.rel_path, one.heading_path)
+        == (other.vault, other.rel_path, other.heading_path)
+    ) and abs(one.ordinal - other.ordinal) == 1
 
 
 def _answers(piece: _Piece, basis: Sequence[Hit]) -> bool:

@@ -231,7 +231,9 @@ def test_a_statement_may_rest_on_two_chunks_of_the_section_that_it_cites() -> No
     stream.feed(draft)
     stream.close()
     assert stream.result().substantial and not stream.result().unsupported
-    stream = CitationStream((first, second, other))
-    stream.feed(draft.replace("840", "615"))
-    stream.close()
-    assert not stream.result().substantial, "615 stands in another section"
+    far = hit("trip.md", "Trip", "We walked 44 km.", rank=4, ordinal=7)
+    for number, where in (("615", "another section"), ("44", "far below in a long one")):
+        stream = CitationStream((first, second, other, far))
+        stream.feed(draft.replace("840", number))
+        stream.close()
+        assert not stream.result().substantial, f"{number} stands in {where}"
