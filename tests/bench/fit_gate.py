@@ -61,7 +61,7 @@ CALIBRATIONS = (
     ("KEYWORDS", KEYWORDS, True),
     ("UNSPELLED", UNSPELLED, False),
 )
-THRESHOLDS = (0.02, 0.04, 0.06, 0.08, 0.1, 0.15, 0.2)
+THRESHOLDS = (0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2)
 
 
 @dataclass(frozen=True)
@@ -253,14 +253,14 @@ def mixed(table: Table, *parts: Flags) -> Floats:
 
 
 def fit_both(table: Table, of: Calibration) -> tuple[Fitted, Fitted]:
-    """Topic and answered. For the second, sets with unanswerable questions of their own weigh as
-    much as all that is made from the others: their good questions, and the absent ones."""
+    """Topic and answered. For the second, sets with unanswerable questions of their own weigh
+    twice as much as all that is made from the others: their good questions, and the absent ones."""
     own, absent, off = (table.kind == kind for kind in ("own", "absent", "off"))
     good = own & table.y
     natural = np.isin(table.set, np.unique(table.set[own & ~table.y])) & own
     topic = fitted(table, of.topic.features, good | off, mixed(table, good, off))
     assert of.answered is not None
-    weights = mixed(table, natural) + mixed(table, good & ~natural, absent) / 2
+    weights = mixed(table, natural) + mixed(table, good & ~natural, absent) / 4
     return topic, fitted(table, of.answered.features, weights > 0, weights)
 
 
