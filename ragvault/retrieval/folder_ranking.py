@@ -21,6 +21,8 @@ MAX_ANSWER_TOKENS = 300
 # A model that runs wild is read this far, and tried at this many brackets.
 MAX_REPLY_CHARS = 20_000
 MAX_BRACKETS = 20
+# So many names in the order of the listing, and all of them: a copy. Two may be so by chance.
+_COPY = 3
 
 SYSTEM = (
     "You select folders of a notes vault for a search. Reply with a JSON array of folder names "
@@ -33,7 +35,9 @@ Folders:
 
 Rank the folders that are DIRECTLY relevant to the question, most relevant first. Exclude folders \
 that are only tangentially related. Use the names exactly as listed. Reply with a JSON array of \
-strings, for example ["{example}"]. If none is directly relevant, reply with []."""
+strings, for example {example}. If none is directly relevant, reply with []."""
+# None of the listed names: what a small model copies from here has to be known for a copy.
+EXAMPLE = '["one/folder", "another/folder"]'
 
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
@@ -47,7 +51,7 @@ def ask_model(
     """
     listed = list(names[:MAX_LISTED])
     prompt = INSTRUCTION.format(
-        question=question, folders="\n".join(f"- {name}" for name in listed), example=listed[0]
+        question=question, folders="\n".join(f"- {name}" for name in listed), example=EXAMPLE
     )
     options = ChatOptions(
         model=settings.model,
@@ -63,7 +67,8 @@ def parse_ranking(reply: str, names: Sequence[str]) -> list[str] | None:
     """The folders that a reply names, in its order, each once; invented ones dropped.
 
     Reads the first JSON array in it, else (a truncated or malformed one) the quoted strings
-    after the first bracket. None: there is no array, or it held names and all were invented.
+    after the first bracket. None: there is no array, or it held names and all were invented, or
+    it is the whole list as it was given: a copy ranks nothing.
     """
     said = _read_array(reply)
     if said is None:
@@ -71,7 +76,8 @@ def parse_ranking(reply: str, names: Sequence[str]) -> list[str] | None:
     found = [name for item in said if (name := _match(item, names)) is not None]
     if said and not found:
         return None
-    return list(dict.fromkeys(found))
+    ranked = list(dict.fromkeys(found))
+    return None if len(ranked) >= _COPY and ranked == list(names) else ranked
 
 
 def _read_array(reply: str) -> list[str] | None:

@@ -170,7 +170,7 @@ def _by_model(
     except ModelError as error:
         return [], (f"The model could not rank the folders ({error.message}); all were searched.",)
     if names is None:
-        return [], ("The model's folder list could not be read; all folders were searched.",)
+        return [], ("The model gave no list of folders that can be used; all were searched.",)
     return [by_name[name] for name in names], ()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,21 @@ from tests.support.tiny_onnx import VOCABULARY, write_pair_model
 WEIGHTS = {"bread": 1.5, "dough": 2.0, "oven": 1.0, "router": -1.5, "page": -0.5}
 
 
+@dataclass(frozen=True)
+class Size:
+    """The shape of a BERT. ``spread`` is that of its random weights."""
+
+    hidden: int
+    layers: int
+    heads: int
+    intermediate: int
+    positions: int
+    spread: float
+
+
+NARROW = Size(hidden=32, layers=2, heads=4, intermediate=64, positions=128, spread=0.5)
+
+
 def write_table_model(folder: Path) -> Path:
     """Likes bread and no routers, whatever is asked."""
     tokenizer = Tokenizer(BUNDLED_TOKENIZER)
@@ -21,21 +37,22 @@ def write_table_model(folder: Path) -> Path:
     return write_pair_model(folder, ids)
 
 
-def write_bert(folder: Path, *, outputs: int = 1) -> Path:
-    """A BERT of two narrow layers with random weights (seed 0), by default with one output, as
-    ``save_pretrained`` leaves it. Skips the test where torch is missing."""
+def write_bert(folder: Path, *, outputs: int = 1, size: Size = NARROW) -> Path:
+    """A BERT with random weights (seed 0; large by default, so that scores differ), with one
+    output unless told otherwise, as ``save_pretrained`` leaves it. Skips the test where torch is
+    missing."""
     torch = pytest.importorskip("torch", reason="needs ragvault[sentence-transformers]")
     transformers = pytest.importorskip("transformers")
     torch.manual_seed(0)
     config = transformers.BertConfig(
         vocab_size=VOCABULARY,
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=64,
-        max_position_embeddings=128,
+        hidden_size=size.hidden,
+        num_hidden_layers=size.layers,
+        num_attention_heads=size.heads,
+        intermediate_size=size.intermediate,
+        max_position_embeddings=size.positions,
         num_labels=outputs,
-        initializer_range=0.5,  # large, so that scores differ
+        initializer_range=size.spread,
     )
     model = transformers.BertForSequenceClassification(config).eval()
     model.save_pretrained(folder)

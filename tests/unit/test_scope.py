@@ -14,7 +14,7 @@ from ragvault.config import Settings
 from ragvault.errors import ModelServerError, UsageError
 from ragvault.model import ChatOptions, FolderInfo, FolderSelection, Message, ModelInfo, Request
 from ragvault.ports import ChatStream
-from ragvault.retrieval.folder_ranking import parse_ranking
+from ragvault.retrieval.folder_ranking import EXAMPLE, parse_ranking
 from ragvault.retrieval.query import analyse
 from ragvault.retrieval.scope import limits_of, position_weight, select_folders, weight_of
 
@@ -229,6 +229,9 @@ def test_none_relevant_is_an_answer_not_a_failure() -> None:
         ("[]", []),
         ("none", None),
         ('["made/up"]', None),
+        (EXAMPLE, None),  # copied from the prompt
+        (json.dumps(NAMES), None),  # the whole list as it was given
+        (json.dumps(NAMES[::-1]), NAMES[::-1]),
         ("[" * 100_000, None),
     ],
 )
@@ -245,4 +248,4 @@ def test_no_reply_breaks_or_invents(reply: str) -> None:
 @given(st.lists(st.sampled_from(NAMES), unique=True), st.text(max_size=30))
 def test_an_array_inside_any_prose_is_found(wanted: list[str], prose: str) -> None:
     reply = f"{prose.replace('[', '(')}\n{json.dumps(wanted)}"
-    assert parse_ranking(reply, NAMES) == wanted
+    assert parse_ranking(reply, NAMES) == (None if wanted == NAMES else wanted)
