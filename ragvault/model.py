@@ -292,29 +292,17 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class TokenMatch:
+class Closeness:
     """How well each of the question's tokens finds its counterpart (its greatest cosine) in the
-    hit where they find them best.
+    hit where they find them best, of those that were looked at.
 
     ``mean``: the mean of these cosines; ``weakest``: their soft minimum, low where one word of
-    the question finds nothing like it; both 0..1. ``count``: the question's tokens.
+    the question finds nothing like it; both 0..1. ``asked``: the question's tokens.
     """
 
     mean: float
     weakest: float
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class Closeness:
-    """How near the best hits come to the question, looked at more closely than one vector a chunk.
-
-    ``sentence``: the best cosine of the question with a single sentence of them, 0..1.
-    ``tokens`` is None when the embedder has no vectors of tokens.
-    """
-
-    sentence: float
-    tokens: TokenMatch | None
+    asked: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ragvault.model import Hit, Retrieval
+from ragvault.model import Closeness, Hit, Retrieval
 from ragvault.retrieval.closeness import LOOKED_AT
 from ragvault.retrieval.overlap import stem, stems
 
@@ -13,6 +13,7 @@ from ragvault.retrieval.overlap import stem, stems
 # put together from words of several passages is mostly none.
 COVERAGE_HITS = 1
 MANY_WORDS = 5.0  # so many words that no note holds, found in one passage, are as good as more
+MEASURED = ("tokens", "weakest", "length")  # by the closer look, where there is one
 _LONGEST = 4.0  # ln of a question's tokens that counts as long (55)
 
 
@@ -29,7 +30,7 @@ def features_of(retrieval: Retrieval) -> dict[str, float]:
     ``agreement``: the best of min(vector, lexical), high when both legs like the same chunk;
     ``lexical_strength``: the best BM25 over the IDF of the question (times the highest factor
     that BM25 gives a term), so that it doesn't grow with the question's length;
-    ``sentence``: see ``Closeness``; ``tokens``, ``weakest``: see ``TokenMatch``;
+    ``tokens``, ``weakest``: the mean and the weakest, see ``Closeness``;
     ``length``: ln of the question's tokens, over 4: the weakest of many is weaker. 0 where they
     weren't measured.
     """
@@ -46,19 +47,15 @@ def features_of(retrieval: Retrieval) -> dict[str, float]:
         "words": _words(retrieval, hits[:LOOKED_AT]),
         "agreement": max((min(_cosine(h), h.scores.lexical or 0.0) for h in hits), default=0.0),
         "lexical_strength": lexical_strength(retrieval, hits),
-        **_closer(retrieval),
+        **_closer(retrieval.closeness),
     }
 
 
-def _closer(retrieval: Retrieval) -> dict[str, float]:
-    closeness = retrieval.closeness
-    tokens = closeness.tokens if closeness else None
-    return {
-        "sentence": closeness.sentence if closeness else 0.0,
-        "tokens": tokens.mean if tokens else 0.0,
-        "weakest": tokens.weakest if tokens else 0.0,
-        "length": min(1.0, math.log(max(1, tokens.count)) / _LONGEST) if tokens else 0.0,
-    }
+def _closer(closeness: Closeness | None) -> dict[str, float]:
+    if closeness is None:
+        return dict.fromkeys(MEASURED, 0.0)
+    length = min(1.0, math.log(max(1, closeness.asked)) / _LONGEST)
+    return {"tokens": closeness.mean, "weakest": closeness.weakest, "length": length}
 
 
 def lexical_strength(retrieval: Retrieval, hits: Sequence[Hit]) -> float:

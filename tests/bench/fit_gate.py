@@ -3,7 +3,8 @@
     python -m tests.bench.fit_gate WORK_FOLDER SETS_FOLDER [--fresh] [--draw N]
 
 SETS_FOLDER holds question sets, each a folder with ``vault/`` and ``questions.jsonl`` in the format
-of ``ragvault eval``. Each is indexed under WORK_FOLDER and asked, through the whole search:
+of ``ragvault eval``; the sample vault of the tests joins them, as the one that is like a person's.
+Each is indexed under WORK_FOLDER and asked, through the whole search:
 
 - own: its own questions (``--draw`` of each language, all where some are unanswerable);
 - absent: answerable ones again, with every passage that answers taken out of what was found;
@@ -86,15 +87,17 @@ class Row:
 
 
 def measured(work: Path, sets: Path, *, draw: int, fresh: bool) -> list[Row]:
-    names = sorted(p.parent.name for p in sets.glob("*/questions.jsonl"))
-    if not names:
+    vaults = {p.parent.name: p.parent / "vault" for p in sorted(sets.glob("*/questions.jsonl"))}
+    if not vaults:
         sys.exit(f"No question set in {sets}: a set is a folder with vault/ and questions.jsonl.")
-    questions = {name: load_questions(sets / name / "questions.jsonl") for name in names}
+    questions = {name: load_questions(sets / name / "questions.jsonl") for name in vaults}
+    vaults["sample"] = ROOT / "tests" / "sample-vault"
+    questions["sample"] = load_questions(ROOT / "tests" / "sample-questions.jsonl")
     rows: list[Row] = []
-    for name in names:
+    for name, vault in vaults.items():
         kept = work / f"{name}.jsonl"
         if fresh or not kept.exists():
-            found = [asdict(row) for row in _asked(work / name, sets, name, questions, draw)]
+            found = [asdict(row) for row in _asked(work / name, vault, name, questions, draw)]
             kept.write_text("".join(json.dumps(row) + "\n" for row in found), encoding="utf-8")
         rows += [Row(**json.loads(line)) for line in kept.read_text("utf-8").splitlines()]
         print(f"{name}: {len(rows):,} questions so far", file=sys.stderr, flush=True)
@@ -102,10 +105,9 @@ def measured(work: Path, sets: Path, *, draw: int, fresh: bool) -> list[Row]:
 
 
 def _asked(
-    index: Path, sets: Path, name: str, questions: dict[str, list[Question]], draw: int
+    index: Path, vault_folder: Path, name: str, questions: dict[str, list[Question]], draw: int
 ) -> Iterator[Row]:
     os.environ["RAGVAULT_INDEX_PATH"] = str(index)
-    vault_folder = sets / name / "vault"
     subprocess.run(
         [sys.executable, "-m", "ragvault", "index", str(vault_folder), "--name", name],
         check=True, cwd=ROOT, stdout=subprocess.DEVNULL,
@@ -122,7 +124,7 @@ def _asked(
             if question.answerable:
                 yield asker.row(question, "absent", stands_for)
         for other in questions:
-            if other != name:
+            if other not in (name, "sample"):  # too few to be anybody else's
                 for question, stands_for in _drawn(questions[other], draw, half=True):
                     (foreign,) = as_off_topic([question], other)
                     yield asker.row(foreign, "off", stands_for)

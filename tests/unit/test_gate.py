@@ -22,7 +22,6 @@ from ragvault.model import (
     Retrieval,
     Scores,
     StoredChunk,
-    TokenMatch,
 )
 from ragvault.retrieval.calibration import (
     GENERIC,
@@ -206,7 +205,7 @@ def test_cosines_of_a_script_that_the_model_cannot_spell_decide_nothing() -> Non
 def test_without_vectors_of_tokens_the_confidence_is_made_from_the_chunks() -> None:
     near = retrieval(hit(1, 0.8, 0.9))
     assert in_force(MINILM, near) is MINILM_CHUNKS
-    looked = replace(near, closeness=Closeness(0.7, TokenMatch(0.8, 0.6, 9)))
+    looked = replace(near, closeness=Closeness(0.8, 0.6, 9))
     assert in_force(MINILM, looked) is MINILM
     assert in_force(FLAT, near) is FLAT
 
@@ -224,7 +223,7 @@ def test_on_the_topic_is_not_enough() -> None:
     near = dict.fromkeys(MINILM.features, 0.7)
     assert MINILM.answered is not None
     assert MINILM.topic.probability(near) > 0.9
-    one_missing = {**near, "weakest": 0.25, "gap_5": 0.1}
+    one_missing = {**near, "weakest": 0.35}
     assert MINILM.topic.probability(one_missing) > 0.9
     assert MINILM.confidence(one_missing) < 0.4 < MINILM.confidence(near)
 
