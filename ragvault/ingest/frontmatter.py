@@ -40,6 +40,7 @@ _ITEM_LINE = re.compile(r"\s*-[ \t]+(.*)$")
 @dataclass(frozen=True, slots=True)
 class Map:
     """Keys with their values, in the order of the note."""
+
     items: tuple[tuple[str, Value], ...]
 
 

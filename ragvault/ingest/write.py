@@ -45,6 +45,7 @@ T = TypeVar("T")
 @dataclass(slots=True)
 class Counts:
     """Vectors embedded, restored from the cache, swept (of no chunk) and deleted."""
+
     embedded: int = 0
     restored: int = 0
     swept: int = 0

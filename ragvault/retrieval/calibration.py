@@ -64,10 +64,10 @@ class Calibration:
 
 
 # Fitted by tests/bench/fit_gate.py through the whole search, over ClapNQ, SciFact, XQuAD, Chroma's
-# chunking set and the sample vault: questions that are answered there; on the topic but not answered
-# (ClapNQ's and the sample's own, and of all sets those whose answering passages are taken out of what was found);
-# and questions of the other sets. Coefficients are held at 0 or above. CHANGELOG.md has what it
-# comes to.
+# chunking set and the sample vault: questions that are answered there; on the topic but not
+# answered (ClapNQ's and the sample's own, and of all sets those whose answering passages are taken
+# out of what was found); and questions of the other sets. Coefficients are held at 0 or above.
+# CHANGELOG.md has what it comes to.
 MINILM = Calibration(
     "all-MiniLM-L6-v2",
     topic=Logistic(("tokens", "words"), (27.45, 4.74), -15.80),
