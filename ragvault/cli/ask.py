@@ -13,6 +13,7 @@ from ragvault.model import Detail
 
 if TYPE_CHECKING:
     from ragvault.cli.session import Session
+    from ragvault.measuring import Judgement
     from ragvault.model import AskResult, Request
 
 app = command_app()
@@ -76,13 +77,16 @@ def ask(
 def _as_json(
     session: Session, request: Request, now: datetime, *, use_model: bool, debug: bool
 ) -> int:
-    from ragvault.cli.jsonout import ask_object, print_json
+    from ragvault.cli.jsonout import ask_object, debug_object, print_json
     from ragvault.flows import asking
 
     options = asking.AskOptions(use_model=use_model)
     result = asking.ask(session.container, request, options, now=now)
     session.notices(result.notices)
-    print_json(ask_object(result, debug=debug))
+    value = ask_object(result)
+    if debug:
+        value.update(debug_object(result.retrieval, _judged(session, result)))
+    print_json(value)
     return exit_code(result)
 
 
@@ -109,8 +113,18 @@ def _as_text(
     if debug:
         from ragvault.cli.render_debug import print_debug
 
-        print_debug(session.out, result.retrieval, result)
+        print_debug(session.out, result.retrieval, result, _judged(session, result))
     return exit_code(result)
+
+
+def _judged(session: Session, result: AskResult) -> Judgement | None:
+    """How the confidence came about; None where it wasn't made from scores."""
+    from ragvault.measuring import judge
+
+    retrieval = result.retrieval
+    if retrieval is None or not retrieval.hits or retrieval.strategy == "recent":
+        return None
+    return judge(session.container, retrieval)
 
 
 def exit_code(result: AskResult) -> int:

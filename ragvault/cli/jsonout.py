@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ragvault.errors import RagvaultError
+from ragvault.measuring import Judgement
 from ragvault.model import (
     Abstention,
     Answer,
@@ -52,17 +53,14 @@ def error_object(error: RagvaultError) -> dict[str, Any]:
 # --------------------------------------------------------------------------- ask and search
 
 
-def ask_object(result: AskResult, *, debug: bool) -> dict[str, Any]:
+def ask_object(result: AskResult) -> dict[str, Any]:
     """An answer or an abstention."""
     outcome = result.outcome
-    value = {
+    return {
         "question": result.question,
         **(_answered(outcome) if isinstance(outcome, Answer) else _abstained(outcome)),
         "meta": _ask_meta(result),
     }
-    if debug:
-        value["debug"] = _debug(result.retrieval)
-    return value
 
 
 def _answered(answer: Answer) -> dict[str, Any]:
@@ -179,9 +177,16 @@ def search_object(query: str, hits: Sequence[Hit], retrieval: Retrieval) -> dict
     return {"query": query, "results": results, "meta": meta}
 
 
-def debug_object(retrieval: Retrieval) -> dict[str, Any]:
-    """What ``--debug`` adds."""
-    return {"debug": _debug(retrieval)}
+def debug_object(retrieval: Retrieval | None, judgement: Judgement | None = None) -> dict[str, Any]:
+    """What ``--debug`` adds; with a judgement also how the confidence came about."""
+    value = _debug(retrieval)
+    if judgement is not None:
+        value["confidence"] = {
+            "calibration": judgement.calibration,
+            **{part.name: _score(part.probability) for part in judgement.factors},
+            "features": {name: _score(v) for name, v in judgement.features.items()},
+        }
+    return {"debug": value}
 
 
 def _debug(retrieval: Retrieval | None) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from ragvault.cli import words
 from ragvault.cli.jsonout import local_day, total_ms
 from ragvault.cli.layout import columns, hanging
 from ragvault.cli.terminal import Terminal
+from ragvault.measuring import Judgement
 from ragvault.model import AskResult, Hit, Retrieval
 from ragvault.text import strip_controls
 
@@ -15,9 +16,13 @@ _LEAST_ROOM = 16  # columns for a place; with fewer it stands on a line of its o
 
 
 def print_debug(
-    out: Terminal, retrieval: Retrieval | None, result: AskResult | None = None
+    out: Terminal,
+    retrieval: Retrieval | None,
+    result: AskResult | None = None,
+    judgement: Judgement | None = None,
 ) -> None:
-    """The candidates, the folders, the query as it was understood, timings and tokens."""
+    """The candidates, the folders, the query as it was understood, timings and tokens; with a
+    judgement also how the confidence came about."""
     out.print()
     out.print(out.style("Debug", "bold"))
     if retrieval is None:
@@ -27,6 +32,8 @@ def print_debug(
     for kind, wording in retrieval.expansions:
         _row(out, kind, wording)
     _print_folders(out, retrieval)
+    if judgement is not None:
+        _print_confidence(out, judgement)
     _print_timings(out, retrieval, result)
     _print_candidates(out, retrieval)
 
@@ -61,6 +68,20 @@ def _print_folders(out: Terminal, retrieval: Retrieval) -> None:
     _row(out, "folders", f"{chosen} (by {selection.mode}, of {len(selection.available)})")
     if selection.available:
         _row(out, "available", ", ".join(words.shortened(selection.available, _FOLDERS_SHOWN)))
+
+
+_FACTORS = {"topic": "about this", "answered": "holding the answer"}
+
+
+def _print_confidence(out: Terminal, judgement: Judgement) -> None:
+    """The factors with the features that each is made from."""
+    parts = []
+    for part in judgement.factors:
+        of = ", ".join(f"{name} {judgement.features[name]:.2f}" for name in part.features)
+        parts.append(f"{part.probability:.2f} {_FACTORS[part.name]} ({of})")
+    times = f" {out.symbol('×', 'x')} "
+    whole = f"{judgement.confidence:.2f} = {times.join(parts)}"
+    _row(out, "confidence", f"{whole}; calibration {judgement.calibration}")
 
 
 def _print_timings(out: Terminal, retrieval: Retrieval, result: AskResult | None) -> None:

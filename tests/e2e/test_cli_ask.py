@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ragvault.retrieval.calibration import MINILM
 from tests.support.cli import SAMPLE_VAULT, Cli, indexed, make_vault
 from tests.support.ollama_fixtures import CHAT_MODEL, OllamaHandle, scripted_ollama
 
@@ -237,6 +238,17 @@ def test_filters(cli: Cli) -> None:
     assert places("--vault", "sample-vault") == places()
     assert cli("search", "x", "--vault", "nobody").code == 4
     assert cli("search", "x", "--folder", "no-such-folder").code == 2
+
+
+def test_debug_shows_what_the_confidence_is_made_from(cli: Cli) -> None:
+    """A confidence that can't be taken apart can't be trusted or tuned."""
+    value = cli("ask", QUESTION, "--no-llm", "--debug", "--json").json
+    parts = value["debug"]["confidence"]
+    assert parts["topic"] * parts["answered"] == pytest.approx(value["confidence"], abs=1e-3)
+    assert set(MINILM.features) <= set(parts["features"])
+    shown = cli("ask", QUESTION, "--no-llm", "--debug").out
+    assert f"{value['confidence']:.2f} = {parts['topic']:.2f} about this (tokens" in shown
+    assert f"{parts['answered']:.2f} holding the answer (weakest" in shown
 
 
 def test_debug_lists_every_candidate_with_its_fate(cli: Cli) -> None:
