@@ -207,32 +207,14 @@ class _Search:
         expansion = written(self.query.text, self.request, self.deps, self.settings)
         expand_ms = _ms(started)
         vectors, by_keyword, lexical_ms = self._prepare(filters)
-        selection = select_folders(
-            self.request,
-            self.query,
-            self.folders,
-            vectors.vector if vectors.trust > 0 else None,
-            self.deps.chat,
-            self.settings,
-            self.names,
-        )
+        selection = self._selected(vectors)
         started = perf_counter()
         by_vector, vectors = self._nearest(vectors, selection.scopes, filters)
         boosts, expansion = self._boosts(expansion, vectors, selection.scopes)
         proposed = (chunk_id for boost in boosts for chunk_id in boost.ids)
         vector_ms = _ms(started) + vectors.open_ms
         started = perf_counter()
-        candidates = gather(
-            self.deps.catalog,
-            by_vector=(*by_vector, *proposed),
-            by_keyword=by_keyword,
-            where=self.where,
-            terms=self.query.terms,
-            scopes=selection.scopes,
-            fingerprint=vectors.fingerprint,
-            query_vector=vectors.vector,
-            note_chunks=self.settings.retrieval.note_chunks,
-        )
+        candidates = self._gathered((*by_vector, *proposed), by_keyword, selection, vectors)
         weights, window, strategy, more = self._weights(candidates, vectors)
         scored = self._scored(candidates, weights, window, boosts)
         hits = self._picked(scored.ranked, candidates, vectors.fingerprint, for_answer=for_answer)
@@ -302,6 +284,18 @@ class _Search:
         vector = embedder.embed_query(self.query.text)
         return vector, embedder.fingerprint, trust_of(embedder.vocabulary_share(self.query.text))
 
+    def _selected(self, vectors: _Vectors) -> FolderSelection:
+        """Step 4, the folders. A model that can't read the question compares it with none."""
+        return select_folders(
+            self.request,
+            self.query,
+            self.folders,
+            vectors.vector if vectors.trust > 0 else None,
+            self.deps.chat,
+            self.settings,
+            self.names,
+        )
+
     def _nearest(
         self, vectors: _Vectors, scopes: Sequence[Scope], filters: Sequence[Filter]
     ) -> tuple[tuple[str, ...], _Vectors]:
@@ -327,6 +321,26 @@ class _Search:
         given_up = leg.unsearched >= {scope.vault for scope in scopes}
         vector = None if given_up else vectors.vector
         return leg.ids, replace(vectors, vector=vector, notices=vectors.notices + notices)
+
+    def _gathered(
+        self,
+        by_vector: Sequence[str],
+        by_keyword: Sequence[str],
+        selection: FolderSelection,
+        vectors: _Vectors,
+    ) -> list[Candidate]:
+        """Step 5."""
+        return gather(
+            self.deps.catalog,
+            by_vector=by_vector,
+            by_keyword=by_keyword,
+            where=self.where,
+            terms=self.query.terms,
+            scopes=selection.scopes,
+            fingerprint=vectors.fingerprint,
+            query_vector=vectors.vector,
+            note_chunks=self.settings.retrieval.note_chunks,
+        )
 
     def _boosts(
         self, expansion: expand.Expansion, vectors: _Vectors, scopes: Sequence[Scope]
