@@ -8,6 +8,7 @@ information retrieval?").
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,7 +71,7 @@ class _Row:
 def compare(a: Path, b: Path, *, seed: int = 0) -> Comparison:
     """Raises UsageError for a file that is no evaluation, or when no question is in both."""
     one, other = load_rows(a), load_rows(b)
-    shared = [key for key in one if key in other and one[key].text == other[key].text]
+    shared = [key for key in one if key in other and _is_same(one[key], other[key])]
     if not shared:
         raise UsageError(
             f"{a.name} and {b.name} have no question in common.",
@@ -83,6 +84,11 @@ def compare(a: Path, b: Path, *, seed: int = 0) -> Comparison:
         only_a=len(one) - len(shared),
         only_b=len(other) - len(shared),
     )
+
+
+def _is_same(one: _Row, other: _Row) -> bool:
+    """Asked alike, and with an answer in both sets or in neither."""
+    return (one.text, one.answerable) == (other.text, other.answerable)
 
 
 class _Pairs:
@@ -188,24 +194,40 @@ def load_rows(path: Path) -> dict[str, _Row]:
         raise UsageError(f"{path} is not the JSON of an evaluation.", _HINT)
     try:
         return {f"{q['origin']}#{q['id']}": _row(q) for q in value["questions"]}
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UsageError(f"{path} is an evaluation with parts missing.", _HINT) from error
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise UsageError(
+            f"{path} is an evaluation with parts missing or damaged.", _HINT
+        ) from error
 
 
 def _row(q: dict[str, Any]) -> _Row:
     return _Row(
         text=str(q["question"]),
-        answerable=bool(q["answerable"]),
+        answerable=_truth(q["answerable"]),
         origin=str(q["origin"]),
-        answered=None if q["answered"] is None else bool(q["answered"]),
-        confidence=None if q["confidence"] is None else float(q["confidence"]),
+        answered=None if q["answered"] is None else _truth(q["answered"]),
+        confidence=None if q["confidence"] is None else _number(q["confidence"]),
         legs={leg: _numbers(judged["values"]) for leg, judged in q["legs"].items()},
         answer_values=_numbers(q["answer_values"]),
     )
 
 
 def _numbers(values: dict[str, Any]) -> dict[str, float]:
-    return {str(name): float(value) for name, value in values.items()}
+    return {str(name): _number(value) for name, value in values.items()}
+
+
+def _number(value: Any) -> float:
+    """Raises ValueError for infinity and NaN, which no measure is: Python's JSON reads them."""
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{value} is no measure")
+    return number
+
+
+def _truth(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"{value!r} is neither true nor false")
+    return value
 
 
 def as_object(comparison: Comparison) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +27,9 @@ from ragvault.errors import UsageError
 
 _FORMAT_HINT = 'Each line is an object: {"question": "…", "gold": [{"file": "note.md"}]}.'
 MAX_LINE_CHARS = 1_000_000
+MAX_BYTES = 500_000_000
+# What JSON can spell and UTF-8 can't: such text could be neither searched for nor saved.
+_HALF = re.compile("[\ud800-\udfff]")
 OFF_TOPIC = "off_topic"  # the ``kind`` of a question whose subject is foreign to the vault
 
 
@@ -77,11 +81,16 @@ def load_questions(path: Path, *, limit: int | None = None, seed: int = 0) -> li
     Raises UsageError, with the line, for what is no such set.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        with path.open("rb") as file:  # bounded: a device or a pipe may never end
+            data = file.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            raise UsageError(f"{path} is too large to be a set of questions.", _FORMAT_HINT)
+        text = data.decode("utf-8-sig")
     except FileNotFoundError as error:
         raise UsageError(f"There is no file {path}.", _FORMAT_HINT) from error
     except OSError as error:
-        raise UsageError(f"{path} can't be read: {error.strerror or error}.") from error
+        reason = error.strerror or error
+        raise UsageError(f"{path} can't be read: {reason}.", "Name a file of questions.") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not UTF-8 text.", "Save it as UTF-8.") from error
     return parse_questions(text, path.name, limit=limit, seed=seed)
@@ -193,6 +202,8 @@ class _Line:
             raise self._wrong("this is nested too deeply") from error
         if not isinstance(value, dict):
             raise self._wrong("a question has to be a JSON object")
+        if "\\u" in line and _HALF.search(json.dumps(value, ensure_ascii=False)):
+            raise self._wrong("a \\ud… escape in it is half a character")
         return value
 
     def _gold(self, item: Any) -> Gold:

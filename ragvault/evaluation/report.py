@@ -103,7 +103,8 @@ def page(evaluation: Evaluation) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(" ".join(strip_controls(text).split()))
+    """One line; a file name that isn't UTF-8 shows as ?."""
+    return escape(" ".join(strip_controls(text).encode("utf-8", "replace").decode().split()))
 
 
 # --------------------------------------------------------------------------- curves

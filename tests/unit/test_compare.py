@@ -125,6 +125,36 @@ def test_other_files_are_refused_in_a_sentence(tmp_path: Path, text: str, what: 
         compare(tmp_path / "none.json", good)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("confidence", float("nan")),
+        ("confidence", 10**400),
+        ("answered", "no"),
+        ("answer_values", {"groundedness": float("inf")}),
+    ],
+)
+def test_value_that_is_none_is_refused_in_a_sentence(
+    tmp_path: Path, name: str, value: object
+) -> None:
+    """Written by another tool, or damaged: it would be a traceback, or "inf" in the table."""
+    good = saved(tmp_path / "good.json", run(4))
+    changed = json.loads(good.read_text())
+    changed["questions"][0][name] = value
+    bad = tmp_path / "bad.json"
+    bad.write_text(json.dumps(changed))
+    with pytest.raises(UsageError, match="parts missing or damaged"):
+        compare(good, bad)
+
+
+def test_question_that_has_its_answer_in_one_set_only_is_no_pair(tmp_path: Path) -> None:
+    """Its refusal is right in one run and wrong in the other: it is no change of ragvault."""
+    a = saved(tmp_path / "a.json", [judged("1", 0.9), judged("2", 0.9)])
+    b = saved(tmp_path / "b.json", [judged("1", 0.9), judged("2", 0.9, answerable=False)])
+    found = compare(a, b)
+    assert (found.shared, found.only_a, found.only_b) == (1, 1, 1)
+
+
 def test_nothing_in_common_is_said(tmp_path: Path) -> None:
     pair = (
         saved(tmp_path / "a.json", [judged("1", 0.9)]),

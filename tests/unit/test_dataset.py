@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ragvault.errors import UsageError
+from ragvault.evaluation import dataset
 from ragvault.evaluation.dataset import (
     Gold,
     as_off_topic,
@@ -86,6 +87,8 @@ def test_gold_decides_where_answerable_isn_t_said() -> None:
         (line(answers="x"), "`answers` has to be a list"),
         (line(answers=[1]), "list of texts"),
         (line(id=["1"]), "`id` has to be text"),
+        (line(question="half \ud800 a character?"), "half a character"),
+        (line(gold=[{"file": "a.md", "heading": "\udfff"}]), "half a character"),
         (line(), "is that of line 1 already"),
     ],
 )
@@ -104,6 +107,21 @@ def test_file_problems_are_sentences(tmp_path: Path) -> None:
     (tmp_path / "empty.jsonl").write_text("\n \n")
     with pytest.raises(UsageError, match="holds no question"):
         load_questions(tmp_path / "empty.jsonl")
+    with pytest.raises(UsageError, match="can't be read") as caught:
+        load_questions(tmp_path)
+    assert "file of questions" in caught.value.hint
+
+
+def test_file_without_an_end_is_not_read_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device or a pipe as the set would take all memory, instead of saying what is wrong."""
+    monkeypatch.setattr(dataset, "MAX_BYTES", 1000)
+    with pytest.raises(UsageError, match="too large"):
+        load_questions(Path("/dev/zero"))
+
+
+def test_whole_characters_may_be_escaped() -> None:
+    [question] = parse_questions(line(question="🥐 \u200d?"), "q")
+    assert question.text == "🥐 \u200d?"
 
 
 def test_line_separators_within_a_text_end_no_line() -> None:

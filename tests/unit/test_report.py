@@ -75,6 +75,11 @@ def test_text_of_notes_can_do_nothing() -> None:
     assert "\x1b" not in text and "\x07" not in text
 
 
+def test_page_can_be_saved_whatever_its_file_is_called() -> None:
+    text = page(evaluation(results(), name="caf\udce9"))  # a name in Latin-1
+    assert "caf?" in text.encode("utf-8").decode("utf-8")
+
+
 def test_page_asks_nothing_of_a_network() -> None:
     text = page(evaluation(results()))
     assert not re.search(r"https?://|url\(|@import|<link", text)
