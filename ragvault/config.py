@@ -106,14 +106,14 @@ class LogisticSettings(_Part):
     """σ(intercept + Σ coefficient·feature), over the features that `--debug` and the CHANGELOG
     name."""
 
-    features: Annotated[tuple[str, ...], Field(min_length=1)]
+    features: tuple[str, ...]
     coefficients: tuple[Annotated[float, Field(allow_inf_nan=False)], ...]
     intercept: Annotated[float, Field(allow_inf_nan=False)]
 
     @model_validator(mode="after")
     def _check_pairs(self) -> LogisticSettings:
-        if len(self.features) != len(self.coefficients):
-            raise ValueError("it needs one coefficient a feature")
+        if not self.features or len(self.features) != len(self.coefficients):
+            raise ValueError("it needs a feature or more, and one coefficient for each")
         return self
 
 

@@ -198,18 +198,24 @@ def _item(key: Key, text: str, origin: Origin) -> object:
     return number
 
 
+# Nobody writes one by hand, and one of an older version has none of today's names.
+_FIT_AGAIN = "Remove `gate.calibration`, then fit it again: `ragvault eval --calibrate --apply`."
+
+
 def _block(key: Key, node: Node, path: Path) -> dict[str, object]:
     """A mapping of named settings, each read by its own type."""
     known = block_keys(key)
     values: dict[str, object] = {}
     for name, value, line in _pairs(node, path, key.dotted):
         if name not in known:
-            raise _unknown(f"{path}:{line}", name, known, f"key of `{key.dotted}`")
+            wrong = _unknown(f"{path}:{line}", name, known, f"key of `{key.dotted}`")
+            is_typo = wrong.hint.startswith("Did you mean")
+            raise wrong if is_typo else ConfigError(wrong.message, _FIT_AGAIN)
         values[name] = _node_value(known[name], value, Origin("file", f"{path}:{line}", line), path)
     missing = [name for name, one in known.items() if name not in values and not one.nullable]
     if missing:
         line = node.start_mark.line + 1
-        raise ConfigError(f"{path}:{line}: `{key.dotted}` needs `{missing[0]}` too.")
+        raise ConfigError(f"{path}:{line}: `{key.dotted}` needs `{missing[0]}` too.", _FIT_AGAIN)
     return values
 
 
@@ -303,7 +309,8 @@ def _validated(values: Mapping[str, object], origins: Mapping[str, Origin]) -> S
         if key.kind == "block":
             place = origins.get(dotted, DEFAULT).label
             what = ".".join([dotted, *(str(part) for part in problem["loc"][2:])])
-            raise ConfigError(f"{place}: `{what}`: {_sentence(problem['msg'])}") from None
+            sentence = _sentence(problem["msg"])
+            raise ConfigError(f"{place}: `{what}`: {sentence}", _FIT_AGAIN) from None
         origin = origins.get(dotted, DEFAULT)
         raise _bad_value(key, problem["input"], origin) from None
 

@@ -194,7 +194,8 @@ def test_calibration_is_read_from_the_file(tmp_path: Path) -> None:
     [
         ("{model: m}", "needs `topic`"),
         ("{model: m, topic: {features: [top_cosine]}}", "needs `coefficients`"),
-        (RECORD.replace("[14]", "[14, 15]"), "coefficient"),
+        (RECORD.replace("[14]", "[14, 15]"), "one coefficient for each"),
+        (RECORD.replace("[top_cosine]", "[]").replace("[14]", "[]"), "a feature or more"),
         (RECORD.replace("14", "many"), "coefficients"),
         (RECORD.replace("model:", "modle:"), "modle"),
         (RECORD.replace("-6.3", ".inf"), "gate.calibration"),
@@ -205,6 +206,16 @@ def test_calibration_is_read_from_the_file(tmp_path: Path) -> None:
 def test_calibration_that_makes_no_sense(tmp_path: Path, record: str, word: str) -> None:
     error = failure(tmp_path, f"gate:\n  calibration: {record}\n")
     assert "config.yaml:2:" in error.message and word in error.message
+
+
+def test_calibration_of_an_older_version_says_how_to_get_a_new_one(tmp_path: Path) -> None:
+    """Fitting again reads the configuration too: the block has to go first."""
+    old = "{model: m, features: [top_cosine], coefficients: [14], intercept: -6.3}"
+    error = failure(tmp_path, f"gate:\n  calibration: {old}\n")
+    assert "config.yaml:2:" in error.message and "`features`" in error.message
+    assert error.hint.startswith("Remove `gate.calibration`, then fit it again")
+    error = failure(tmp_path, "gate:\n  calibration: {model: m}\n")
+    assert error.hint.startswith("Remove `gate.calibration`")
 
 
 # ------------------------------------------------------------------ mistakes
