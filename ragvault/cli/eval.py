@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 
 from ragvault.cli.eval_options import EvalOptions
 from ragvault.cli.group import command_app
 from ragvault.cli.options import ConfigOption, JsonOption
+from ragvault.errors import Interrupted
 
 app = command_app()
+
+
+@contextmanager
+def _from_the_start() -> Iterator[None]:
+    """Nothing of an evaluation is kept when it is interrupted, unlike with ``index``."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Interrupted(
+            "Interrupted.", "Fewer questions take less time: `--limit 100`."
+        ) from None
 
 
 @app.command("eval")
@@ -22,7 +36,7 @@ def evaluate(options: EvalOptions, as_json: JsonOption = False, config: ConfigOp
 
     options.check()
     now = datetime.now()
-    with Session.open(config, {"answer.log": False}) as session:
+    with _from_the_start(), Session.open(config, {"answer.log": False}) as session:
         if options.compare is not None:
             from ragvault.cli.eval_make import compare_runs
 

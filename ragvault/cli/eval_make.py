@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ragvault.cli import words
 from ragvault.cli.bar import counting
+from ragvault.cli.eval_places import check_target
 from ragvault.cli.writing import write_text
 from ragvault.errors import UsageError
 from ragvault.evaluation.generate import as_lines
@@ -32,6 +33,7 @@ def one_vault(session: Session, wanted: str | None) -> VaultInfo:
 def generate_set(session: Session, options: EvalOptions, n: int) -> int:
     """``n`` questions to a file or stdout; what they are to stderr."""
     vault = one_vault(session, options.vault)
+    check_target(session, options.out)
     with counting(session.err, f"Reading {vault.name}", vault.notes, "notes") as advance:
         made = make_set(
             session.container,

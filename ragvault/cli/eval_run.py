@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragvault.cli.bar import counting
+from ragvault.cli.eval_places import check_target
 from ragvault.errors import NoIndexError, UsageError
-from ragvault.evaluation import dataset
+from ragvault.evaluation import dataset, gold_check
 from ragvault.evaluation.dataset import Question
 from ragvault.evaluation.document import Evaluation, Setting, as_object
+from ragvault.evaluation.places import Notes
 from ragvault.evaluation.runner import RunOptions, run
 from ragvault.evaluation.summary import summarise
 from ragvault.flows.calibration import embedding_model
@@ -21,7 +24,8 @@ from ragvault.health import server_is_there
 if TYPE_CHECKING:
     from ragvault.cli.eval_options import EvalOptions
     from ragvault.cli.session import Session
-    from ragvault.model import VaultInfo
+    from ragvault.model import StoredChunk, VaultInfo
+    from ragvault.wiring import Container
 
 
 def set_name(path: Path) -> str:
@@ -61,6 +65,7 @@ def evaluated(session: Session, options: EvalOptions, now: datetime) -> Evaluati
         )
     rankings = options.rankings
     vault, questions = questions_of(session, options.questions, options)
+    check_target(session, options.report)
     how = RunOptions(
         rankings,
         answers=options.answers,
@@ -78,7 +83,20 @@ def evaluated(session: Session, options: EvalOptions, now: datetime) -> Evaluati
         seed=options.seed,
     )
     summary = summarise(done.results, threshold=setting.threshold, seed=options.seed)
-    return Evaluation(setting, done.results, summary, done.seconds, done.notices)
+    told = (*unplaced(container, vault, questions), *done.notices)
+    return Evaluation(setting, done.results, summary, done.seconds, told)
+
+
+def unplaced(
+    container: Container, vault: VaultInfo, questions: Sequence[Question]
+) -> tuple[str, ...]:
+    """Notices about gold places that no search could find."""
+
+    @cache
+    def passages(rel_path: str) -> Sequence[StoredChunk]:
+        return container.catalog.note_chunks(vault.name, rel_path)
+
+    return gold_check.notices(questions, passages, Notes(vault.path))
 
 
 def questions_of(

@@ -153,6 +153,8 @@ def test_calibration_is_shown_and_written_only_when_asked(cli: Cli, tmp_path: Pa
         (["--generate", "5", "--legs"], "--legs and --generate don't go together"),
         (["--compare", "bad.jsonl", "bad.jsonl"], "is not the JSON of an evaluation"),
         (["long.jsonl"], "The question of line 1 can't be asked"),
+        (["long.jsonl", "--report", "none/x.html"], "none/x.html can't be written: there is no"),
+        (["--generate", "5", "--out", "none/x"], "none/x can't be written: there is no folder"),
     ],
 )
 def test_mistakes_are_one_sentence(cli: Cli, arguments: list[str], what: str) -> None:
@@ -169,6 +171,16 @@ def test_mistakes_are_one_sentence(cli: Cli, arguments: list[str], what: str) ->
     assert (run.code, run.out) == (code, "")
     assert what in run.err
     assert "Traceback" not in run.err
+
+
+def test_gold_that_is_nowhere_is_said(cli: Cli, tmp_path: Path) -> None:
+    """A misspelt heading counts as a miss: its owner has to learn that it isn't the search's."""
+    gold = [{"file": "Home.md", "heading": "No such heading"}]
+    (tmp_path / "q.jsonl").write_text(json.dumps({"question": "What is at home?", "gold": gold}))
+    run = cli("eval", str(tmp_path / "q.jsonl"), "--ranking-only", "--json")
+    assert run.code == 0
+    assert "1 gold heading" in run.err and "(line 1: 'No such heading' in Home.md)" in run.err
+    assert any("gold heading" in notice for notice in run.json["notices"])
 
 
 def test_vault_is_found_by_the_gold_notes(tmp_path: Path) -> None:
