@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragvault.cli.bar import counting
 from ragvault.cli.eval_make import one_vault
-from ragvault.cli.eval_run import asked_for, questions_of
+from ragvault.cli.eval_run import asked_for, questions_of, threshold_in_force
 from ragvault.cli.writing import backup_of, write_config
 from ragvault.errors import UsageError
-from ragvault.evaluation.calibrate import MADE, CalibrationResult, Priors, as_object, calibrate
+from ragvault.evaluation.calibrate import (
+    FEWEST,
+    MADE,
+    CalibrationResult,
+    Priors,
+    as_object,
+    calibrate,
+)
 from ragvault.evaluation.config_block import with_calibration
 from ragvault.evaluation.dataset import parse_questions
 from ragvault.evaluation.fit import Prior
@@ -39,8 +47,10 @@ def calibrate_gate(
     as_json: bool,
 ) -> int:
     """Fit, show, and write with ``--apply``."""
-    result = fitted(session, options, now)
     target = locate_config(config)[0]
+    if options.apply:
+        _check_writable(target)
+    result = fitted(session, options, now)
     if options.apply:
         _write(target, result.settings)
     if as_json:
@@ -50,7 +60,7 @@ def calibrate_gate(
     else:
         from ragvault.cli.render_eval import print_calibration
 
-        print_calibration(session.out, result, session.settings.gate.min_confidence)
+        print_calibration(session.out, result, threshold_in_force(session.settings))
     if options.apply:
         session.notices([f"Written to {target}; what it was is in {backup_of(target).name}."])
     else:
@@ -66,6 +76,7 @@ def fitted(session: Session, options: EvalOptions, now: datetime) -> Calibration
         vault, questions = _made(session, options)
     else:
         vault, questions = questions_of(session, options.questions, options)
+    _check_enough(vault, questions, is_made=options.questions is None)
     with counting(session.err, f"Asking {vault.name}", len(questions)) as advance:
         done = run(container, vault, questions, RunOptions(legs=()), now=now, advance=advance)
     session.notices(done.notices)
@@ -78,9 +89,40 @@ def fitted(session: Session, options: EvalOptions, now: datetime) -> Calibration
             None if built_in.answered is None else _prior(built_in.answered),
         ),
         model=model,
-        threshold=session.settings.gate.min_confidence,
+        threshold=threshold_in_force(session.settings),
         seed=options.seed,
     )
+
+
+def _check_enough(vault: VaultInfo, questions: Sequence[Question], *, is_made: bool) -> None:
+    """Before they are asked. (How many the embedding model can read is known only then.)"""
+    n_good = sum(question.answerable for question in questions)
+    n_bad = len(questions) - n_good
+    if min(n_good, n_bad) >= FEWEST:
+        return
+    if is_made:
+        raise UsageError(
+            f"{vault.name} gives too few questions to calibrate with: {n_good} with an answer and "
+            f"{n_bad} without, of {FEWEST} each.",
+            "Write your own into a file (see the README), or keep the built-in calibration.",
+        )
+    raise UsageError(
+        f"A calibration needs at least {FEWEST} questions with an answer and {FEWEST} without; "
+        f"these are {n_good} and {n_bad}.",
+        "Add questions, or --off-topic FILE; or leave QUESTIONS out: they are made then.",
+    )
+
+
+def _check_writable(target: Path) -> None:
+    """Before minutes of asking, and although a file can be replaced against its own mode: its
+    owner made it read-only for a reason. Raises UsageError."""
+    if target.exists() and not target.stat().st_mode & 0o222:
+        raise UsageError(
+            f"{target} is read-only.",
+            f"Make it writable (`chmod u+w {target}`), or name another with --config FILE.",
+        )
+    if target.is_dir():
+        raise UsageError(f"{target} is a folder.", "Name a file with --config FILE.")
 
 
 def _prior(logistic: Logistic) -> Prior:

@@ -24,6 +24,7 @@ from ragvault.health import server_is_there
 if TYPE_CHECKING:
     from ragvault.cli.eval_options import EvalOptions
     from ragvault.cli.session import Session
+    from ragvault.config import Settings
     from ragvault.model import StoredChunk, VaultInfo
     from ragvault.wiring import Container
 
@@ -79,12 +80,17 @@ def evaluated(session: Session, options: EvalOptions, now: datetime) -> Evaluati
         name=set_name(options.questions),
         vault=vault,
         model=embedding_model(settings),
-        threshold=settings.gate.min_confidence,
+        threshold=threshold_in_force(settings),
         seed=options.seed,
     )
     summary = summarise(done.results, threshold=setting.threshold, seed=options.seed)
     told = (*unplaced(container, vault, questions), *done.notices)
     return Evaluation(setting, done.results, summary, done.seconds, told)
+
+
+def threshold_in_force(settings: Settings) -> float:
+    """The confidence below which the gate refuses."""
+    return settings.gate.min_confidence if settings.gate.mode == "calibrated" else 0.0
 
 
 def unplaced(

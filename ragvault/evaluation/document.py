@@ -3,7 +3,7 @@
     {"schema_version": 1, "kind": "evaluation",
      "set": {"name", "questions", "answerable", "unanswerable", "off_topic": {name: questions}},
      "vault": {"name", "notes", "passages"},
-     "model": embedding model, "threshold": gate.min_confidence, "seed", "resamples", "level": 0.95,
+     "model": embedding model, "threshold": of the confidence, "seed", "resamples", "level": 0.95,
      "legs": {"blend"|"bm25"|"vector": {measure: E}},
      "recall_by_k": {leg: [[k, recall], …]},
      "by_lang": {lang: {leg: {measure: E}}},

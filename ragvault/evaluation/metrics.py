@@ -184,7 +184,7 @@ def false_answers_at(confidences: Floats, positive: Flags, share: float) -> Trad
         return None
     allowed = math.floor(share * len(bad) + 1e-9)
     # Just above the first one that may not be answered.
-    limit = float(np.nextafter(bad[allowed], 2.0)) if allowed < len(bad) else 0.0
+    limit = max(0.0, float(np.nextafter(bad[allowed], 2.0))) if allowed < len(bad) else 0.0
     return trade_off(confidences, positive, [limit])[0]
 
 

@@ -61,7 +61,8 @@ class Summary:
 
 
 def summarise(results: Sequence[QuestionResult], *, threshold: float, seed: int = 0) -> Summary:
-    """``threshold`` is ``gate.min_confidence``: the middle of the five that are shown."""
+    """``threshold`` is the confidence below which the gate refuses (0 where it goes by fixed
+    thresholds alone): the middle of the five that are shown."""
     bootstrap = Bootstrap(len(results), seed=seed)
     langs = sorted({r.question.lang for r in results if r.question.lang and r.legs})
     own = _flags(results, lambda r: not r.question.origin)
@@ -179,11 +180,11 @@ def _abstention(
 
 
 def _as_decided(scores: Floats, answered: Floats, threshold: float) -> Floats:
-    """The confidences, 0 where something else than the threshold refuses (a floor, a model) and 1
-    where something else answers: no threshold would change that."""
+    """The confidences, below 0 where something else than the threshold refuses (a floor, a model)
+    and 1 where something else answers: no threshold would change that."""
     refused = (answered == 0) & (scores >= threshold)
     given = (answered == 1) & (scores < threshold)
-    decided: Floats = np.where(refused, 0.0, np.where(given, 1.0, scores))
+    decided: Floats = np.where(refused, -1.0, np.where(given, 1.0, scores))
     return decided
 
 

@@ -151,6 +151,9 @@ def test_calibration_is_shown_and_written_only_when_asked(cli: Cli, tmp_path: Pa
         (["foreign.jsonl", "--legs", "--leg", "bm25"], "--legs and --leg don't go together"),
         (["foreign.jsonl", "--no-llm"], "--no-llm belongs to --answers"),
         (["--generate", "5", "--legs"], "--legs and --generate don't go together"),
+        (["home.jsonl", "--calibrate"], "and 20 without; these are 1 and 0"),
+        (["--calibrate", "--limit", "10"], "notes gives too few questions to calibrate with"),
+        (["--calibrate", "--apply", "--config", "locked.yaml"], "locked.yaml is read-only"),
         (["--compare", "bad.jsonl", "bad.jsonl"], "is not the JSON of an evaluation"),
         (["long.jsonl"], "The question of line 1 can't be asked"),
         (["long.jsonl", "--report", "none/x.html"], "none/x.html can't be written: there is no"),
@@ -163,9 +166,13 @@ def test_mistakes_are_one_sentence(cli: Cli, arguments: list[str], what: str) ->
         "bad.jsonl": json.dumps({"question": "Q?", "gold": gold}) + "\n{oops\n",
         "foreign.jsonl": json.dumps({"question": "Q?", "gold": [{"file": "elsewhere.md"}]}),
         "long.jsonl": json.dumps({"question": "why " * 900, "gold": gold}),
+        "home.jsonl": json.dumps({"question": "What is at home?", "gold": gold}),
+        "locked.yaml": "ollama:\n  model: qwen\n",
     }
     for name, text in files.items():
+        (cli.folder / name).unlink(missing_ok=True)
         (cli.folder / name).write_text(text, encoding="utf-8")
+    (cli.folder / "locked.yaml").chmod(0o444)
     run = cli("eval", *arguments)
     code = 4 if "There is no vault" in what else 2
     assert (run.code, run.out) == (code, "")

@@ -153,6 +153,20 @@ def test_trade_off_at_the_threshold_in_force_is_what_was_decided() -> None:
     assert now.false_refusals == own.false_refusals.value
 
 
+def test_no_threshold_answers_what_a_floor_refused() -> None:
+    """Not even 0, which is in force where the gate goes by fixed thresholds alone."""
+    made = [judged("1", 0.3, answered=True), judged("2", 0.0, answerable=False, answered=False)]
+    made.append(judged("3", 0.1, answerable=False, answered=True))
+    own = summarise(made, threshold=0.0).own
+    assert own.at_thresholds[0].threshold == 0.0
+    assert own.at_thresholds[0].false_answers == 0.5
+    assert [trade.false_answers for _, trade in own.at_shares] == [0.0] * len(own.at_shares)
+    assert all(0.1 < t.threshold < 0.3 and t.false_refusals == 0.0 for _, t in own.at_shares)
+    only_floors = [made[0], made[1]]
+    own = summarise(only_floors, threshold=0.0).own
+    assert all(t.threshold == 0.0 for _, t in own.at_shares)
+
+
 def test_five_thresholds_surround_the_one_in_force() -> None:
     found = five_thresholds(0.4)
     assert len(set(found)) == 5
