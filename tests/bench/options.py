@@ -103,11 +103,12 @@ class Row:
     name: str
     wall: tuple[float, float, float]
     cpu: tuple[float, float, float]
+    base_ms: float  # median of what it is compared with, by the clock
     added_ms: float
     questions: int
     noticed: int  # of how many questions the search gave a notice
     notices: tuple[str, ...]  # which
-    tokens: float  # of the prompt, as a ratio; 0: there is none
+    tokens: float  # of the prompt, mean ratio: most hits have no neighbour; 0: no prompt
 
 
 @dataclass(frozen=True)
@@ -287,11 +288,12 @@ def row_of(name: str, mine: Sequence[Sample], base: Sequence[Sample]) -> Row:
         name,
         _quartiles([m.cost.wall / b.cost.wall for m, b in pairs]),
         _quartiles([m.cost.cpu / b.cost.cpu for m, b in pairs]),
+        median(b.cost.wall * 1000 for _, b in pairs),
         median((m.cost.wall - b.cost.wall) * 1000 for m, b in pairs),
         len(pairs),
         len(noticed),
         tuple(dict.fromkeys(notice for sample in noticed for notice in sample.notices)),
-        median(m.tokens / b.tokens for m, b in pairs) if mine[0].tokens else 0.0,
+        mean(m.tokens / b.tokens for m, b in pairs) if mine[0].tokens else 0.0,
     )
 
 
