@@ -121,6 +121,8 @@ class TorchModel:
 
     def _load(self) -> Any:
         os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+        # Its threads else wait for each other by spinning: half the time on a busy machine.
+        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
         try:
             import sentence_transformers  # noqa: F401 - ``build`` does; all three or none
             import torch
