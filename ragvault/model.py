@@ -8,6 +8,7 @@ otherwise; lines are 1-based and inclusive, counted in the file as it is on disk
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -22,6 +23,7 @@ from ragvault.notes import (
     NoteWrite as NoteWrite,
     Section as Section,
     Skipped as Skipped,
+    kept_ns as kept_ns,
 )
 
 if TYPE_CHECKING:
@@ -61,6 +63,15 @@ class NoteInfo:
     date: float
     mtime: float
     chunk_count: int = 0
+
+    @property
+    def day(self) -> datetime | None:
+        """``date`` by the calendar, in UTC; None outside the years 1 to 9999: a file system can
+        carry any time stamp."""
+        try:
+            return datetime.fromtimestamp(self.date, UTC)
+        except (ValueError, OverflowError, OSError):
+            return None
 
 
 @dataclass(frozen=True, slots=True)

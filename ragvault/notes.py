@@ -97,6 +97,15 @@ class Chunk:
     text_hash: str
 
 
+# What the catalog can keep: 1677 to 2262. A file system carries time stamps beyond it.
+_NS_RANGE = (-(2**63), 2**63 - 1)
+
+
+def kept_ns(mtime_ns: int) -> int:
+    """A file's time stamp, within what the catalog can keep."""
+    return min(max(mtime_ns, _NS_RANGE[0]), _NS_RANGE[1])
+
+
 @dataclass(frozen=True, slots=True)
 class FileState:
     """What the catalog knows of a file: enough to tell whether it changed without opening it.

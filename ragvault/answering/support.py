@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from ragvault.answering.values import (
     Date,
@@ -105,7 +104,7 @@ def coverage(statement: str, text: str) -> float:
 def evidence_text(hit: Hit) -> str:
     """All the words that a citation of this chunk may stand on: the chunk and its note's data."""
     note = hit.note
-    when = datetime.fromtimestamp(note.date, UTC) if note.date > 0 else None
+    when = note.day if note.date > 0 else None
     place = (note.title, *hit.chunk.heading_path, *note.aliases, *note.tags, note.rel_path)
     lines = [hit.chunk.text, *place]
     if when is not None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from ragvault.ingest.walk import too_large
-from ragvault.model import NoteFile
+from ragvault.model import NoteFile, kept_ns
 
 MAX_TRIES = 3
 _FLAGS = (
@@ -92,7 +92,7 @@ def _read_once(
         after = os.fstat(descriptor)
     if len(data) > max_bytes:
         return Unreadable(too_large(after.st_size, max_bytes), is_note=False), True
-    seen = replace(file, size=len(data), mtime_ns=before.st_mtime_ns)
+    seen = replace(file, size=len(data), mtime_ns=kept_ns(before.st_mtime_ns))
     content = Content(seen, data, hashlib.sha256(data).hexdigest(), seen_ns)
     is_steady = (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, len(data))
     return content, is_steady

@@ -36,7 +36,7 @@ from ragvault.ingest.ignore import (
     compile_rules,
     is_hidden,
 )
-from ragvault.model import NoteFile, Skipped, VaultInfo
+from ragvault.model import NoteFile, Skipped, VaultInfo, kept_ns
 
 Scandir = Callable[[str], AbstractContextManager[Iterable[os.DirEntry[str]]]]
 
@@ -111,7 +111,7 @@ class _Walk:
         elif status.st_size > self.max_bytes:
             self.skip(rel, too_large(status.st_size, self.max_bytes))
         else:
-            self.found.append((rel, path, status.st_size, status.st_mtime_ns))
+            self.found.append((rel, path, status.st_size, kept_ns(status.st_mtime_ns)))
 
     def link(self, rel: str, path: str) -> None:
         """Name a symlink that could have been a note or a folder of notes; never follow it."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from ragvault import text
 from ragvault.model import Hit
@@ -33,10 +32,11 @@ def unmentioned(question: str, hits: Sequence[Hit]) -> tuple[str, ...]:
         return ()
     held: set[str] = set()
     for hit in hits:
-        day = datetime.fromtimestamp(hit.note.date, UTC)
         places = (hit.note.title, hit.note.rel_path, *hit.note.aliases, *hit.note.tags)
         held |= stems(" ".join((*places, *hit.chunk.heading_path)))
-        held |= stems(hit.chunk.text) | {str(day.year), str(day.month), str(day.day)}
+        held |= stems(hit.chunk.text)
+        if (day := hit.note.day) is not None:
+            held |= {str(day.year), str(day.month), str(day.day)}
     quoted = [match.group(1).strip() for match in _QUOTED.finditer(question)]
     missing = [phrase for phrase in quoted if not all(_words_held(held, phrase))]
     # One word of a name is enough: notes say "Priya" where the question says "Priya Nair".

@@ -148,10 +148,13 @@ def parse_when(text: str, now: datetime, end: bool) -> float:
     with ``end``. Raises UsageError for what is no time, with the forms that are.
     """
     value = " ".join(text.split())
-    moment = _parse_moment(value, now)
-    if moment is not None:
-        return _timestamp(moment, now)
-    bounds = _parse_days(value, now)
+    try:
+        moment = _parse_moment(value, now)
+        if moment is not None:
+            return _timestamp(moment, now)
+        bounds = _parse_days(value, now)
+    except (OverflowError, ValueError):  # in another zone's year 0 or 10000
+        bounds = None
     if bounds is None:
         raise UsageError(f"'{value[:80]}' is no date or time that I understand.", _WHEN_HINT)
     chosen = bounds[1] if end else bounds[0]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
+from ragvault.answering.support import evidence_text
 from ragvault.model import Chunk, Hit, NoteInfo, Scores, StoredChunk
 from ragvault.retrieval.named import unmentioned
 
@@ -15,6 +17,17 @@ def hit(text: str, *, title: str = "Car", day: str = "2023-05-04") -> Hit:
     chunk = Chunk("c", "v", "Cars/saab.md", ("Sale",), 0, 0, 1, 2, text, "", "h")
     note = NoteInfo("v", "Cars/saab.md", title, "Cars", (), (), date, date)
     return Hit(1, StoredChunk(chunk, note), Scores(0.5, 0.5, None, 1.0, 0.5), kept=True)
+
+
+@pytest.mark.parametrize("date", [253402344000.0, 1e18, -1e12, float("inf")])
+def test_note_of_no_year_that_a_calendar_has(date: float) -> None:
+    """A date in another time zone's year 10000, a broken clock: the question was a crash."""
+    stored = hit("The boat stands in the yard.").stored
+    far = replace(stored, note=replace(stored.note, date=date))
+    assert far.note.day is None
+    found = Hit(1, far, Scores(0.5, 0.5, None, 1.0, 0.5), kept=True)
+    assert unmentioned("Where is the Zephyrine of 2024?", [found]) == ("2024", "Zephyrine")
+    assert evidence_text(found).startswith("The boat stands in the yard.")
 
 
 SAAB = hit("We sold the Saab to Jonas Weber for 1,500 euros.")

@@ -185,7 +185,11 @@ def test_since_and_until_take_dates_and_words(text: str, since: str, until: str)
 
 
 @pytest.mark.parametrize(
-    "text", ["", "nonsense", "5", "next week", "2024-13-40", "the API", "may fail", "2024 items"]
+    "text",
+    [
+        *("", "nonsense", "5", "next week", "2024-13-40", "the API", "may fail", "2024 items"),
+        *("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"),
+    ],
 )
 def test_a_since_that_is_no_time_says_what_is(text: str) -> None:
     with pytest.raises(UsageError) as caught:

@@ -13,6 +13,7 @@ import pytest
 
 from ragvault.config import IndexSettings
 from ragvault.errors import ConfigError, VaultPathError
+from ragvault.ingest.read import Content, read_note
 from ragvault.ingest.walk import WalkResult, check_vault_path, overlap_notice, walk
 from ragvault.model import VaultInfo
 
@@ -32,6 +33,16 @@ def found(root: Path, **settings: Any) -> list[str]:
 
 def reasons(result: WalkResult) -> dict[str, str]:
     return {s.path: s.reason for s in result.skipped}
+
+
+def test_time_stamp_that_the_catalog_can_t_hold_is_cut(tmp_path: Path) -> None:
+    """One file of the year 2446 (a broken clock) kept a whole vault from being indexed."""
+    make(tmp_path, "far.md")
+    os.utime(tmp_path / "far.md", (15_000_000_000, 15_000_000_000))
+    [file] = walk(tmp_path, IndexSettings()).files
+    content = read_note(file, 1000)
+    assert isinstance(content, Content)
+    assert file.mtime_ns == content.file.mtime_ns < 2**63
 
 
 def test_finds_notes_in_order_with_size_and_time(tmp_path: Path) -> None:
