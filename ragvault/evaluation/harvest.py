@@ -151,11 +151,14 @@ def _headings(stored: StoredChunk) -> Iterator[Find]:
         return
     heading = _plain(stored.chunk.heading_path[-1])
     content = [w for w in tokens(heading) if w not in STOPWORDS and not w.isdigit()]
-    has_body = len(stored.chunk.text) > len(heading) + 40
-    wordy = len(content) > 8 or len(heading) > 80
+    dense = is_unspaced(heading)  # two or three characters say there what a word says here
+    has_body = len(stored.chunk.text) > len(heading) + (15 if dense else 40)
+    wordy = len(content) > (24 if dense else 8) or len(heading) > 80
     if not content or wordy or not has_body or _DATE.fullmatch(heading.strip()):
         return
-    if all(word in _GENERIC for word in content) or (len(content) == 1 and len(heading) < 4):
+    if all(word in _GENERIC for word in content) or (
+        len(content) == 1 and len(heading) < (2 if dense else 4)
+    ):
         return
     title = _plain(stored.note.title)
     if len(content) > 1 or heading.lower() == title.lower():

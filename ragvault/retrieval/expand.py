@@ -143,11 +143,11 @@ def _complete(
 def parse_variants(reply: str, question: str, n: int) -> tuple[str, ...]:
     """At most ``n`` wordings out of a reply: a line each, or a JSON array; numbers, bullets and
     quotes taken off; introductions, repeats and the question itself left out."""
-    reply = text.strip_controls(_THINKING.sub("", reply[:MAX_REPLY_CHARS]))
+    reply = _printable(_THINKING.sub("", reply[:MAX_REPLY_CHARS]))
     found: dict[str, str] = {}
     seen = {_key(question)}
     for line in _json_texts(reply) or reply.split("\n"):
-        cleaned = " ".join(_unmarked(line).split())
+        cleaned = " ".join(_unmarked(_printable(line)).split())
         key = _key(cleaned)
         if not key or key in seen or len(cleaned) > MAX_VARIANT_CHARS:
             continue
@@ -159,7 +159,7 @@ def parse_variants(reply: str, question: str, n: int) -> tuple[str, ...]:
 
 def parse_passage(reply: str) -> str:
     """The reply as one passage, without an introduction and not longer than an embedder reads."""
-    reply = text.strip_controls(_THINKING.sub("", reply[:MAX_REPLY_CHARS])).replace("```", "")
+    reply = _printable(_THINKING.sub("", reply[:MAX_REPLY_CHARS])).replace("```", "")
     lines = [line.strip() for line in reply.split("\n") if line.strip()]
     if len(lines) > 1 and (_PREAMBLE.match(lines[0]) or lines[0].endswith(":")):
         lines = lines[1:]
@@ -173,6 +173,12 @@ def terms_of(variant: str) -> tuple[str, ...]:
     """A wording's tokens for the lexical leg, each once, without stopwords."""
     tokens = dict.fromkeys(text.tokens(variant))
     return tuple(token for token in tokens if token not in text.STOPWORDS) or tuple(tokens)
+
+
+def _printable(value: str) -> str:
+    """Without control characters and halves of characters: a reply's JSON can spell both, and
+    neither a tokenizer nor a database takes them."""
+    return text.strip_controls(value.encode("utf-8", "ignore").decode("utf-8"))
 
 
 def _key(line: str) -> str:

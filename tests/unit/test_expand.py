@@ -57,6 +57,13 @@ def test_any_reply_gives_at_most_n_usable_wordings(reply: str, n: int) -> None:
     assert len(parse_passage(reply)) <= expand.MAX_PASSAGE_CHARS
 
 
+def test_what_json_spells_and_nothing_else_takes_is_left_out() -> None:
+    """The search, and not only the wording, would fail over half a character."""
+    reply = '["half \\ud800 a tail?", "a \\u0000zero \\u001b[31mred?"]'
+    assert parse_variants(reply, QUESTION, 3) == ("half a tail?", "a zero red?")
+    assert parse_passage("half \udfff a tail") == "half  a tail"
+
+
 def test_a_passage_loses_its_introduction() -> None:
     assert parse_passage("Here is a passage:\n\nRun pg_dump nightly.\nKeep a week.") == (
         "Run pg_dump nightly. Keep a week."

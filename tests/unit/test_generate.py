@@ -167,6 +167,18 @@ def test_templates_and_other_scripts() -> None:
     assert "مفردات عربية?" in texts  # no English words around it
 
 
+def test_short_headings_of_a_dense_script_are_asked_for() -> None:
+    """Two characters are a whole title in Chinese: such a vault gave no question at all."""
+    text = "# {0}\n\n龙井茶产于杭州，水温应为八十度，泡两分钟即可。"
+    made = [passage(f"{name}.md", (name,), text.format(name)) for name in ("绿茶", "担々麺")]
+    assert finds(Kind.HEADING, *made) == ["绿茶", "担々麺"]
+    long_one = "如何在家里用一只普通的铁锅煮出一碗好吃的担担面"
+    assert finds(Kind.HEADING, passage("a.md", (long_one,), text.format(long_one))) == [long_one]
+    assert finds(Kind.HEADING, passage("b.md", ("茶",), text.format("茶"))) == []
+    assert [one.text for one in generate(harvest(made), 4)][:2] != []
+    assert all(one.text.isascii() is False for one in generate(harvest(made), 4) if one.answerable)
+
+
 # --------------------------------------------------------------------------- off topic
 
 
