@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from ragvault.cli.eval import _from_the_start
 from ragvault.cli.eval_places import check_target
 from ragvault.config import Settings
-from ragvault.errors import UsageError
+from ragvault.errors import Interrupted, UsageError
 from ragvault.model import VaultInfo
 
 
@@ -52,3 +53,11 @@ def test_link_to_a_note_is_that_note(session: Any, tmp_path: Path) -> None:
     (tmp_path / "page.html").symlink_to(note)
     with pytest.raises(UsageError, match="would be a note"):
         check_target(session, tmp_path / "page.html")
+
+
+def test_interrupted_evaluation_promises_no_resuming() -> None:
+    """ "It goes on where it stopped" is true of ``index`` only: an hour would be waited for."""
+    with pytest.raises(Interrupted) as caught, _from_the_start():
+        raise KeyboardInterrupt
+    assert caught.value.exit_code == 130
+    assert "--limit" in caught.value.hint and "goes on" not in caught.value.hint
