@@ -209,7 +209,8 @@ class Query:
 
     ``keywords`` are its words without stopwords, in order, as typed but lower-cased; ``terms``
     are the tokens for the lexical leg (keywords, CJK runs as bigrams). ``recent_only`` is true
-    when it asks for recent notes and names nothing else.
+    when it asks for recent notes and names nothing else. ``subject`` is the question less the
+    words that only frame it ("what did I write last week about"); "" where that is all of it.
     """
 
     text: str
@@ -219,6 +220,12 @@ class Query:
     breadth: Breadth = Breadth.NORMAL
     time_hint: TimeHint | None = None
     recent_only: bool = False
+    subject: str = ""
+
+    @property
+    def sought(self) -> str:
+        """What passages are compared with."""
+        return self.subject or self.text
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ def _looked_closer(container: Container, retrieval: Retrieval) -> Retrieval:
     if embed is None or not hits or retrieval.vector_trust < LEAST_TRUST:
         return retrieval
     started = time.perf_counter()
-    closeness = measure(retrieval.query.text, hits, container.embedder)
+    closeness = measure(retrieval.query.sought, hits, container.embedder)
     timings = {**retrieval.timings_ms, "closeness": (time.perf_counter() - started) * 1000}
     return replace(retrieval, closeness=closeness, timings_ms=timings)
 

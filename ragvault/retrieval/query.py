@@ -14,6 +14,7 @@ from ragvault import text
 from ragvault.config import Settings
 from ragvault.errors import QuestionError
 from ragvault.model import Breadth, Intent, Query, TimeHint
+from ragvault.retrieval.subject import subject_of
 from ragvault.retrieval.timehints import find_hint, parse_when
 from ragvault.retrieval.wordlists import (
     BROAD,
@@ -42,15 +43,18 @@ def analyse(question: str, now: datetime, settings: Settings) -> Query:
     cleaned = clean(question, settings.retrieval.max_question_chars)
     found = find_hint(cleaned, now)
     hint, relative = found if found else (None, False)
-    keywords = _keywords(_without_salutation(cleaned), hint)
+    asked = _without_salutation(cleaned)
+    passing = hint if relative else None
+    subject = subject_of(asked.strip(), passing.phrase if passing else None)
     return Query(
         text=cleaned,
-        keywords=keywords,
-        terms=_terms(cleaned, keywords, hint if relative else None),
+        keywords=_keywords(asked, hint),
+        terms=_terms(subject, _keywords(subject, hint), passing),
         intent=_intent(cleaned, hint),
         breadth=_breadth(cleaned),
         time_hint=hint,
         recent_only=_is_recent_only(cleaned, hint, relative),
+        subject="" if subject == cleaned else subject,
     )
 
 
@@ -161,7 +165,8 @@ def _breadth(question: str) -> Breadth:
 def _is_recent_only(question: str, hint: TimeHint | None, relative: bool) -> bool:
     """True for "what did I write recently?" and "my latest notes": a time, and no subject.
 
-    A bare "2024" is a search for 2024: a date counts only beside a word such as "notes".
+    A bare "2024" is a search for 2024: a date counts only beside a word such as "notes", or in
+    "what did I do on 12 November?".
     """
     words = set(_content_words(question))
     asks_recent = bool(words & RECENCY)
@@ -169,5 +174,5 @@ def _is_recent_only(question: str, hint: TimeHint | None, relative: bool) -> boo
         return False
     temporal = set(text.words(hint.phrase)) if hint is not None else set()
     subject = words - temporal - GENERIC - RECENCY - TIME_WORDS
-    named = bool(words & GENERIC) or relative or asks_recent
+    named = bool(set(text.words(question)) & GENERIC) or relative or asks_recent
     return not subject and named

@@ -187,7 +187,7 @@ class _Asker:
         if found.vector_trust < LEAST_TRUST:
             return found
         ranked = [hit for hit in hits if hit.is_ranked]
-        looked = closeness.measure(question.text, ranked, self.container.embedder)
+        looked = closeness.measure(found.query.sought, ranked, self.container.embedder)
         return replace(found, closeness=looked)
 
     def _answers(self, hit: Hit, question: Question) -> bool:
