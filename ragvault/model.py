@@ -177,12 +177,14 @@ class Detail(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TimeHint:
-    """A time that the question names. ``phrase`` is the words it came from."""
+    """A time that the question names. ``phrase`` is the words it came from; ``relative``: they
+    count from today ("last week"), so that it is the notes' time, not their subject's."""
 
     since: float
     until: float
     days: int
     phrase: str
+    relative: bool = False
 
 
 @dataclass(frozen=True, slots=True)

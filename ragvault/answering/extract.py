@@ -300,7 +300,9 @@ def _together(a: Quote, b: Quote) -> Quote | None:
 
 
 def _whole_items(first: Quote, second: Quote) -> Quote:
-    """Two items with their marks, each in its line."""
+    """Two items with their marks, each in its line; of two that overlap the longer."""
+    if second.start < first.end:
+        return max(first, second, key=lambda quote: quote.end - quote.start)
     text = first.hit.chunk.text
     parts: list[str] = []
     for quote in (first, second):

@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from ragvault.retrieval.calibration import Logistic
 
 
+_WORSE = 0.02  # more of the unanswerable answered than before: said
+
+
 def calibrate_gate(
     session: Session,
     options: EvalOptions,
@@ -51,21 +54,44 @@ def calibrate_gate(
     if options.apply:
         _check_writable(target)
     result = fitted(session, options, now)
-    if options.apply:
+    applied = options.apply and bool(result.fits)
+    if applied:
         _write(target, result.settings)
     if as_json:
         from ragvault.cli.jsonout import print_json
 
-        print_json(as_object(result, applied=str(target) if options.apply else None))
+        print_json(as_object(result, applied=str(target) if applied else None))
     else:
         from ragvault.cli.render_eval import print_calibration
 
         print_calibration(session.out, result, threshold_in_force(session.settings))
-    if options.apply:
-        session.notices([f"Written to {target}; what it was is in {backup_of(target).name}."])
-    else:
-        session.notices([f"Nothing was written: --apply puts it into {target}."])
+    session.notices(_told(result, target, applied=applied))
     return 0
+
+
+def _told(result: CalibrationResult, target: Path, *, applied: bool) -> list[str]:
+    """What was written, or why nothing was; and where it would make things worse."""
+    lines = []
+    before, after = result.before.false_answers, result.after.false_answers
+    if before is not None and after is not None and after.value > before.value + _WORSE:
+        lines.append(
+            f"With it, {after.value:.1%} of the unanswerable would be answered instead of "
+            f"{before.value:.1%}: raise `gate.min_confidence`, as the table shows, or leave it."
+        )
+    if not result.fits:
+        lines.append(
+            f"Nothing was fitted or written: each of the two parts needs {FEWEST} questions with "
+            f"an answer and {FEWEST} without (off-topic ones for the topic)."
+        )
+    elif applied:
+        backup = backup_of(target).name
+        lines.append(
+            f"Written to {target}, for all vaults; what it was is in {backup}. "
+            "Without the block `gate.calibration` the built-in one counts again."
+        )
+    else:
+        lines.append(f"Nothing was written: --apply puts it into {target}.")
+    return lines
 
 
 def fitted(session: Session, options: EvalOptions, now: datetime) -> CalibrationResult:

@@ -90,8 +90,9 @@ def print_calibration(out: Terminal, result: CalibrationResult, threshold: float
     view = _View(out)
     before, after = result.before, result.after
     n = words.count(before.answerable + before.unanswerable, "question")
+    how = f", fitted to {n}" if result.fits else ", as built in"
     model = strip_controls(result.settings.model)
-    out.print(out.style(f"Confidence for {model}", "bold") + out.style(f", fitted to {n}", "dim"))
+    out.print(out.style(f"Confidence for {model}", "bold") + out.style(how, "dim"))
     told = "Below, each question is judged by a fit that has not seen it (cross-validation)."
     out.print(out.style(told, "dim"))
     out.print()

@@ -19,6 +19,7 @@ from ragvault.model import (
     Hit,
     Intent,
     Retrieval,
+    TimeHint,
 )
 from ragvault.retrieval.calibration import Calibration, in_force
 from ragvault.retrieval.features import features_of
@@ -61,11 +62,18 @@ def decide(retrieval: Retrieval, settings: Settings, calibration: Calibration) -
 
 def _caveats(retrieval: Retrieval, kept: tuple[Hit, ...], confidence: float) -> tuple[str, ...]:
     caveats = {Band.HIGH: (), Band.MEDIUM: (_MEDIUM,)}.get(Band.of(confidence), (_LOOSE,))
+    hint = retrieval.query.time_hint
+    if hint is not None and hint.relative and not any(_is_of(hit, hint) for hit in kept):
+        caveats = (*caveats, f"None of these notes is of the time you asked about ({hint.phrase}).")
     missing = unmentioned(retrieval.query.text, kept)
     if missing:
         names = ", ".join(f"“{name}”" for name in missing)
         caveats = (*caveats, f"Nothing that was found mentions {names}.")
     return caveats
+
+
+def _is_of(hit: Hit, hint: TimeHint) -> bool:
+    return hint.since <= hit.note.date <= hint.until
 
 
 def _above_floors(hit: Hit, settings: Settings) -> bool:

@@ -127,8 +127,8 @@ def find_hint(text: str, now: datetime) -> tuple[TimeHint, bool] | None:
         return None
     days = max(1, (now.date() - start.date()).days)
     phrase = " ".join(text[period.span[0] : last.span[1]].split())
-    hint = TimeHint(_timestamp(start, now), _timestamp(end, now) - 1e-3, days, phrase)
-    return hint, period.relative
+    since, until = _timestamp(start, now), _timestamp(end, now) - 1e-3
+    return TimeHint(since, until, days, phrase, period.relative), period.relative
 
 
 # ------------------------------------------------------------------ --since, --until

@@ -109,17 +109,28 @@ def test_ranking_only_says_nothing_of_refusals(cli: Cli) -> None:
     assert "refused" not in run.out
 
 
+def test_calibration_to_too_few_questions_writes_nothing(cli: Cli, tmp_path: Path) -> None:
+    """The built-in numbers, pinned in one's own file, would outlive a program that knew better."""
+    config = tmp_path / "config.yaml"
+    config.write_text("# mine\n", encoding="utf-8")
+    run = cli("eval", "--calibrate", "--apply", "--limit", "60", "--config", str(config))
+    assert run.code == 0, run.err
+    assert "as built in" in run.out
+    assert "Nothing was fitted or written" in run.err
+    assert config.read_text(encoding="utf-8") == "# mine\n"
+
+
 def test_calibration_is_shown_and_written_only_when_asked(cli: Cli, tmp_path: Path) -> None:
     config = tmp_path / "config.yaml"
     mine = "# my settings\nollama:\n  model: qwen  # small\n"
     config.write_text(mine, encoding="utf-8")
-    run = cli("eval", "--calibrate", "--limit", "60", "--config", str(config))
+    run = cli("eval", "--calibrate", "--limit", "100", "--config", str(config))
     assert run.code == 0, run.err
     assert "weakest" in run.out and "Refusing below" in run.out
     assert "Nothing was written" in run.err
     assert config.read_text(encoding="utf-8") == mine
 
-    arguments = ("eval", "--calibrate", "--limit", "60", "--config", str(config))
+    arguments = ("eval", "--calibrate", "--limit", "100", "--config", str(config))
     run = cli(*arguments, "--apply", "--json")
     assert run.code == 0, run.err
     value = run.json

@@ -22,6 +22,7 @@ from ragvault.model import (
     Retrieval,
     Scores,
     StoredChunk,
+    TimeHint,
 )
 from ragvault.retrieval.calibration import (
     GENERIC,
@@ -152,6 +153,20 @@ def test_what_the_question_names_and_no_hit_holds_is_said() -> None:
     found = decide(asked, SETTINGS, FLAT)
     assert isinstance(found, Evidence)
     assert found.caveats == ("Nothing that was found mentions “Volvo”.",)
+
+
+def test_notes_of_another_time_than_asked_about_are_said_to_be() -> None:
+    """ "What did I write last week about the greenhouse?", answered from spring."""
+    asked = retrieval(hit(1, 0.9, 0.9))  # of 1970
+    last_week = TimeHint(1000.0, 2000.0, 7, "last week", relative=True)
+    found = decide(replace(asked, query=replace(asked.query, time_hint=last_week)), SETTINGS, FLAT)
+    assert isinstance(found, Evidence)
+    assert found.caveats == ("None of these notes is of the time you asked about (last week).",)
+    of_then = replace(last_week, since=0.0)
+    subject = replace(last_week, relative=False)  # "who won in 2014?" asks about no note's time
+    for hint in (of_then, subject):
+        found = decide(replace(asked, query=replace(asked.query, time_hint=hint)), SETTINGS, FLAT)
+        assert isinstance(found, Evidence) and found.caveats == ()
 
 
 def test_the_confidence_floor_is_the_users() -> None:
