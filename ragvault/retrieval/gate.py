@@ -37,6 +37,13 @@ _NO_SUCH_TIME = "None of your notes is of the time that you ask about."
 _WEAK = "Your notes don't seem to answer this; the nearest ones only touch on it."
 _MEDIUM = "The notes seem to answer this, but not beyond doubt; check the sources."
 _LOOSE = "The notes only come near this question and may not answer it; check the sources."
+_UNSURE = "It isn't certain that the notes answer this; check the sources."
+_BY_BAND: dict[Band, tuple[str, ...]] = {
+    Band.HIGH: (),
+    Band.MEDIUM: (_MEDIUM,),
+    Band.LOW: (_UNSURE,),
+    Band.VERY_LOW: (_LOOSE,),
+}
 
 
 def decide(retrieval: Retrieval, settings: Settings, calibration: Calibration) -> GateOutcome:
@@ -61,7 +68,7 @@ def decide(retrieval: Retrieval, settings: Settings, calibration: Calibration) -
 
 
 def _caveats(retrieval: Retrieval, kept: tuple[Hit, ...], confidence: float) -> tuple[str, ...]:
-    caveats = {Band.HIGH: (), Band.MEDIUM: (_MEDIUM,)}.get(Band.of(confidence), (_LOOSE,))
+    caveats = _BY_BAND[Band.of(confidence)]
     hint = retrieval.query.time_hint
     if hint is not None and hint.relative and not any(_is_of(hit, hint) for hit in kept):
         caveats = (*caveats, f"None of these notes is of the time you asked about ({hint.phrase}).")

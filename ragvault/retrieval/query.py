@@ -14,7 +14,7 @@ from ragvault import text
 from ragvault.config import Settings
 from ragvault.errors import QuestionError
 from ragvault.model import Breadth, Intent, Query, TimeHint
-from ragvault.retrieval.subject import subject_of
+from ragvault.retrieval.subject import as_noted, subject_of
 from ragvault.retrieval.timehints import find_hint, parse_when
 from ragvault.retrieval.wordlists import (
     BROAD,
@@ -54,7 +54,7 @@ def analyse(question: str, now: datetime, settings: Settings) -> Query:
         breadth=_breadth(cleaned),
         time_hint=hint,
         recent_only=_is_recent_only(cleaned, hint, relative),
-        subject="" if subject == cleaned else subject,
+        subject=sought if (sought := as_noted(subject)) != cleaned else "",
     )
 
 

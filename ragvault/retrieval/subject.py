@@ -6,7 +6,8 @@ of the gate, these words are some that find nothing. So they are left out of wha
 compared; the question itself stays as it is wherever it is read: by the model, in the answer.
 
 Only whole frames go, and only where a subject is left. "What did I decide about the backend?"
-keeps its "decide": notes do say that. Pure; linear in the question.
+keeps its words, and is compared as "decision about the backend": so notes put it. Pure; linear in
+the question.
 """
 
 from __future__ import annotations
@@ -59,6 +60,11 @@ _FRAMES = tuple(
         r"(?:sur|de|à\s+propos\s+de)",
     )
 )
+_DECIDED = re.compile(
+    rf"^what\s+(?:did|have|had|'ve)\s+{_I}\s+(?:finally\s+|already\s+)?decided?\s+"
+    r"(?:about|on|for|regarding|concerning)\s+(?=\S)",
+    re.IGNORECASE,
+)
 _GERMAN_END = re.compile(
     r"\s+(?:geschrieben|notiert|gesagt|gelernt|aufgeschrieben)\s*\??\s*$", re.IGNORECASE
 )
@@ -83,3 +89,10 @@ def subject_of(question: str, time_phrase: str | None = None) -> str:
             unframed = _END.sub("", _GERMAN_END.sub("", rest[found.end() :]))
             return unframed or question
     return rest if re.search(r"\w", rest) else question
+
+
+def as_noted(subject: str) -> str:
+    """The subject in the words of a note, to be compared with notes: "decision about the backend"
+    for "What did I decide about the backend?"."""
+    decided = _DECIDED.match(subject)
+    return f"decision about {_END.sub('', subject[decided.end() :])}" if decided else subject
