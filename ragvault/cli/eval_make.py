@@ -34,6 +34,11 @@ def generate_set(session: Session, options: EvalOptions, n: int) -> int:
     """``n`` questions to a file or stdout; what they are to stderr."""
     vault = one_vault(session, options.vault)
     check_target(session, options.out)
+    if options.out is not None and options.out.exists():
+        raise UsageError(
+            f"{options.out} is there already, perhaps with changes of yours.",
+            "Name another file, or remove this one first.",
+        )
     with counting(session.err, f"Reading {vault.name}", vault.notes, "notes") as advance:
         made = make_set(
             session.container,

@@ -169,6 +169,7 @@ def test_calibration_is_shown_and_written_only_when_asked(cli: Cli, tmp_path: Pa
         (["long.jsonl"], "The question of line 1 can't be asked"),
         (["long.jsonl", "--report", "none/x.html"], "none/x.html can't be written: there is no"),
         (["--generate", "5", "--out", "none/x"], "none/x can't be written: there is no folder"),
+        (["--generate", "5", "--out", "foreign.jsonl"], "foreign.jsonl is there already"),
     ],
 )
 def test_mistakes_are_one_sentence(cli: Cli, arguments: list[str], what: str) -> None:
