@@ -79,7 +79,7 @@ def single_legs(container: Container, query: Query, vault: str, n: int) -> Legs:
     catalog = container.catalog
     keyword = catalog.lexical(query.terms, n, Filter(vaults=(vault,)))
     try:
-        vector = container.embedder.embed_query(query.sought)
+        vector = container.embedder.embed_query(query.text)
     except ModelError:
         nearest = None
     else:

@@ -295,7 +295,9 @@ class _Maker:
             return drafts
         *before, last = drafts
         links = self._note.lines[last.last : unit.last]
-        text = "\n".join((last.text, *links))
+        line, end = self._note.lines[last.last - 1], last.text.rsplit("\n", 1)[-1]
+        blank = line[line.rfind(end) + len(end) :]  # which a piece of a line was cut without
+        text = "\n".join((last.text + blank, *links))
         return [*before, replace(last, last=unit.last, text=text)]
 
     def _piece(

@@ -281,8 +281,8 @@ class _Search:
 
     def _embed(self) -> tuple[Vector, str, float]:
         embedder = self.deps.embedder()
-        vector = embedder.embed_query(self.query.sought)
-        return vector, embedder.fingerprint, trust_of(embedder.vocabulary_share(self.query.sought))
+        vector = embedder.embed_query(self.query.text)
+        return vector, embedder.fingerprint, trust_of(embedder.vocabulary_share(self.query.text))
 
     def _selected(self, vectors: _Vectors) -> FolderSelection:
         """Step 4, the folders. A model that can't read the question compares it with none."""
@@ -406,7 +406,7 @@ class _Search:
         )
         for boost in boosts:
             ranked = expand.apply(ranked, boost)
-        return rerank(self.query.sought, ranked, self.deps.reranker, self.settings.rerank)
+        return rerank(self.query.text, ranked, self.deps.reranker, self.settings.rerank)
 
     def _picked(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from ragvault.config import ChunkingSettings
 from ragvault.ingest.chunk import chunk_note
@@ -32,6 +32,7 @@ def _parse(text: str):
 @pytest.mark.parametrize("counter", COUNTERS, ids=lambda c: type(c).__name__)
 @QUICK
 @given(text=nasty_markdown, window=st.sampled_from([12, 30, 60, 250]))
+@example(text="a" * 89 + " \u00a0\n[a]: b/c.md 'C'\n", window=12)  # blanks before the links
 def test_every_line_is_found_and_nothing_exceeds_the_window(text, window, counter):
     """A line in no chunk can't be found; text beyond the window is never read by the model."""
     if (note := _parse(text)) is None:
