@@ -65,6 +65,10 @@ _DECIDED = re.compile(
     r"(?:about|on|for|regarding|concerning)\s+(?=\S)",
     re.IGNORECASE,
 )
+_OF_MINE = re.compile(
+    r"\b(?:i|we|my|our|me|us|ich|wir|mein\w*|unser\w*|mich|yo|mis?|nuestr\w+|je|nous|mon|ma|mes|nos)\b",
+    re.IGNORECASE,
+)
 _GERMAN_END = re.compile(
     r"\s+(?:geschrieben|notiert|gesagt|gelernt|aufgeschrieben)\s*\??\s*$", re.IGNORECASE
 )
@@ -76,10 +80,11 @@ _END = re.compile(r"[\s?？.!…]+$")
 
 
 def subject_of(question: str, time_phrase: str | None = None) -> str:
-    """The question without a frame, and without ``time_phrase``, a time in relative words that
-    it holds; as it is where nothing else would be left."""
+    """The question without a frame, and, where it is about its asker, without ``time_phrase``, a
+    time in relative words that it holds; as it is where nothing else would be left."""
     rest = _IN_NOTES.sub("", question)
-    if time_phrase:
+    # "What did I do today?" names a day of the notes, "who is on the radio today?" a fact.
+    if time_phrase and _OF_MINE.search(question):
         words = r"\s+".join(map(re.escape, time_phrase.split()))
         rest = re.sub(rf"\s*\b{words}\b", " ", rest, count=1, flags=re.IGNORECASE)
     rest = _SPACED_END.sub(r"\1", " ".join(rest.split()))

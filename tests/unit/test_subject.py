@@ -63,6 +63,8 @@ def test_time_in_relative_words_goes_too() -> None:
     assert subject_of(asked, "last week") == "the greenhouse"
     assert subject_of("How far did I run last  week?", "last week") == "How far did I run?"
     assert subject_of("Yesterday?", "Yesterday") == "Yesterday?"
+    fact = "Who is on the radio today?"
+    assert subject_of(fact, "today") == fact
 
 
 @given(st.text(max_size=200))
