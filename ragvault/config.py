@@ -131,7 +131,7 @@ class GateSettings(_Part):
 
     mode: Literal["calibrated", "thresholds"] = "calibrated"
     min_final: Unit = 0.3  # notes-engine-rag.md: 0.4, which drops one good answer in 200
-    min_confidence: Unit = 0.07  # refuses one good answer in 50 (tests/bench/fit_gate.py)
+    min_confidence: Unit = 0.07  # see the README: what it refuses and lets pass
     calibration: CalibrationSettings | None = None  # None: the one built in for the model
 
 
