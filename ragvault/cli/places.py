@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ragvault.cli.jsonout import local_day
 from ragvault.cli.layout import MAX_LINE, columns, hanging, wrapped
@@ -37,22 +37,24 @@ class PlaceView:
         arrow = self._out.symbol(" › ", " > ")
         return "".join(arrow + _flat(part) for part in hit.chunk.heading_path)
 
-    def details(self, hit: Hit) -> str:
-        """ "lines 3–9 · 2024-03-01 · score 0.82"; a note without a date of its own has that of
-        its file, which may be a copy's: "modified 2024-03-01"."""
-        chunk = hit.chunk
+    def details(self, hit: Hit, more: Sequence[Hit] = ()) -> str:
+        """ "lines 3–9, 12–15 · 2024-03-01 · score 0.82", the best one's; a note without a date of
+        its own has that of its file, which may be a copy's: "modified 2024-03-01"."""
         dash, dot = self._out.symbol("–", "-"), self._out.symbol(" · ", ", ")
-        lines = f"line {chunk.start_line}"
-        if chunk.end_line != chunk.start_line:
-            lines = f"lines {chunk.start_line}{dash}{chunk.end_line}"
+        places = sorted((one.chunk.start_line, one.chunk.end_line) for one in (hit, *more))
+        several = len(places) > 1 or places[0][0] != places[0][1]
+        spans = (f"{a}{dash}{b}" if a != b else f"{a}" for a, b in dict.fromkeys(places))
+        lines = f"line{'s' * several} {', '.join(spans)}"
+        score = max(one.scores.final for one in (hit, *more))
         note = hit.note
         of_file = abs(note.date - note.mtime) < 1e-3  # seconds: as exact as a catalog keeps it
         when = f"{'modified ' if of_file else ''}{local_day(note.date)}"
-        return dot.join([lines, when, f"score {hit.scores.final:.2f}"])
+        return dot.join([lines, when, f"score {score:.2f}"])
 
-    def print(self, label: str, hit: Hit, quote: str = "") -> None:
+    def print(self, label: str, hit: Hit, quote: str = "", more: Sequence[Hit] = ()) -> None:
         """Two lines or more: label and place; details; a quotation; other notes with the text.
-        A section that doesn't fit behind the path stands below it."""
+        ``more``: other passages of the same section. A section that doesn't fit behind the path
+        stands below it."""
         out = self._out
         indent = " " * (columns(label) + 1)
         section = self.section(hit)
@@ -60,7 +62,7 @@ class PlaceView:
         if out.is_tty and whole > out.width:
             section = f"\n{indent}{hanging(out, section.lstrip(), len(indent))}"
         out.print(f"{out.style(label, 'bold')} {self.path(hit)}{section}")
-        out.print(out.style(f"{indent}{self.details(hit)}", "dim"))
+        out.print(out.style(f"{indent}{self.details(hit, more)}", "dim"))
         for line in wrapped(quote, min(out.width, MAX_LINE) - len(indent)):
             out.print(f"{indent}{line}")
         for other in hit.duplicates:

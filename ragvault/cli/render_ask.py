@@ -148,9 +148,12 @@ class AskView:
             return
         self._out.print()
         self._out.print(self._out.style("Sources", "bold"))
+        by_mark: dict[str, list[Hit]] = {}  # passages of one section share a citation
         for reference in references:
             citation = strip_controls(asking.citation_of(reference.hit))
-            self._places.print(self._marks(citation)[0], reference.hit)
+            by_mark.setdefault(self._marks(citation)[0], []).append(reference.hit)
+        for mark, (first, *more) in by_mark.items():
+            self._places.print(mark, first, more=more)
 
     def _abstention(self, outcome: Abstention, result: AskResult) -> None:
         assert self._places is not None

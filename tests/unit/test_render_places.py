@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 from ragvault.cli.links import Links
 from ragvault.cli.places import PlaceView
@@ -42,6 +43,17 @@ def test_section_stands_below_its_path_where_it_does_not_fit() -> None:
 def test_section_stands_behind_its_path_where_there_is_room_or_no_terminal() -> None:
     whole = f"[1] {PATH} › {SECTION[0]} › {SECTION[1]}"
     assert place(terminal(120))[0] == place(terminal(60, is_tty=False))[0] == whole
+
+
+def test_passages_of_one_section_stand_as_one_source() -> None:
+    """They share a number: listed twice, it would be anyone's guess which one is meant."""
+    earlier = replace(CHUNK, start_line=3, end_line=3)
+    other = replace(HIT, stored=StoredChunk(earlier, NOTE), scores=replace(HIT.scores, final=0.9))
+    out = terminal(120)
+    PlaceView(out, Links([], "off"), show_vault=False).print("[1]", HIT, more=[other])
+    lines = shown(out)
+    assert len(lines) == 2
+    assert lines[1].startswith("    lines 3, 28–35 · ") and lines[1].endswith("score 0.90")
 
 
 def test_summary_of_an_index_run_keeps_each_reason_with_its_file() -> None:
