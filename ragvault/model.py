@@ -226,7 +226,7 @@ class Query:
 
     @property
     def sought(self) -> str:
-        """What passages are compared with."""
+        """What the gate compares passages with; the search goes by the whole question."""
         return self.subject or self.text
 
 

@@ -41,10 +41,9 @@ def analyse(question: str, now: datetime, settings: Settings) -> Query:
     when more than ``retrieval.max_question_chars`` are.
     """
     cleaned = clean(question, settings.retrieval.max_question_chars)
-    found = find_hint(cleaned, now)
-    hint, relative = found if found else (None, False)
+    hint = find_hint(cleaned, now)
     asked = _without_salutation(cleaned)
-    passing = hint if relative else None
+    passing = hint if hint is not None and hint.relative else None
     subject = subject_of(asked.strip(), passing.phrase if passing else None)
     return Query(
         text=cleaned,
@@ -53,7 +52,7 @@ def analyse(question: str, now: datetime, settings: Settings) -> Query:
         intent=_intent(cleaned, hint),
         breadth=_breadth(cleaned),
         time_hint=hint,
-        recent_only=_is_recent_only(cleaned, hint, relative),
+        recent_only=_is_recent_only(cleaned, hint),
         subject=sought if (sought := as_noted(subject)) != cleaned else "",
     )
 
@@ -162,7 +161,7 @@ def _breadth(question: str) -> Breadth:
     return Breadth.NORMAL
 
 
-def _is_recent_only(question: str, hint: TimeHint | None, relative: bool) -> bool:
+def _is_recent_only(question: str, hint: TimeHint | None) -> bool:
     """True for "what did I write recently?" and "my latest notes": a time, and no subject.
 
     A bare "2024" is a search for 2024: a date counts only beside a word such as "notes", or in
@@ -174,5 +173,6 @@ def _is_recent_only(question: str, hint: TimeHint | None, relative: bool) -> boo
         return False
     temporal = set(text.words(hint.phrase)) if hint is not None else set()
     subject = words - temporal - GENERIC - RECENCY - TIME_WORDS
-    named = bool(set(text.words(question)) & GENERIC) or relative or asks_recent
+    is_relative = hint is not None and hint.relative
+    named = bool(set(text.words(question)) & GENERIC) or is_relative or asks_recent
     return not subject and named

@@ -1,9 +1,9 @@
 """What a question is about, less the words that only frame it.
 
 "What did I write last week about the greenhouse?" looks for the greenhouse. No note says that its
-writer wrote it, nor that it was last week: to the embedding model, and to the word-by-word look
-of the gate, these words are some that find nothing. So they are left out of what is searched and
-compared; the question itself stays as it is wherever it is read: by the model, in the answer.
+writer wrote it, nor that it was last week: to the word search, and to the word-by-word look of
+the gate, these words are some that find nothing. So both go without them. The vector search keeps
+the whole question: a note whose title is the bare subject would else outrank those of that week.
 
 Only whole frames go, and only where a subject is left. "What did I decide about the backend?"
 keeps its words, and is compared as "decision about the backend": so notes put it. Pure; linear in

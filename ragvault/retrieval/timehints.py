@@ -108,8 +108,8 @@ def _timestamp(moment: datetime, now: datetime) -> float:
     return moment.replace(tzinfo=now.tzinfo).timestamp()
 
 
-def find_hint(text: str, now: datetime) -> tuple[TimeHint, bool] | None:
-    """The time that a question names and whether it is in relative words, or None.
+def find_hint(text: str, now: datetime) -> TimeHint | None:
+    """The time that a question names, or None.
 
     The first time named counts; "between X and Y" and "from X to Y" span both. ``days`` is how
     many calendar days back the window begins (at least 1): 14 for "last week".
@@ -128,7 +128,7 @@ def find_hint(text: str, now: datetime) -> tuple[TimeHint, bool] | None:
     days = max(1, (now.date() - start.date()).days)
     phrase = " ".join(text[period.span[0] : last.span[1]].split())
     since, until = _timestamp(start, now), _timestamp(end, now) - 1e-3
-    return TimeHint(since, until, days, phrase, period.relative), period.relative
+    return TimeHint(since, until, days, phrase, period.relative)
 
 
 # ------------------------------------------------------------------ --since, --until

@@ -17,10 +17,9 @@ NOW = datetime(2024, 5, 15, 10, 30)  # a Wednesday
 
 def window(text: str, now: datetime = NOW) -> tuple[str, str] | None:
     """First and last day of the hint, as dates."""
-    found = find_hint(text, now)
-    if found is None:
+    hint = find_hint(text, now)
+    if hint is None:
         return None
-    hint, _ = found
     days = [datetime.fromtimestamp(t, now.tzinfo).date() for t in (hint.since, hint.until)]
     return days[0].isoformat(), days[1].isoformat()
 
@@ -125,7 +124,7 @@ def test_words_that_only_look_like_a_time_are_none(text: str) -> None:
 def test_last_week_reaches_14_days_back_as_in_the_seed() -> None:
     found = find_hint("What did I decide last week about the API?", NOW)
     assert found is not None
-    assert (found[0].days, found[0].phrase) == (14, "last week")
+    assert (found.days, found.phrase, found.relative) == (14, "last week", True)
 
 
 def test_a_day_is_the_users_day_across_the_change_of_the_clocks() -> None:
@@ -133,7 +132,7 @@ def test_a_day_is_the_users_day_across_the_change_of_the_clocks() -> None:
     berlin = ZoneInfo("Europe/Berlin")
     found = find_hint("yesterday", datetime(2024, 4, 1, 9, tzinfo=berlin))
     assert found is not None
-    hint = found[0]
+    hint = found
     assert hint.since == datetime(2024, 3, 31, tzinfo=berlin).timestamp()
     assert hint.until - hint.since == pytest.approx(23 * 3600, abs=1)
 
@@ -141,7 +140,7 @@ def test_a_day_is_the_users_day_across_the_change_of_the_clocks() -> None:
 @given(st.text(max_size=80), st.datetimes(datetime(1999, 1, 1), datetime(2090, 1, 1)))
 def test_any_text_is_read_without_a_failure(text: str, now: datetime) -> None:
     found = find_hint(text, now)
-    assert found is None or (found[0].since < found[0].until and found[0].days >= 1)
+    assert found is None or (found.since < found.until and found.days >= 1)
 
 
 @given(
