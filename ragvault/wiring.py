@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ragvault.adapters.catalog import SqliteCatalog
     from ragvault.adapters.files import IndexLock
-    from ragvault.adapters.ollama_chat import OllamaChat
-    from ragvault.config import Settings
-    from ragvault.config_file import LoadedSettings
+    from ragvault.adapters.ollama.chat import OllamaChat
+    from ragvault.adapters.sqlite.catalog import SqliteCatalog
+    from ragvault.config.file import LoadedSettings
+    from ragvault.config.settings import Settings
     from ragvault.model import VaultInfo
     from ragvault.ports import Embedder, Reranker, VectorIndex
 
@@ -34,14 +34,14 @@ def load_settings(
     config: Path | None = None, flags: Mapping[str, object] | None = None
 ) -> LoadedSettings:
     """Settings from file, environment and ``flags`` (dotted key → value, None: not given)."""
-    from ragvault import config_file
+    from ragvault.config import file as config_file
 
     return config_file.load(config, os.environ, flags)
 
 
 def locate_config(config: Path | None = None) -> tuple[Path, bool]:
     """The configuration file in force, and whether it was named rather than the default."""
-    from ragvault import config_file
+    from ragvault.config import file as config_file
 
     return config_file.locate(config, os.environ)
 
@@ -88,7 +88,7 @@ class Container:
         """Take a damaged catalog out of the way: it is renamed, not deleted (the answer log is in
         it), and the next use makes a new one. Returns its new name and the vaults that could
         still be read from it. The caller holds the lock. Raises StoreError."""
-        from ragvault.adapters.salvage import set_aside, vaults_of
+        from ragvault.adapters.sqlite.salvage import set_aside, vaults_of
 
         opened = self.__dict__.pop("catalog", None), self.__dict__.pop("new_catalog", None)
         for catalog in opened:
@@ -101,8 +101,8 @@ class Container:
 
     def make_catalog(self, folder: Path, *, create: bool = True) -> SqliteCatalog:
         """A catalog in any folder; the caller closes it."""
-        from ragvault.adapters.catalog import SqliteCatalog
-        from ragvault.adapters.sqlite import os_error
+        from ragvault.adapters.sqlite.catalog import SqliteCatalog
+        from ragvault.adapters.sqlite.connection import os_error
 
         try:
             return SqliteCatalog(folder / CATALOG_NAME, create=create)
@@ -136,7 +136,7 @@ class Container:
         store = self.settings.store
         index: VectorIndex
         if store.mode == "http":
-            from ragvault.adapters.chroma import HttpChroma
+            from ragvault.adapters.chroma.stores import HttpChroma
 
             index = HttpChroma(
                 store.host,
@@ -146,7 +146,7 @@ class Container:
                 namespace=self._namespace(),
             )
         else:
-            from ragvault.adapters.chroma import PersistentChroma
+            from ragvault.adapters.chroma.stores import PersistentChroma
 
             index = PersistentChroma(self.data_dir / VECTORS_NAME)
         self._closers.append(index.close)
@@ -155,7 +155,7 @@ class Container:
     def stored_identity(self) -> str | None:
         """The vector store's identity without opening it; None when there is none, or none
         that is whole."""
-        from ragvault.adapters.chroma import server_identity, sound_identity
+        from ragvault.adapters.chroma.stores import server_identity, sound_identity
 
         store = self.settings.store
         if store.mode == "http":
@@ -195,7 +195,7 @@ class Container:
         path = Path(wanted.path).expanduser() if wanted.path else None
         facts = self._facts_file()
         if wanted.backend == "ollama":
-            from ragvault.adapters.ollama import OllamaEmbedder
+            from ragvault.adapters.ollama.embedder import OllamaEmbedder
 
             server = self.settings.ollama
             return OllamaEmbedder(
@@ -210,11 +210,11 @@ class Container:
             )
         local: type[SentenceTransformersEmbedder | OnnxEmbedder]
         if wanted.backend == "sentence-transformers":
-            from ragvault.adapters.sentence_transformers import SentenceTransformersEmbedder
+            from ragvault.adapters.torch.embedder import SentenceTransformersEmbedder
 
             local = SentenceTransformersEmbedder
         else:
-            from ragvault.adapters.onnx import OnnxEmbedder
+            from ragvault.adapters.onnx.embedder import OnnxEmbedder
 
             local = OnnxEmbedder
         return local(
@@ -249,11 +249,11 @@ class Container:
         wanted = self.settings.rerank
         path = Path(wanted.path).expanduser() if wanted.path else None
         if backend == "late-interaction":
-            from ragvault.adapters.late_interaction import LateInteraction
+            from ragvault.adapters.onnx.late_interaction import LateInteraction
 
             return LateInteraction(lambda: self.embedder)
         if backend == "cross-encoder":
-            from ragvault.adapters.cross_encoder import CrossEncoderReranker
+            from ragvault.adapters.torch.cross_encoder import CrossEncoderReranker
 
             return CrossEncoderReranker(
                 model=wanted.model,
@@ -262,7 +262,7 @@ class Container:
                 download=wanted.download,
                 notify=self._notify,
             )
-        from ragvault.adapters.onnx_cross_encoder import OnnxCrossEncoder
+        from ragvault.adapters.onnx.cross_encoder import OnnxCrossEncoder
 
         return OnnxCrossEncoder(
             model=wanted.model,
@@ -281,7 +281,7 @@ class Container:
 
     def make_chat(self, max_wait_s: float = float("inf")) -> OllamaChat:
         """The model server, waiting for it no longer than so; the caller closes it."""
-        from ragvault.adapters.ollama_chat import OllamaChat
+        from ragvault.adapters.ollama.chat import OllamaChat
 
         server = self.settings.ollama
         return OllamaChat(

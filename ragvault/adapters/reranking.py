@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ragvault.adapters.model_files import Purpose
+from ragvault.adapters.onnx.model_files import Purpose
 from ragvault.errors import ModelError, RerankerUnavailableError
 
 DEFAULT_RERANKER = "cross-encoder/ms-marco-MiniLM-L-6-v2"

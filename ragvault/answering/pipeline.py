@@ -25,14 +25,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from ragvault.answering.citations import canonical
+from ragvault.answering.check.support import coverage, is_verbatim
+from ragvault.answering.check.uncertainty import INSUFFICIENT, admits
+from ragvault.answering.citations.parse import canonical
+from ragvault.answering.citations.stream import CitationStream, CitedText, Shown, Statement
 from ragvault.answering.context import Neighbours
-from ragvault.answering.extract import Embed, Quote, extract
 from ragvault.answering.prompt import build_prompt
-from ragvault.answering.stream import CitationStream, CitedText, Shown, Statement
-from ragvault.answering.support import coverage, is_verbatim
-from ragvault.answering.uncertainty import INSUFFICIENT, admits
-from ragvault.config import AnswerSettings, OllamaSettings
+from ragvault.answering.quote.extract import Embed, Quote, extract
+from ragvault.config.settings import AnswerSettings, OllamaSettings
 from ragvault.errors import ModelError
 from ragvault.model import (
     AbstainReason,

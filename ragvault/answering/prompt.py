@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from ragvault.answering.citations import canonical, one_line, section_label
+from ragvault.answering.citations.parse import canonical, one_line, section_label
 from ragvault.answering.context import Neighbours, Passage, widen
-from ragvault.config import AnswerSettings
+from ragvault.config.settings import AnswerSettings
 from ragvault.model import Detail, Hit, Message, Prompt
 from ragvault.text import sentence_spans, strip_controls, without_definitions
 

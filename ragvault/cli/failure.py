@@ -8,9 +8,9 @@ from typing import Any
 
 import typer
 
-from ragvault.cli.layout import hanging
+from ragvault.cli.render.layout import hanging
+from ragvault.cli.render.terminal import Terminal
 from ragvault.cli.streams import close_stdout_quietly
-from ragvault.cli.terminal import Terminal
 from ragvault.errors import Interrupted, RagvaultError, UsageError
 from ragvault.text import strip_controls
 
@@ -80,7 +80,7 @@ def report_failure(error: BaseException, *, as_json: bool) -> None:
     if isinstance(failure, OutputError):
         close_stdout_quietly()
     elif as_json:
-        from ragvault.cli.jsonout import error_object, print_json
+        from ragvault.service.objects import error_object, print_json
 
         print_json(error_object(failure))
         return

@@ -19,7 +19,7 @@ HELP_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
 class Entry(NamedTuple):
-    """A command: its module under ``ragvault.cli``, its line in the overview, its group there."""
+    """A command: its module in ``cli.commands``, its line in the overview, its group there."""
 
     module: str
     summary: str
@@ -34,7 +34,7 @@ COMMANDS: dict[str, Entry] = {
     "status": Entry("status", "Show vaults, coverage, model, sizes, Ollama.", "Care"),
     "doctor": Entry("doctor", "Try each part for real and say what to mend.", "Care"),
     "vault": Entry("vault", "List, remove or rename vaults.", "Care"),
-    "config": Entry("config_cmd", "Show, locate, create or check the configuration.", "Care"),
+    "config": Entry("config", "Show, locate, create or check the configuration.", "Care"),
 }
 
 
@@ -46,7 +46,7 @@ class LazyCommands(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._built:
-            module = importlib.import_module(f"ragvault.cli.{COMMANDS[name].module}")
+            module = importlib.import_module(f"ragvault.cli.commands.{COMMANDS[name].module}")
             command = typer.main.get_command(module.app)
             command.name = name
             self._built[name] = command

@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ragvault.cli.terminal import Terminal
+from ragvault.cli.render.terminal import Terminal
 
 MAX_WIDTH = 96
 MAX_TERM = 24  # columns of the left side; a longer term stands on a line of its own

@@ -34,7 +34,7 @@ def request_of(
     detail: Detail = Detail.NORMAL,
 ) -> Request:
     """Raises UsageError for a time that can't be read, or a period that ends before it begins."""
-    from ragvault.flows import finding
+    from ragvault.service import finding
 
     since, until = finding.period(filters.since, filters.until, now)
     return Request(

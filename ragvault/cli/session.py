@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragvault.cli.layout import hanging
-from ragvault.cli.terminal import Terminal
-from ragvault.config import Settings
-from ragvault.config_file import LoadedSettings
+from ragvault.cli.render.layout import hanging
+from ragvault.cli.render.terminal import Terminal
+from ragvault.config.file import LoadedSettings
+from ragvault.config.settings import Settings
 from ragvault.text import strip_controls
 from ragvault.wiring import Container, load_settings
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ragvault.config import CalibrationSettings, LogisticSettings
+from ragvault.config.settings import CalibrationSettings, LogisticSettings
 from ragvault.errors import UsageError
 from ragvault.evaluation.document import abstention_object
 from ragvault.evaluation.fit import Fit, Prior, fit, log_loss, sigmoid

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from ragvault.config import CalibrationSettings, LogisticSettings
+from ragvault.config.settings import CalibrationSettings, LogisticSettings
 from ragvault.errors import ConfigError
 
 _COMMENT = "# Fitted by `ragvault eval --calibrate`."

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from ragvault import measuring
 from ragvault.errors import ModelError, QuestionError, UsageError
 from ragvault.evaluation.dataset import Question
 from ragvault.evaluation.judging import (
@@ -27,8 +26,8 @@ from ragvault.evaluation.judging import (
 from ragvault.evaluation.memo import remembering
 from ragvault.evaluation.places import Notes
 from ragvault.evaluation.results import BLEND, BM25, VECTOR, LegResult, Passage, QuestionResult
-from ragvault.flows import asking, finding
 from ragvault.model import Abstention, Answer, Request, Retrieval, VaultInfo
+from ragvault.service import asking, finding, measuring
 from ragvault.text import snippet
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ragvault.config import ChunkingSettings
-from ragvault.ingest.blocks import says_nothing
+from ragvault.config.settings import ChunkingSettings
+from ragvault.ingest.formats.blocks import says_nothing
 from ragvault.ingest.split import Piece, cost_of, piece_text, split_lines
 from ragvault.model import Chunk, HeadingPath, Note, Section
 from ragvault.ports import TokenCounter

@@ -3,7 +3,7 @@ nothing to do needs this name and no chunker."""
 
 from __future__ import annotations
 
-from ragvault.config import ChunkingSettings
+from ragvault.config.settings import ChunkingSettings
 
 CHUNK_FORMAT = "c2"  # changes whenever the same note would give other chunks or embed texts
 

@@ -3,9 +3,9 @@ as a run that finds nothing to do needs no Markdown parser."""
 
 from __future__ import annotations
 
-from ragvault.config import Settings
+from ragvault.config.settings import Settings
 from ragvault.ingest.chunk import chunk_note
-from ragvault.ingest.parse import NotTextError, parse_note
+from ragvault.ingest.formats.parse import NotTextError, parse_note
 from ragvault.ingest.read import Content, Gone, Unreadable, read_note
 from ragvault.ingest.walk import max_bytes, shown
 from ragvault.model import NoteFile, NoteWrite, Skipped

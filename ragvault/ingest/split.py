@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import ceil
 
-from ragvault.ingest.blocks import Block, blocks, says_nothing
+from ragvault.ingest.formats.blocks import Block, blocks, says_nothing
 from ragvault.ports import TokenCounter
 from ragvault.text import sentence_spans
 

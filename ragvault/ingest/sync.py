@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ragvault.config import Settings
+from ragvault.config.settings import Settings
 from ragvault.errors import Interrupted, VaultPathError
 from ragvault.ingest.fingerprint import index_fingerprint
 from ragvault.ingest.plan import Plan, make_plan

@@ -26,7 +26,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ragvault.config import IndexSettings
+from ragvault.config.settings import IndexSettings
 from ragvault.errors import ConfigError, VaultPathError
 from ragvault.ingest.ignore import (
     GIT_IGNORE,

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragvault.config import IndexSettings
+from ragvault.config.settings import IndexSettings
 from ragvault.errors import Interrupted, RagvaultError, VaultPathError
 from ragvault.ingest.ignore import PathRules
 from ragvault.ingest.walk import exclude_rules, ignore_files, key_of, shown, walk

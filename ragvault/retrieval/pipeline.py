@@ -28,7 +28,7 @@ from datetime import datetime
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeVar
 
-from ragvault.config import Settings
+from ragvault.config.settings import Settings
 from ragvault.errors import ModelError
 from ragvault.model import (
     Filter,
@@ -42,9 +42,16 @@ from ragvault.model import (
     Scope,
     VaultInfo,
 )
-from ragvault.retrieval import expand
-from ragvault.retrieval.autok import choose_k
-from ragvault.retrieval.blend import (
+from ragvault.retrieval.candidates import expand
+from ragvault.retrieval.candidates.legs import Deps, Store, lexical_leg, open_store, vector_leg
+from ragvault.retrieval.candidates.pool import gather, over_limit
+from ragvault.retrieval.candidates.recent import newest, sharpened
+from ragvault.retrieval.candidates.wordings import Finder, written
+from ragvault.retrieval.question.autok import choose_k
+from ragvault.retrieval.question.scope import limits_of, select_folders
+from ragvault.retrieval.question.tags import known_tags
+from ragvault.retrieval.question.vaults import choose_vaults, searched_phrase
+from ragvault.retrieval.ranking.blend import (
     Candidate,
     TimeWindow,
     Weights,
@@ -52,16 +59,9 @@ from ragvault.retrieval.blend import (
     score_all,
     trust_of,
 )
-from ragvault.retrieval.diversity import FEW_NOTES, MMR, NOTE_LIMIT, Diversity, asked_for
-from ragvault.retrieval.legs import Deps, Store, lexical_leg, open_store, vector_leg
-from ragvault.retrieval.pick import pick
-from ragvault.retrieval.pool import gather, over_limit
-from ragvault.retrieval.recent import newest, sharpened
-from ragvault.retrieval.rerank import Ranked, Reranked, rerank
-from ragvault.retrieval.scope import limits_of, select_folders
-from ragvault.retrieval.tags import known_tags
-from ragvault.retrieval.vaults import choose_vaults, searched_phrase
-from ragvault.retrieval.wordings import Finder, written
+from ragvault.retrieval.ranking.diversity import FEW_NOTES, MMR, NOTE_LIMIT, Diversity, asked_for
+from ragvault.retrieval.ranking.pick import pick
+from ragvault.retrieval.ranking.rerank import Ranked, Reranked, rerank
 
 if TYPE_CHECKING:
     from ragvault.model import Vector

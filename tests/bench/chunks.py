@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ragvault.adapters.onnx import OnnxEmbedder
-from ragvault.config import Settings
+from ragvault.adapters.onnx.embedder import OnnxEmbedder
+from ragvault.config.settings import Settings
 from ragvault.ingest.chunk import chunk_note
-from ragvault.ingest.parse import NotTextError, parse_note
+from ragvault.ingest.formats.parse import NotTextError, parse_note
 from ragvault.ingest.walk import walk
 
 

@@ -12,8 +12,8 @@ Each is indexed under WORK_FOLDER and asked, through the whole search:
 
 What the features came to is kept in WORK_FOLDER/<set>.jsonl and not measured again, unless
 ``--fresh``. Then each logistic is fitted on the questions that tell about it (see
-``ragvault.retrieval.calibration``), and judged on folds that it hasn't seen. Prints the lines for
-``calibration.py``, and what a threshold would do.
+``retrieval.confidence.calibration``), and judged on folds that it hasn't seen. Prints the lines
+for ``calibration.py``, and what a threshold would do.
 """
 
 from __future__ import annotations
@@ -37,11 +37,9 @@ from ragvault.evaluation.judging import in_section, span_values
 from ragvault.evaluation.memo import remembering
 from ragvault.evaluation.metrics import Flags, Floats, auroc, reliability
 from ragvault.evaluation.places import Notes
-from ragvault.flows.finding import retrieve
-from ragvault.flows.vaults import known_vaults
 from ragvault.model import Hit, Request, Retrieval, VaultInfo
-from ragvault.retrieval import closeness
-from ragvault.retrieval.calibration import (
+from ragvault.retrieval.confidence import closeness
+from ragvault.retrieval.confidence.calibration import (
     KEYWORDS,
     LEAST_TRUST,
     MINILM,
@@ -49,7 +47,9 @@ from ragvault.retrieval.calibration import (
     UNSPELLED,
     Calibration,
 )
-from ragvault.retrieval.features import features_of
+from ragvault.retrieval.confidence.features import features_of
+from ragvault.service.finding import retrieve
+from ragvault.service.vaults import known_vaults
 from ragvault.wiring import Container, load_settings
 from tests.support.cli import ROOT
 

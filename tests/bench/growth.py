@@ -25,11 +25,11 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from ragvault.config import IndexSettings, Settings
-from ragvault.flows import finding
+from ragvault.config.settings import IndexSettings, Settings
 from ragvault.ingest.fingerprint import index_fingerprint
 from ragvault.ingest.write import marker_of, records_of
 from ragvault.model import Chunk, Note, NoteFile, NoteWrite, Request, VaultInfo
+from ragvault.service import finding
 from ragvault.wiring import Container
 from tests.bench import vaults
 from tests.bench.measure import Bench, Cost, median_of

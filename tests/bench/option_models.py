@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragvault.adapters.ollama_chat import OllamaChat
-from ragvault.config import RerankSettings, Settings
+from ragvault.adapters.ollama.chat import OllamaChat
+from ragvault.config.settings import RerankSettings, Settings
 from ragvault.wiring import Container
 from tests.support import cross_encoders
 from tests.support.ollama_fixtures import OllamaHandle, real_server, scripted_ollama

@@ -41,15 +41,15 @@ from rich.table import Table
 
 from ragvault.answering.context import Neighbours
 from ragvault.answering.prompt import build_prompt
-from ragvault.config import IndexSettings, Settings
+from ragvault.config.settings import IndexSettings, Settings
 from ragvault.evaluation.dataset import Question, load_questions
 from ragvault.evaluation.judging import ranking_of
 from ragvault.evaluation.metrics import recall
 from ragvault.model import Request, Retrieval
 from ragvault.ports import Reranker
 from ragvault.retrieval import pipeline
-from ragvault.retrieval.neighbours import around
-from ragvault.retrieval.query import analyse
+from ragvault.retrieval.candidates.neighbours import around
+from ragvault.retrieval.question.query import analyse
 from ragvault.wiring import Container
 from tests.bench.bench import machine
 from tests.bench.measure import Bench, Cost

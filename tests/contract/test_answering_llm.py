@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from ragvault.adapters.ollama_chat import OllamaChat
-from ragvault.answering.citations import canonical, parse
+from ragvault.adapters.ollama.chat import OllamaChat
+from ragvault.answering.citations.parse import canonical, parse
 from ragvault.answering.pipeline import answer
-from ragvault.config import AnswerSettings, OllamaSettings
+from ragvault.config.settings import AnswerSettings, OllamaSettings
 from ragvault.model import Abstention, Answer, CitationStatus
 from tests.support.answering import evidence, hit
 from tests.support.ollama_fixtures import OllamaHandle, real_server

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from ragvault.adapters.catalog import SqliteCatalog
+from ragvault.adapters.sqlite.catalog import SqliteCatalog
 from ragvault.errors import NoIndexError, UsageError
 from ragvault.model import FileState, Filter, LoggedAnswer, VaultInfo
 from ragvault.text import tokens

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragvault.adapters.ollama_chat import OllamaChat
+from ragvault.adapters.ollama.chat import OllamaChat
 from ragvault.errors import (
     ConfigError,
     ModelMissingError,

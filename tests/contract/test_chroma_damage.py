@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ragvault.adapters.chroma import PersistentChroma, sound_identity
-from ragvault.adapters.chroma_files import damage
+from ragvault.adapters.chroma.files import damage
+from ragvault.adapters.chroma.stores import PersistentChroma, sound_identity
 from ragvault.errors import StoreDamagedError
 from ragvault.model import VectorRecord
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ragvault.adapters.ollama import OllamaEmbedder
-from ragvault.adapters.onnx import OnnxEmbedder
-from ragvault.adapters.sentence_transformers import SentenceTransformersEmbedder
+from ragvault.adapters.ollama.embedder import OllamaEmbedder
+from ragvault.adapters.onnx.embedder import OnnxEmbedder
+from ragvault.adapters.torch.embedder import SentenceTransformersEmbedder
 from ragvault.ports import Embedder
 from tests.support.note_texts import PASSAGES, QUESTIONS
 from tests.support.ollama_fixtures import embedding_server
@@ -204,7 +204,7 @@ def test_the_fingerprint_needs_no_heavy_import(tmp_path: Path) -> None:
     code = f"""
 import sys
 from pathlib import Path
-from ragvault.adapters.onnx import OnnxEmbedder
+from ragvault.adapters.onnx.embedder import OnnxEmbedder
 embedder = OnnxEmbedder(cache_file=Path({str(tmp_path / "facts.json")!r}))
 print(embedder.fingerprint, embedder.name, embedder.max_tokens)
 heavy = {{"numpy", "onnxruntime", "tokenizers", "huggingface_hub", "chromadb"}} & set(sys.modules)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ragvault.adapters.ollama import OllamaEmbedder
+from ragvault.adapters.ollama.embedder import OllamaEmbedder
 from ragvault.errors import EmbedderUnavailableError
 from tests.support.ollama_fixtures import OllamaHandle, scripted_ollama
 
@@ -129,7 +129,7 @@ def test_vectors_of_another_width_than_before_are_refused(
 )
 def test_the_estimate_of_tokens_is_not_too_low(shared: OllamaHandle, text: str) -> None:
     """Compared with MiniLM's own count: too low, and the end of a chunk would be cut off."""
-    from ragvault.adapters.onnx import OnnxEmbedder
+    from ragvault.adapters.onnx.embedder import OnnxEmbedder
 
     assert embedder(shared).count_tokens([text]) >= OnnxEmbedder(download=False).count_tokens(
         [text]

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from ragvault.adapters.cross_encoder import CrossEncoderReranker
-from ragvault.adapters.late_interaction import LateInteraction
-from ragvault.adapters.onnx import OnnxEmbedder
-from ragvault.adapters.onnx_cross_encoder import OnnxCrossEncoder
+from ragvault.adapters.onnx.cross_encoder import OnnxCrossEncoder
+from ragvault.adapters.onnx.embedder import OnnxEmbedder
+from ragvault.adapters.onnx.late_interaction import LateInteraction
+from ragvault.adapters.torch.cross_encoder import CrossEncoderReranker
 from ragvault.ports import Reranker
 from tests.support.cross_encoders import write_bert, write_table_model
 

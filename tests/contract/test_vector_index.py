@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import pytest
 
-from ragvault.adapters import chroma
-from ragvault.adapters.chroma import (
+from ragvault.adapters.chroma import stores as chroma
+from ragvault.adapters.chroma.errors import BY_CLASS, translate
+from ragvault.adapters.chroma.stores import (
     HttpChroma,
     PersistentChroma,
     collection_name,
     persistent_identity,
     server_identity,
 )
-from ragvault.adapters.chroma_errors import BY_CLASS, translate
 from ragvault.errors import (
     DiskFullError,
     IndexBusyError,
@@ -302,7 +302,7 @@ def test_names_that_chroma_allows() -> None:
 def test_nothing_is_opened_or_made_to_read_an_empty_store(folder: Path) -> None:
     """`ask` before the first `index` would spend a second on importing Chroma and leave files."""
     code = (
-        "import sys; from pathlib import Path; from ragvault.adapters.chroma import *\n"
+        "import sys; from pathlib import Path; from ragvault.adapters.chroma.stores import *\n"
         "folder = Path(sys.argv[1]); index = PersistentChroma(folder)\n"
         "assert persistent_identity(folder) is None\n"
         "assert index.count('v') == 0 and index.ids('v') == set()\n"
@@ -366,7 +366,7 @@ def _python(code: str, *args: str) -> str:
 
 _WRITER = """
 import sys; from pathlib import Path; import numpy as np
-from ragvault.adapters.chroma import PersistentChroma
+from ragvault.adapters.chroma.stores import PersistentChroma
 from ragvault.model import VectorRecord
 index = PersistentChroma(Path(sys.argv[1]))
 rows = np.eye(16, dtype=np.float32)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ragvault.retrieval.calibration import MINILM
+from ragvault.retrieval.confidence.calibration import MINILM
 from tests.support.cli import SAMPLE_VAULT, Cli, indexed, make_vault
 from tests.support.ollama_fixtures import CHAT_MODEL, OllamaHandle, scripted_ollama
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ragvault.flows import asking, finding
 from ragvault.model import Answer, Request
+from ragvault.service import asking, finding
 from ragvault.wiring import Container
 from tests.support.cli import make_vault
 from tests.support.stack import stack

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ragvault.flows import finding
 from ragvault.model import Request
+from ragvault.service import finding
 from ragvault.wiring import Container
 from tests.e2e.test_daily_notes import NOW
 from tests.support.cli import make_vault

@@ -36,8 +36,8 @@ INDEX = """
 import os, signal, sys, threading, time
 import ragvault.ingest.sync as sync, ragvault.ingest.write as write
 sync.BATCH_CHUNKS, write.EMBED_SLICE, write.STORE_SLICE = 8, 6, 8
-from ragvault.adapters.catalog import SqliteCatalog
-from ragvault.adapters.chroma_index import ChromaIndex
+from ragvault.adapters.sqlite.catalog import SqliteCatalog
+from ragvault.adapters.chroma.index import ChromaIndex
 
 def aim(owner, name, left, delay):
     step = getattr(owner, name)

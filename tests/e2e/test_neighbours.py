@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ragvault.flows import asking
 from ragvault.model import Answer, AskResult, Request
+from ragvault.service import asking
 from tests.support.cli import make_vault
 from tests.support.ollama_fixtures import CHAT_MODEL, OllamaHandle, scripted_ollama
 from tests.support.stack import stack

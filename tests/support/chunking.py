@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from ragvault.config import ChunkingSettings
+from ragvault.config.settings import ChunkingSettings
 from ragvault.ingest.chunk import chunk_note
-from ragvault.ingest.parse import parse_note
+from ragvault.ingest.formats.parse import parse_note
 from ragvault.model import Chunk, Note
 
 

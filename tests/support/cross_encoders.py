@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ragvault.adapters.model_files import BUNDLED_TOKENIZER
-from ragvault.adapters.tokenizer import Tokenizer
+from ragvault.adapters.onnx.model_files import BUNDLED_TOKENIZER
+from ragvault.adapters.onnx.tokenizer import Tokenizer
 from tests.support.tiny_onnx import VOCABULARY, write_pair_model
 
 WEIGHTS = {"bread": 1.5, "dough": 2.0, "oven": 1.0, "router": -1.5, "page": -0.5}

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ragvault.adapters.catalog import SqliteCatalog
-from ragvault.adapters.chroma import PersistentChroma, collection_name
+from ragvault.adapters.chroma.stores import PersistentChroma, collection_name
+from ragvault.adapters.sqlite.catalog import SqliteCatalog
 from ragvault.model import Filter
 
 

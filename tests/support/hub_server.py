@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ragvault.adapters import hub_files
+from ragvault.adapters.onnx import hub_files
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 

@@ -118,7 +118,7 @@ class RealModels(Models):
         self.find(body.get("model")).must("embedding", "this model does not support embeddings")
         with self._lock:
             if self._embedder is None:
-                from ragvault.adapters.onnx import OnnxEmbedder
+                from ragvault.adapters.onnx.embedder import OnnxEmbedder
 
                 self._embedder = OnnxEmbedder(threads=1, download=False)
             tokens = self._embedder.count_tokens(texts)

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from ragvault.adapters.catalog import SqliteCatalog
-from ragvault.adapters.chroma import PersistentChroma
-from ragvault.adapters.onnx import OnnxEmbedder
-from ragvault.config import Settings
+from ragvault.adapters.chroma.stores import PersistentChroma
+from ragvault.adapters.onnx.embedder import OnnxEmbedder
+from ragvault.adapters.sqlite.catalog import SqliteCatalog
+from ragvault.config.settings import Settings
 from ragvault.model import Chunk, Note, NoteFile, NoteWrite, Request, Retrieval, VaultInfo
 from ragvault.ports import Catalog, Embedder, VectorIndex
 from ragvault.retrieval.pipeline import Deps, retrieve
-from ragvault.retrieval.query import analyse
+from ragvault.retrieval.question.query import analyse
 from tests.support.fakes import FakeCatalog, FakeEmbedder, FakeVectorIndex
 
 NOW = datetime(2024, 5, 15, 10, 30)

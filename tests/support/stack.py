@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ragvault.config import Settings
-from ragvault.flows import indexing
-from ragvault.flows.vaults import vaults_at
+from ragvault.config.settings import Settings
+from ragvault.service import indexing
+from ragvault.service.vaults import vaults_at
 from ragvault.wiring import Container
 from tests.support.cli import NO_SERVER
 

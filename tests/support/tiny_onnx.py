@@ -11,7 +11,7 @@ import struct
 from collections.abc import Sequence
 from pathlib import Path
 
-from ragvault.adapters.model_files import BUNDLED_TOKENIZER
+from ragvault.adapters.onnx.model_files import BUNDLED_TOKENIZER
 
 _FLOAT, _INT64 = 1, 7
 VOCABULARY = 30_522  # that of the bundled tokenizer

@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from ragvault.adapters.onnx import OnnxEmbedder
+from ragvault.adapters.onnx.embedder import OnnxEmbedder
 
 texts = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
 embedder = OnnxEmbedder()

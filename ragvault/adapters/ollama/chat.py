@@ -1,0 +1,248 @@
+"""Chat with a model that Ollama serves, through Ollama's own client library."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from ragvault.adapters.ollama.client import (
+    base_url,
+    connect,
+    explain,
+    failures,
+    get_json,
+    same_model,
+)
+from ragvault.adapters.ollama.thinking import ThinkingFilter
+from ragvault.adapters.vectors import encodable
+from ragvault.errors import ModelError, ModelMissingError, ModelServerError, ModelStreamError
+from ragvault.model import ChatOptions, ChatUsage, Message, ModelInfo
+
+if TYPE_CHECKING:
+    import ollama
+
+_LISTED = 8  # models named in an error
+
+
+class OllamaChat:
+    """The server at ``host``. Connects at the first call.
+
+    ``timeout_s`` bounds the wait for the first token and between tokens, ``connect_timeout_s``
+    that for the connection. ``think`` lets a reasoning model reason first (which is slower, is
+    never shown, and eats into ``max_tokens``); off, it is asked not to.
+    """
+
+    def __init__(
+        self,
+        *,
+        host: str,
+        timeout_s: float = 120.0,
+        connect_timeout_s: float = 2.0,
+        keep_alive: str = "5m",
+        think: bool = False,
+    ) -> None:
+        self._url = base_url(host)
+        self._timeout_s = timeout_s
+        self._connect_timeout_s = connect_timeout_s
+        self._keep_alive = keep_alive
+        self._think = think
+        self._connection: ollama.Client | None = None
+        self._infos: dict[str, ModelInfo] = {}
+
+    @property
+    def host(self) -> str:
+        return self._url
+
+    def version(self) -> str:
+        try:
+            reply = get_json(
+                self._url,
+                "/api/version",
+                timeout_s=self._timeout_s,
+                connect_timeout_s=self._connect_timeout_s,
+            )
+            return str(reply["version"])
+        except failures() as error:
+            raise self.explain(error, "") from error
+
+    def models(self) -> list[str]:
+        """Names with their tags, sorted. Raises ModelServerError."""
+        try:
+            listed = self.client().list().models
+        except failures() as error:
+            raise self.explain(error, "") from error
+        return sorted(item.model for item in listed if item.model)
+
+    def has(self, model: str) -> bool:
+        """Whether the server holds it; a name without a tag means ``:latest``."""
+        return any(same_model(model, name) for name in self.models())
+
+    def info(self, model: str) -> ModelInfo:
+        """Remembered for the life of this object."""
+        known = self._infos.get(model)
+        if known is not None:
+            return known
+        _must_be_named(model)
+        try:
+            reply = self.client().show(model)
+        except failures() as error:
+            raise self.missing_or(self.explain(error, model)) from error
+        info = ModelInfo(
+            name=model,
+            context_length=_context_length(reply.modelinfo or {}),
+            capabilities=tuple(str(item) for item in reply.capabilities or ()),
+        )
+        self._infos[model] = info
+        return info
+
+    def chat(self, messages: Sequence[Message], options: ChatOptions) -> OllamaStream:
+        """The request goes out when the stream is iterated, which raises ModelMissingError,
+        ModelServerError, or, once text has come, ModelStreamError."""
+        return OllamaStream(self, messages, options)
+
+    def complete(self, messages: Sequence[Message], options: ChatOptions) -> str:
+        """Raises as ``chat`` does."""
+        with self.chat(messages, options) as stream:
+            return "".join(stream)
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()  # type: ignore[no-untyped-call]  # the client's own
+            self._connection = None
+
+    # ------------------------------------------------------------------ for the stream
+
+    def client(self) -> ollama.Client:
+        if self._connection is None:
+            self._connection = connect(
+                self._url,
+                timeout_s=self._timeout_s,
+                connect_timeout_s=self._connect_timeout_s,
+            )
+        return self._connection
+
+    def request(
+        self, messages: Sequence[Message], options: ChatOptions
+    ) -> Iterator[ollama.ChatResponse]:
+        _must_be_named(options.model)
+        # A model that can't think refuses `think: true`; all take `think: false`.
+        think = self._think and "thinking" in self.info(options.model).capabilities
+        return self.client().chat(
+            model=options.model,
+            messages=[{"role": item.role, "content": encodable(item.content)} for item in messages],
+            stream=True,
+            think=think,
+            options={
+                "num_ctx": options.num_ctx,
+                "temperature": options.temperature,
+                "num_predict": options.max_tokens,
+            },
+            keep_alive=self._keep_alive,
+        )
+
+    def explain(self, error: Exception, model: str) -> ModelError:
+        return explain(error, self._url, model=model, timeout_s=self._timeout_s)
+
+    def missing_or(self, error: ModelError) -> ModelError:
+        """``error``, and if it is a missing model, with the names of those that are there."""
+        if not isinstance(error, ModelMissingError):
+            return error
+        try:
+            names = self.models()
+        except ModelError:  # the server went away in between: the first error still holds
+            return error
+        if not names:
+            return error
+        more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+        there = ", ".join(names[:_LISTED]) + more
+        return ModelMissingError(error.message, f"{error.hint[:-1]}, or use one it has: {there}.")
+
+
+class OllamaStream:
+    """One answer, token by token; iterate it once. Leaving it early ends the generation too."""
+
+    def __init__(
+        self, server: OllamaChat, messages: Sequence[Message], options: ChatOptions
+    ) -> None:
+        self._server = server
+        self._model = options.model
+        self._usage = ChatUsage(prompt_tokens=None, completion_tokens=None)
+        self._tokens = self._read(messages, options)
+
+    def __iter__(self) -> Iterator[str]:
+        return self._tokens
+
+    @property
+    def usage(self) -> ChatUsage:
+        return self._usage
+
+    def __enter__(self) -> OllamaStream:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._tokens.close()
+
+    def _read(self, messages: Sequence[Message], options: ChatOptions) -> Generator[str]:
+        """Visible text. Raises ModelStreamError once some has come, else as ``_received``."""
+        partial: list[str] = []
+        visible = ThinkingFilter()
+        try:
+            with closing(self._contents(messages, options)) as texts:
+                for text in texts:
+                    if shown := visible.feed(text):
+                        partial.append(shown)
+                        yield shown
+            if rest := visible.finish():
+                yield rest
+        except ModelServerError as error:
+            if not partial:
+                raise
+            raise ModelStreamError(error.message, error.hint, partial="".join(partial)) from error
+
+    def _contents(self, messages: Sequence[Message], options: ChatOptions) -> Generator[str]:
+        """The text of each part, reasoning (``message.thinking``) left out."""
+        done = False
+        with closing(self._received(messages, options)) as parts:
+            for part in parts:
+                if part.done:
+                    done = True
+                    self._usage = ChatUsage(
+                        prompt_tokens=part.prompt_eval_count,
+                        completion_tokens=part.eval_count,
+                        done_reason=part.done_reason,
+                    )
+                if part.message.content:
+                    yield part.message.content
+        if not done:
+            raise ModelServerError(
+                f"Ollama at {self._server.host} ended its answer in the middle.",
+                "Look at Ollama's log, and run the command again.",
+            )
+
+    def _received(
+        self, messages: Sequence[Message], options: ChatOptions
+    ) -> Generator[ollama.ChatResponse]:
+        """The server's parts. Closing this closes the connection, on which Ollama stops."""
+        try:
+            yield from self._server.request(messages, options)
+        except failures() as error:
+            explained = self._server.explain(error, self._model)
+            raise self._server.missing_or(explained) from error
+
+
+def _must_be_named(model: str) -> None:
+    if not model.strip():  # the client library would refuse it, in pydantic's words
+        raise ModelMissingError(
+            "No chat model is named.",
+            "Name one as `ollama.model` in the config, or with `--model`.",
+        )
+
+
+def _context_length(info: Any) -> int | None:
+    """``llama.context_length`` and its like: the key starts with the architecture's name."""
+    architecture = info.get("general.architecture")
+    own = info.get(f"{architecture}.context_length")
+    lengths = [own] if own is not None else []
+    lengths += [value for key, value in info.items() if key.endswith(".context_length")]
+    return next((int(value) for value in lengths if isinstance(value, int) and value > 0), None)

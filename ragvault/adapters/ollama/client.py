@@ -1,0 +1,170 @@
+"""What both Ollama adapters share: the client, and the one table of what can go wrong with it.
+
+The client library leaves most of httpx's exceptions, and those of a reply that isn't Ollama's, to
+its caller; ``explain`` turns each of them into one of ragvault's.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from ragvault.adapters.onnx.model_files import first_line
+from ragvault.errors import ConfigError, ModelError, ModelMissingError, ModelServerError
+
+if TYPE_CHECKING:
+    import ollama
+
+DEFAULT_PORT = 11434
+_START = "Start Ollama with `ollama serve`, or answer without it: `--no-llm`."
+_SLOW = "Raise `ollama.timeout_s` in the config, or use a smaller model."
+_NOT_OLLAMA = "Check `ollama.host` in the config: it should be Ollama's own address."
+
+
+def base_url(host: str) -> str:
+    """``host`` as a URL: ``http://`` and port 11434 where they are left out, as Ollama does.
+
+    A server's listen-on-everything address (0.0.0.0, ::) becomes loopback. Raises ConfigError.
+    """
+    bare = "://" not in host
+    try:
+        parts = urlsplit(f"http://{host}" if bare else host)
+        port = parts.port
+    except ValueError as error:
+        raise _bad_host(host) from error
+    name = parts.hostname or "127.0.0.1"
+    if parts.scheme not in ("http", "https") or " " in name:
+        raise _bad_host(host)
+    name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(name, name)
+    if port is None:
+        port = DEFAULT_PORT if bare else {"http": 80, "https": 443}[parts.scheme]
+    shown = f"[{name}]" if ":" in name else name
+    return f"{parts.scheme}://{shown}:{port}{parts.path.rstrip('/')}"
+
+
+def _bad_host(host: str) -> ConfigError:
+    return ConfigError(
+        f"{host!r} (ollama.host) is not an address of an Ollama server.",
+        "Write it as `http://127.0.0.1:11434`.",
+    )
+
+
+def is_loopback(url: str) -> bool:
+    """True for this machine itself, where no proxy has any business."""
+    name = urlsplit(url).hostname or ""
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def connect(url: str, *, timeout_s: float, connect_timeout_s: float) -> ollama.Client:
+    """A client whose reads wait ``timeout_s`` at most: to the first token, and between tokens.
+
+    On loopback the environment's proxies are ignored: notes must not leave through one.
+    """
+    import httpx
+    import ollama
+
+    timeout = httpx.Timeout(timeout_s, connect=connect_timeout_s)
+    return ollama.Client(host=url, timeout=timeout, trust_env=not is_loopback(url))
+
+
+def get_json(url: str, path: str, *, timeout_s: float, connect_timeout_s: float) -> Any:
+    """GET what the client library has no method for (``/api/version``)."""
+    import httpx
+
+    timeout = httpx.Timeout(timeout_s, connect=connect_timeout_s)
+    reply = httpx.get(url + path, timeout=timeout, trust_env=not is_loopback(url))
+    reply.raise_for_status()
+    return reply.json()
+
+
+def same_model(one: str, other: str) -> bool:
+    """Whether two names mean one model: a name without a tag means ``:latest``."""
+    return with_tag(one) == with_tag(other)
+
+
+def with_tag(model: str) -> str:
+    """The model's full name: without a tag it is ``:latest``. A port in it is no tag."""
+    last = model.rpartition("/")[2]
+    return model if ":" in last else f"{model}:latest"
+
+
+def failures() -> tuple[type[Exception], ...]:
+    """All that the client, httpx beneath it, or an unreadable reply may raise."""
+    import httpx
+    import ollama
+    import pydantic
+
+    return (
+        ollama.ResponseError,
+        ollama.RequestError,
+        httpx.HTTPError,
+        httpx.InvalidURL,
+        httpx.CookieConflict,
+        httpx.StreamError,
+        pydantic.ValidationError,
+        ConnectionError,
+        json.JSONDecodeError,
+        UnicodeError,
+        AttributeError,  # the client reads `.get` off a JSON reply that isn't an object
+        TypeError,  # … or unpacks it
+        KeyError,
+    )
+
+
+def explain(error: Exception, url: str, *, model: str, timeout_s: float) -> ModelError:
+    """ragvault's error for one of ``failures()``. The table, most specific first."""
+    import httpx
+    import ollama
+
+    if isinstance(error, ollama.ResponseError):
+        return _refused(error.status_code, str(error.error), url, model)
+    if isinstance(error, httpx.HTTPStatusError):
+        return _refused(error.response.status_code, error.response.text, url, model)
+    if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | ConnectionError):
+        return ModelServerError(f"Ollama can't be reached at {url}.", _START)
+    if isinstance(error, httpx.TimeoutException):
+        return ModelServerError(f"Ollama at {url} gave no answer within {timeout_s:g} s.", _SLOW)
+    if isinstance(error, httpx.InvalidURL | httpx.UnsupportedProtocol):
+        return ModelServerError(f"{url} is not an address of an Ollama server.", _NOT_OLLAMA)
+    if isinstance(error, httpx.ProxyError):
+        return ModelServerError(
+            f"The proxy on the way to Ollama at {url} refused: {first_line(error)}.",
+            "Add the server to NO_PROXY, or correct HTTP_PROXY.",
+        )
+    if isinstance(error, httpx.HTTPError | httpx.StreamError):
+        return ModelServerError(
+            f"The connection to Ollama at {url} broke: {first_line(error)}.",
+            "Look at Ollama's log, and run the command again.",
+        )
+    return ModelServerError(
+        f"The server at {url} doesn't answer as Ollama does: {first_line(error)}.", _NOT_OLLAMA
+    )
+
+
+def _refused(status: int, reason: str, url: str, model: str) -> ModelError:
+    reason = reason.strip().partition("\n")[0][:300].rstrip(" .")
+    if status == 404 and "model" in reason.lower():
+        return ModelMissingError(
+            f"Ollama at {url} has no model {model!r}.", f"Pull it with `ollama pull {model}`."
+        )
+    if status == 404:
+        return ModelServerError(f"The server at {url} is not Ollama: not found.", _NOT_OLLAMA)
+    if "memory" in reason.lower():
+        return ModelServerError(
+            f"Ollama can't load the model {model!r}: {reason}.",
+            "Use a smaller model, or lower `ollama.max_context` in the config.",
+        )
+    if status in (401, 403):
+        return ModelServerError(f"The server at {url} denies access: {reason}.", _NOT_OLLAMA)
+    what = "failed" if status >= 500 or status < 0 else "refused the request"
+    return ModelServerError(
+        f"Ollama at {url} {what}: {reason}.",
+        f"Look at Ollama's log, try `ollama run {model}`, or name another model.",
+    )

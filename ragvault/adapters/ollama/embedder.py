@@ -1,0 +1,231 @@
+"""Embeddings from a model that Ollama serves."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ragvault.adapters.facts import FactStore
+from ragvault.adapters.ollama.client import base_url, connect, explain, failures, same_model
+from ragvault.adapters.vectors import QueryCache, encodable, unit_rows
+from ragvault.errors import EmbedderUnavailableError, ModelMissingError
+
+if TYPE_CHECKING:
+    import ollama
+
+    from ragvault.model import Matrix, Vector
+
+_BATCH = 32  # texts a request: bounds the reply, and how long Ctrl-C waits
+_BLANK = "-"  # sent in place of a text without any token, for which models give no vector
+
+
+class OllamaEmbedder:
+    """The embedding model ``model`` of the server at ``host``.
+
+    The fingerprint holds the digest that the server names, so pulling a new version of the model
+    re-indexes. With the server down it is the last one known, from ``cache_file``: what is indexed
+    stays usable, only embedding fails. ``window`` bounds ``max_tokens`` however much longer the
+    model's context is, because a vector of thousands of tokens finds nothing.
+
+    All methods raise EmbedderUnavailableError when server or model can't be had.
+    """
+
+    def __init__(
+        self,
+        *,
+        host: str,
+        model: str,
+        window: int = 512,
+        timeout_s: float = 120.0,
+        connect_timeout_s: float = 2.0,
+        keep_alive: str = "5m",
+        query_prefix: str = "",
+        document_prefix: str = "",
+        cache_file: Path | None = None,
+    ) -> None:
+        self._url = base_url(host)
+        self._model = model
+        self._window = window
+        self._timeout_s = timeout_s
+        self._connect_timeout_s = connect_timeout_s
+        self._keep_alive = keep_alive
+        self._query_prefix = query_prefix
+        self._document_prefix = document_prefix
+        self._facts = FactStore(cache_file)
+        self._fact_key = f"{self._url} {model}"
+        self._lock = threading.RLock()
+        self._connection: ollama.Client | None = None
+        self._digest: str | None = None
+        self._queries = QueryCache()
+
+    # ------------------------------------------------------------------ what it is
+
+    @property
+    def name(self) -> str:
+        return f"{self._model} (Ollama)"
+
+    @property
+    def fingerprint(self) -> str:
+        digest = self._known_digest()
+        parts = (digest, str(self._window), self._query_prefix, self._document_prefix)
+        whole = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+        return f"ollama-{digest[:8]}-{self.max_tokens}-{whole[:16]}"
+
+    @property
+    def dimensions(self) -> int:
+        known = self._facts.get("dimensions", self._known_digest())
+        if known is None or not known.isdigit():
+            self._request([_BLANK])
+            known = self._facts.get("dimensions", self._known_digest())
+        return int(known or 0)
+
+    @property
+    def max_tokens(self) -> int:
+        """In the server's tokens; ``count_tokens`` estimates them."""
+        key = self._known_digest()
+        known = self._facts.get("context", key)
+        if known is None or not known.isdigit():
+            known = str(self._context_length())
+            self._facts.put("context", key, known)
+        return max(16, min(int(known), self._window) - 2)
+
+    def _known_digest(self) -> str:
+        """The server's digest of the model, asked once a process; the last known if it is down."""
+        with self._lock:
+            if self._digest is None:
+                try:
+                    self._digest = self._served_digest()
+                    self._facts.put("ollama", self._fact_key, self._digest)
+                except EmbedderUnavailableError:
+                    self._digest = self._facts.get("ollama", self._fact_key)
+                    if self._digest is None:
+                        raise
+            return self._digest
+
+    def _served_digest(self) -> str:
+        try:
+            listed = self._client().list().models
+        except failures() as error:
+            raise self._unavailable(error) from error
+        for item in listed:
+            if item.model and same_model(item.model, self._model):
+                return item.digest or item.model
+        raise EmbedderUnavailableError(
+            f"Ollama at {self._url} has no embedding model {self._model!r}.",
+            f"Pull it with `ollama pull {self._model}`.",
+        )
+
+    def _context_length(self) -> int:
+        try:
+            info = self._client().show(self._model).modelinfo or {}
+        except failures() as error:
+            raise self._unavailable(error) from error
+        lengths = [value for key, value in info.items() if key.endswith(".context_length")]
+        return next((int(n) for n in lengths if isinstance(n, int) and n > 0), self._window)
+
+    # ------------------------------------------------------------------ embedding
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """An estimate, mostly too high: Ollama has no endpoint that counts.
+
+        A token for each three ASCII characters, and one for each other one: English prose has
+        about 4.5 characters a token, code 3, and Chinese or emoji near one token each.
+        """
+        counts = []
+        for text in texts:
+            ascii_only = len(text.encode("ascii", "ignore"))
+            counts.append(math.ceil(ascii_only / 3) + len(text) - ascii_only)
+        return counts
+
+    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        return self._embed([self._document_prefix + text for text in texts])
+
+    def embed_query(self, text: str) -> Vector:
+        return self._queries.get(text, lambda: self._embed([self._query_prefix + text])[0])
+
+    def vocabulary_share(self, text: str) -> float:  # noqa: ARG002 - the port's
+        """1: the server tells no pieces."""
+        return 1.0
+
+    def close(self) -> None:
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()  # type: ignore[no-untyped-call]  # the client's own
+                self._connection = None
+
+    def _embed(self, texts: Sequence[str]) -> Matrix:
+        import numpy as np
+
+        if not texts:
+            return np.zeros((0, self.dimensions), np.float32)
+        sent = [encodable(text) if text.strip() else _BLANK for text in texts]
+        parts = [self._request(sent[i : i + _BATCH]) for i in range(0, len(sent), _BATCH)]
+        return np.concatenate(parts)
+
+    def _request(self, texts: Sequence[str]) -> Matrix:
+        """One request; texts that the server refuses as too long go again, cut shorter."""
+        import ollama
+
+        try:
+            reply = self._client().embed(
+                model=self._model, input=list(texts), truncate=True, keep_alive=self._keep_alive
+            )
+        except ollama.ResponseError as error:
+            if "context length" not in str(error.error) or max(map(len, texts)) < 64:
+                raise self._unavailable(error) from error
+            return self._one_by_one(texts)
+        except failures() as error:
+            raise self._unavailable(error) from error
+        return self._checked(reply.embeddings, len(texts))
+
+    def _one_by_one(self, texts: Sequence[str]) -> Matrix:
+        """Some versions of Ollama refuse long input instead of cutting it, as they were asked."""
+        import numpy as np
+
+        if len(texts) == 1:
+            return self._request([texts[0][: len(texts[0]) // 2]])
+        return np.concatenate([self._request([text]) for text in texts])
+
+    def _checked(self, rows: Sequence[Sequence[float]], expected: int) -> Matrix:
+        """Unit rows, after checks of count, width and finiteness."""
+        width = len(rows[0]) if rows else 0
+        key = self._known_digest()
+        known = self._facts.get("dimensions", key)
+        if len(rows) != expected or not width or any(len(row) != width for row in rows):
+            raise self._bad(f"gave {len(rows)} vectors for {expected} texts, or uneven ones")
+        if known is not None and known != str(width):
+            raise self._bad(f"gave vectors of {width} dimensions, before of {known}")
+        unit = unit_rows(rows)
+        if unit is None:
+            raise self._bad("gave a vector that is not a number, or of no length")
+        self._facts.put("dimensions", key, str(width))
+        return unit
+
+    # ------------------------------------------------------------------ the server
+
+    def _client(self) -> ollama.Client:
+        with self._lock:
+            if self._connection is None:
+                self._connection = connect(
+                    self._url,
+                    timeout_s=self._timeout_s,
+                    connect_timeout_s=self._connect_timeout_s,
+                )
+            return self._connection
+
+    def _unavailable(self, error: Exception) -> EmbedderUnavailableError:
+        known: Any = explain(error, self._url, model=self._model, timeout_s=self._timeout_s)
+        hint = known.hint
+        if not isinstance(known, ModelMissingError) and "ollama serve" in hint:
+            hint = "Start Ollama with `ollama serve`, or set `embedding.backend: onnx`."
+        return EmbedderUnavailableError(known.message, hint)
+
+    def _bad(self, what: str) -> EmbedderUnavailableError:
+        return EmbedderUnavailableError(
+            f"The embedding model {self._model!r} of Ollama at {self._url} {what}.",
+            "Pull it again, or use another embedding model (ollama.embedding_model).",
+        )

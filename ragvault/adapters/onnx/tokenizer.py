@@ -1,0 +1,144 @@
+"""Texts to token ids, by a tokenizer.json, with bounded memory however long a text is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ragvault.adapters.onnx.model_files import first_line
+from ragvault.adapters.vectors import encodable
+from ragvault.errors import EmbedderUnavailableError
+
+_HEAD_CHARS = 64  # characters a token of the window that are tokenised at first
+_PIECE_CHARS = 65_536
+_BATCH_CHARS = 1_000_000
+_SPACE = re.compile(r"[ \n\t\r]")
+# A vocabulary of one language has some 30,000 entries (BERT's English one), of many 100,000 and
+# more (mBERT 119,547, XLM-R 250,002): those spell out nothing, so they tell nothing.
+_MULTILINGUAL_FROM = 60_000
+_UNKNOWN = frozenset({"[UNK]", "<unk>"})
+
+
+class Tokenizer:
+    """The tokenizer file, with padding and truncation of its own switched off."""
+
+    def __init__(self, file: Path) -> None:
+        try:
+            import tokenizers
+
+            self._tokenizer = tokenizers.Tokenizer.from_file(str(file))
+        except Exception as error:  # the Rust side raises plain Exception
+            raise EmbedderUnavailableError(
+                f"The tokenizer {file} can't be loaded: {first_line(error)}.",
+                "Put the model's own tokenizer.json beside its .onnx file.",
+            ) from error
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+        mask = self._tokenizer.encode("a").special_tokens_mask
+        before = mask.index(0) if 0 in mask else len(mask)
+        self._after = len(mask) - before - mask.count(0)  # specials behind the text
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """Tokens without specials. Linear in the characters; memory is bounded by the largest
+        piece without white space, because a token costs a hundred times its text."""
+        counts = [0] * len(texts)
+        batch: list[tuple[int, str]] = []
+        size = 0
+        for index, text in enumerate(texts):
+            for piece in _pieces(encodable(text)):
+                batch.append((index, piece))
+                size += len(piece)
+                if size >= _BATCH_CHARS:
+                    self._add_counts(counts, batch)
+                    batch, size = [], 0
+        self._add_counts(counts, batch)
+        return counts
+
+    def _add_counts(self, counts: list[int], batch: list[tuple[int, str]]) -> None:
+        pieces = [piece for _, piece in batch]
+        encodings = self._tokenizer.encode_batch_fast(pieces, add_special_tokens=False)
+        for (index, _), encoding in zip(batch, encodings, strict=True):
+            counts[index] += len(encoding)
+
+    def vocabulary_share(self, text: str) -> float:
+        """``ports.Embedder.vocabulary_share``, from the pieces that the text is cut into.
+
+        Looks at the first 64k characters or so. A script that the vocabulary holds a few single
+        characters of is spelled letter by letter; one that it doesn't hold is all [UNK].
+        """
+        if self._tokenizer.get_vocab_size() >= _MULTILINGUAL_FROM:
+            return 1.0
+        text = next(_pieces(encodable(text)))
+        total = sum(map(str.isalnum, text))
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        known = 0
+        for piece, (start, end) in zip(encoding.tokens, encoding.offsets, strict=True):
+            letters = sum(map(str.isalnum, text[start:end]))
+            if letters > 1 and piece not in _UNKNOWN:
+                known += letters
+        return known / total if total else 1.0
+
+    def encode(self, texts: Sequence[str], window: int) -> list[list[int]]:
+        """Token ids with specials, cut at the end to ``window``, the closing special kept."""
+        clean = [encodable(text) for text in texts]
+        heads = [_head(text, window * _HEAD_CHARS) for text in clean]
+        encoded = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(heads)]
+        for index, text in enumerate(clean):
+            encoded[index] = self._cut(text, heads[index], encoded[index], window)
+        return encoded
+
+    def encode_pair(self, first: str, second: str, window: int) -> tuple[list[int], list[int]]:
+        """Ids and token types of two texts read as one, with specials, within ``window``.
+
+        What doesn't fit is cut from the end of the second; from the first only what would take
+        more than half of the window by itself.
+        """
+        room = window - self._tokenizer.num_special_tokens_to_add(True)
+        one = self._bare(first, room // 2)
+        other = self._bare(second, room - len(one))
+        both = self._tokenizer.post_process(one, other)
+        return both.ids, both.type_ids
+
+    def _bare(self, text: str, most: int) -> Any:
+        """The encoding without specials of the first ``most`` tokens; see ``_cut``."""
+        clean = encodable(text)
+        head = _head(clean, most * _HEAD_CHARS)
+        encoding = self._tokenizer.encode(head, add_special_tokens=False)
+        while len(encoding) < most and len(head) < len(clean):
+            head = _head(clean, len(head) * 4)
+            encoding = self._tokenizer.encode(head, add_special_tokens=False)
+        encoding.truncate(most)
+        return encoding
+
+    def _cut(self, text: str, head: str, ids: list[int], window: int) -> list[int]:
+        """Cut to the window; a head of too few tokens (blanks, endless words) is grown first."""
+        while len(ids) < window and len(head) < len(text):
+            head = _head(text, len(head) * 4)
+            ids = self._tokenizer.encode(head).ids
+        if len(ids) <= window:
+            return ids
+        tail = ids[len(ids) - self._after :] if self._after else []
+        return ids[: window - self._after] + tail
+
+
+def _head(text: str, least: int) -> str:
+    """The text up to the first white space at or after ``least`` characters: whole words, so it
+    has the tokens that the whole text begins with."""
+    if len(text) <= least:
+        return text
+    space = _SPACE.search(text, least)
+    return text if space is None else text[: space.start()]
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """The text cut at white space into pieces of about 64k characters: no token is cut."""
+    start = 0
+    while len(text) - start > _PIECE_CHARS:
+        space = _SPACE.search(text, start + _PIECE_CHARS)
+        if space is None:
+            break
+        yield text[start : space.start()]
+        start = space.start()
+    yield text[start:]

@@ -1,0 +1,320 @@
+"""The catalog's writes to notes, chunks and full text. Each function runs inside a transaction
+that its caller opened; none commits.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import PurePosixPath
+
+from ragvault.adapters.sqlite.migrations import (
+    create_fts,
+    create_note_fts,
+    fts_table,
+    note_fts_table,
+)
+from ragvault.errors import NoIndexError
+from ragvault.model import Chunk, FileState, Note, NoteWrite, VaultInfo
+from ragvault.text import tokens
+
+NS_PER_S = 1_000_000_000
+
+
+def vault_id(connection: sqlite3.Connection, name: str) -> int:
+    """Raises NoIndexError for a vault that isn't remembered."""
+    row = connection.execute("SELECT id FROM vault WHERE name = ?", (name,)).fetchone()
+    if row is None:
+        raise NoIndexError(
+            f'No vault is named "{name}".', "`ragvault vault list` shows those that are indexed."
+        )
+    return int(row[0])
+
+
+def bump_generation(connection: sqlite3.Connection) -> None:
+    """Tell other processes that what is found has changed."""
+    connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
+
+
+def add_vault(connection: sqlite3.Connection, vault: VaultInfo) -> None:
+    """Remember a vault; for a name that is known, its path and kind."""
+    cursor = connection.execute(
+        "UPDATE vault SET path = ?, kind = ? WHERE name = ?",
+        (str(vault.path), vault.kind, vault.name),
+    )
+    if cursor.rowcount:
+        return
+    cursor = connection.execute(
+        "INSERT INTO vault (name, path, kind) VALUES (?, ?, ?)",
+        (vault.name, str(vault.path), vault.kind),
+    )
+    assert cursor.lastrowid is not None
+    create_fts(connection, cursor.lastrowid)
+    create_note_fts(connection, cursor.lastrowid)
+
+
+def remove_vault(connection: sqlite3.Connection, name: str) -> None:
+    """Forget a vault and its notes. The embeddings stay, for their grace. Linear in the vault."""
+    number = vault_id(connection, name)
+    connection.execute(f"DROP TABLE {fts_table(number)}")
+    connection.execute(f"DROP TABLE {note_fts_table(number)}")
+    connection.execute(
+        "DELETE FROM chunk WHERE note_id IN (SELECT id FROM note WHERE vault_id = ?)", (number,)
+    )
+    connection.execute("DELETE FROM note WHERE vault_id = ?", (number,))
+    connection.execute("DELETE FROM vault WHERE id = ?", (number,))
+
+
+def rename_vault(connection: sqlite3.Connection, old: str, new: str) -> None:
+    """The notes stay findable under their old chunk ids until the caller has indexed again: the
+    file states are voided, so that the next run does that even if this process dies now."""
+    number = vault_id(connection, old)
+    connection.execute(
+        "UPDATE vault SET name = ?, vector_marker = NULL WHERE id = ?", (new, number)
+    )
+    connection.execute(
+        "UPDATE note SET mtime_ns = -1, seen_ns = 0, fingerprint = '', content_hash = ''"
+        " WHERE vault_id = ?",
+        (number,),
+    )
+
+
+def touch_files(connection: sqlite3.Connection, vault: str, states: Sequence[FileState]) -> None:
+    """A date that came from the modification time moves with it, as in a clean run."""
+    number = vault_id(connection, vault)
+    connection.executemany(
+        "UPDATE note SET date = CASE WHEN abs(date - mtime_ns / 1e9) < 1e-5 THEN ? ELSE date END,"
+        " size = ?, mtime_ns = ?, seen_ns = ? WHERE vault_id = ? AND rel_path = ?",
+        [(s.mtime_ns / 1e9, s.size, s.mtime_ns, s.seen_ns, number, s.rel_path) for s in states],
+    )
+
+
+# --------------------------------------------------------------------------- notes
+
+
+def commit_notes(
+    connection: sqlite3.Connection,
+    vault: str,
+    writes: Sequence[NoteWrite],
+    removed: Sequence[str],
+) -> set[str]:
+    """Replace and remove notes; returns the chunk ids that are no longer visible.
+
+    Chunks that a note keeps (their id says that the text is the same) stay in place: an edit in
+    one section writes that section's rows and, where lines moved, a few integers.
+    """
+    number = vault_id(connection, vault)
+    gone: set[str] = set()
+    for rel_path in removed:
+        gone |= _remove_note(connection, number, rel_path)
+    for write in writes:
+        gone |= _write_note(connection, number, write)
+    gone -= {chunk.id for write in writes for chunk in write.chunks}
+    _drop_empty_folders(connection, number)
+    return gone
+
+
+def _remove_note(connection: sqlite3.Connection, number: int, rel_path: str) -> set[str]:
+    row = connection.execute(
+        "SELECT id, folder_id FROM note WHERE vault_id = ? AND rel_path = ?", (number, rel_path)
+    ).fetchone()
+    if row is None:
+        return set()
+    note_id, folder_id = row
+    old = _chunk_rows(connection, note_id)
+    _delete_chunks(connection, number, old.values())
+    connection.execute(f"DELETE FROM {note_fts_table(number)} WHERE rowid = ?", (note_id,))
+    connection.execute("DELETE FROM note WHERE id = ?", (note_id,))
+    _mark_stale(connection, folder_id)
+    return set(old)
+
+
+def _write_note(connection: sqlite3.Connection, number: int, write: NoteWrite) -> set[str]:
+    row = connection.execute(
+        "SELECT id, title, aliases, tags FROM note WHERE vault_id = ? AND rel_path = ?",
+        (number, write.file.rel_path),
+    ).fetchone()
+    folder_id = _folder_id(connection, number, folder_of(write.file.rel_path))
+    note_id = _upsert_note(connection, number, folder_id, write)
+    note = write.note
+    old = _chunk_rows(connection, note_id)
+    new_ids = {chunk.id for chunk in write.chunks}
+    _delete_chunks(connection, number, [rowid for id_, rowid in old.items() if id_ not in new_ids])
+    _delete_elsewhere(connection, note_id, new_ids - old.keys())
+
+    names = names_text(write.file.rel_path, note)
+    same_names = row is not None and names == _names_of(
+        write.file.rel_path, row[1], json.loads(row[2]), json.loads(row[3])
+    )
+    for chunk in write.chunks:
+        rowid = old.get(chunk.id)
+        if rowid is None:
+            _insert_chunk(connection, number, note_id, names, chunk)
+        else:
+            _move_chunk(connection, number, rowid, chunk)
+            if not same_names:
+                connection.execute(
+                    f"UPDATE {fts_table(number)} SET title = ? WHERE rowid = ?", (names, rowid)
+                )
+    _mark_stale(connection, folder_id)
+    return old.keys() - new_ids
+
+
+def _upsert_note(
+    connection: sqlite3.Connection, number: int, folder_id: int, write: NoteWrite
+) -> int:
+    file, note = write.file, write.note
+    row = connection.execute(
+        "INSERT INTO note (vault_id, folder_id, rel_path, size, mtime_ns, seen_ns, content_hash,"
+        " fingerprint, title, aliases, tags, links, date, chunk_count)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (vault_id, rel_path) DO UPDATE SET size = excluded.size,"
+        " mtime_ns = excluded.mtime_ns, seen_ns = excluded.seen_ns,"
+        " content_hash = excluded.content_hash, fingerprint = excluded.fingerprint,"
+        " title = excluded.title, aliases = excluded.aliases, tags = excluded.tags,"
+        " links = excluded.links, date = excluded.date, chunk_count = excluded.chunk_count"
+        " RETURNING id",
+        (
+            number, folder_id, file.rel_path, file.size, file.mtime_ns, write.seen_ns,
+            write.content_hash, write.fingerprint, note.title, _json(note.aliases),
+            _json(note.tags), _json(note.links), note.date, len(write.chunks),
+        ),
+    ).fetchone()  # fmt: skip
+    note_id = int(row[0])
+    connection.execute("DELETE FROM tag WHERE note_id = ?", (note_id,))
+    connection.executemany(
+        "INSERT OR IGNORE INTO tag (tag, note_id) VALUES (?, ?)",
+        [(fold_tag(tag), note_id) for tag in note.tags],
+    )
+    return note_id
+
+
+def fold_tag(tag: str) -> str:
+    """Tags are compared without ``#`` and case, as Obsidian does."""
+    return tag.lstrip("#").strip("/").casefold()
+
+
+def folder_of(rel_path: str) -> str:
+    """The folder of a note, "" at the vault's root."""
+    return rel_path.rpartition("/")[0]
+
+
+def names_text(rel_path: str, note: Note) -> str:
+    """All that a note is called by, as the full text table reads it."""
+    return _names_of(rel_path, note.title, note.aliases, note.tags)
+
+
+def _names_of(rel_path: str, title: str, aliases: Iterable[str], tags: Iterable[str]) -> str:
+    """What the column ``title`` holds: all that a note is called by."""
+    return searchable("\n".join([title, *aliases, PurePosixPath(rel_path).stem, *tags]))
+
+
+def searchable(text: str) -> str:
+    """A text as the full text table reads it: exactly the tokens that a query is cut into, so
+    that FTS5's own tokenizer has only stemming left to do and can't disagree with the query."""
+    return " ".join(tokens(text))
+
+
+def _json(values: Sequence[str]) -> str:
+    return json.dumps(list(values), ensure_ascii=False)
+
+
+# --------------------------------------------------------------------------- chunks
+
+
+def _chunk_rows(connection: sqlite3.Connection, note_id: int) -> dict[str, int]:
+    rows = connection.execute("SELECT id, rowid FROM chunk WHERE note_id = ?", (note_id,))
+    return {str(id_): int(rowid) for id_, rowid in rows}
+
+
+def _insert_chunk(
+    connection: sqlite3.Connection, number: int, note_id: int, names: str, chunk: Chunk
+) -> None:
+    cursor = connection.execute(
+        "INSERT INTO chunk (id, note_id, heading_path, ordinal, chunk_index, start_line, end_line,"
+        " text_hash, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            chunk.id, note_id, _json(chunk.heading_path), chunk.ordinal, chunk.chunk_index,
+            chunk.start_line, chunk.end_line, chunk.text_hash, chunk.text,
+        ),
+    )  # fmt: skip
+    connection.execute(
+        f"INSERT INTO {fts_table(number)} (rowid, title, heading, body) VALUES (?, ?, ?, ?)",
+        (
+            cursor.lastrowid,
+            names,
+            searchable("\n".join(chunk.heading_path)),
+            searchable(chunk.text),
+        ),
+    )
+
+
+def _move_chunk(connection: sqlite3.Connection, number: int, rowid: int, chunk: Chunk) -> None:
+    """Its new place; and its new text, when only what the model doesn't read has changed (a
+    flag in the frontmatter, a link definition): the id is that of the text that is embedded."""
+    place = (chunk.chunk_index, chunk.start_line, chunk.end_line)
+    connection.execute(
+        "UPDATE chunk SET chunk_index = ?, start_line = ?, end_line = ? WHERE rowid = ?"
+        " AND (chunk_index, start_line, end_line) != (?, ?, ?)",
+        (*place, rowid, *place),
+    )
+    changed = connection.execute(
+        "UPDATE chunk SET text = ? WHERE rowid = ? AND text != ?", (chunk.text, rowid, chunk.text)
+    )
+    if changed.rowcount:
+        connection.execute(
+            f"UPDATE {fts_table(number)} SET body = ? WHERE rowid = ?",
+            (searchable(chunk.text), rowid),
+        )
+
+
+def _delete_chunks(connection: sqlite3.Connection, number: int, rowids: Collection[int]) -> None:
+    rows = [(rowid,) for rowid in rowids]
+    connection.executemany(f"DELETE FROM {fts_table(number)} WHERE rowid = ?", rows)
+    connection.executemany("DELETE FROM chunk WHERE rowid = ?", rows)
+
+
+def _delete_elsewhere(
+    connection: sqlite3.Connection, note_id: int, chunk_ids: Collection[str]
+) -> None:
+    """Take ids from notes that hold them by an old name of their vault (see rename_vault)."""
+    for chunk_id in chunk_ids:
+        row = connection.execute(
+            "SELECT c.rowid, n.vault_id, n.id FROM chunk c JOIN note n ON n.id = c.note_id"
+            " WHERE c.id = ? AND n.id != ?",
+            (chunk_id, note_id),
+        ).fetchone()
+        if row is not None:
+            _delete_chunks(connection, row[1], [row[0]])
+            connection.execute(
+                "UPDATE note SET chunk_count = chunk_count - 1, content_hash = '', mtime_ns = -1"
+                " WHERE id = ?",
+                (row[2],),
+            )
+
+
+# --------------------------------------------------------------------------- folders
+
+
+def _folder_id(connection: sqlite3.Connection, number: int, folder: str) -> int:
+    connection.execute(
+        "INSERT OR IGNORE INTO folder (vault_id, path) VALUES (?, ?)", (number, folder)
+    )
+    row = connection.execute(
+        "SELECT id FROM folder WHERE vault_id = ? AND path = ?", (number, folder)
+    ).fetchone()
+    return int(row[0])
+
+
+def _mark_stale(connection: sqlite3.Connection, folder_id: int) -> None:
+    connection.execute("UPDATE folder SET stale = 1 WHERE id = ? AND stale = 0", (folder_id,))
+
+
+def _drop_empty_folders(connection: sqlite3.Connection, number: int) -> None:
+    """Linear in the vault's folders, each one look-up in an index."""
+    connection.execute(
+        "DELETE FROM folder WHERE vault_id = ?"
+        " AND NOT EXISTS (SELECT 1 FROM note WHERE note.folder_id = folder.id)",
+        (number,),
+    )

@@ -1,0 +1,95 @@
+"""Any cross-encoder of sentence-transformers, by hub id or folder.
+
+Needs ``ragvault[sentence-transformers]``. Importing torch takes seconds: it is put off to the
+first passages that are to be ranked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ragvault.adapters.onnx.model_files import Notify
+from ragvault.adapters.reranking import DEFAULT_RERANKER, RERANKER, sigmoid
+from ragvault.adapters.torch.model import TorchKind, TorchModel
+from ragvault.adapters.vectors import encodable
+
+_KIND = TorchKind(
+    purpose=RERANKER,
+    what="a cross-encoder",
+    marker="config.json",
+    missing=(
+        "The reranker backend cross-encoder needs sentence-transformers, which is not installed."
+    ),
+    install=(
+        "Install it with `pip install 'ragvault[sentence-transformers]'`, or use `backend: onnx`."
+    ),
+    remedy=RERANKER.remedy,
+)
+_BATCH = 16
+
+
+class CrossEncoderReranker:
+    """``model`` is a hub id or a folder; ``path`` a folder that is used instead of it.
+
+    A score is the sigmoid of the model's one output, whatever activation its own config names, so
+    that scores of all models lie in 0..1. Batches are padded: a score may differ by about 1e-6
+    with what it is computed with. ``rerank`` raises RerankerUnavailableError when the extra or
+    the model is missing, or fails.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: str = DEFAULT_RERANKER,
+        path: Path | None = None,
+        threads: int = 0,
+        download: bool = True,
+        notify: Notify = lambda _line: None,
+    ) -> None:
+        self._model = TorchModel(
+            _KIND,
+            _built,
+            model=model,
+            path=path,
+            threads=threads,
+            download=download,
+            notify=notify,
+        )
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    def rerank(self, question: str, texts: Sequence[str]) -> list[float]:
+        """One score a text, in their order. Linear in the texts."""
+        if not texts:
+            return []
+        model = self._model.get()
+        pairs = [(encodable(question), encodable(text)) for text in texts]
+        with self._model.running():
+            logits = model.predict(pairs, batch_size=_BATCH, show_progress_bar=False)
+        if logits.shape != (len(texts),):
+            count = logits.size // len(texts)
+            raise self._model.unusable(f"it gives {count} numbers a pair, not one")
+        scores = [float(logit) for logit in logits]
+        if not all(math.isfinite(score) for score in scores):
+            raise self._model.unusable("it gave a score that is not a number")
+        return [sigmoid(score) for score in scores]
+
+    def close(self) -> None:
+        self._model.close()
+
+
+def _built(place: str, local_only: bool) -> Any:
+    import sentence_transformers
+    import torch
+
+    return sentence_transformers.CrossEncoder(
+        place,
+        device="cpu",
+        local_files_only=local_only,
+        activation_fn=torch.nn.Identity(),
+    )

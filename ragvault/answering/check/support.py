@@ -1,0 +1,254 @@
+"""Is a statement held by the chunks that it cites? A check on words, with no model.
+
+Four things are compared, each on its own: numbers (with their units), dates, names and quoted
+code must all occur in the cited chunks or in what is known of their notes (title, heading path,
+file name, tags, date); of the other content words a share of ``MIN_COVERAGE`` must. A sentence
+that says the opposite of the one it repeats is reported too. ``values``
+reads the numbers and dates.
+
+It can tell a swapped number or an invented name; it can't tell a wrong conclusion drawn from the
+right words. Where the answer is in another language than the notes, only numbers, dates and
+code are compared. Linear in the statement and the chunks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ragvault.answering.check.values import (
+    Date,
+    Number,
+    compatible,
+    find_dates,
+    find_numbers,
+    spelled_counts,
+)
+from ragvault.model import Hit
+from ragvault.text import STOPWORDS, normalise, sentence_spans, tokens
+
+MIN_COVERAGE = 0.4  # see tests/unit/answering/test_support.py for how it was measured
+_NEGATION_OVERLAP = 0.8
+
+_LANGUAGES = {
+    "en": "the of and to is was were are for with that this have has had from your you not it on",
+    "de": "der die das und ist nicht ein eine mit auf für den dem des zu im von wird wurde sich",
+    "es": "el los las una es por con para del que en se su fue como más está son",
+    "fr": "le les des une est dans pour avec sur qui que du au ce pas sont été vous aux",
+}
+_LANGUAGE_WORDS = {name: frozenset(words.split()) for name, words in _LANGUAGES.items()}
+_STOP = frozenset(w.replace("'", "") for w in STOPWORDS).union(*_LANGUAGE_WORDS.values())
+
+# Words with which an answer speaks of its sources; they claim nothing.
+_META = frozenset(
+    """
+    note notes context according mention mentions mentioned state states stated say says said
+    provide provided provides section file chunk information document describe describes
+    described explain explains explained also additionally however therefore overall summary
+    answer question based example following include includes including specifically using used
+    use various several
+    """.split()
+)
+_NEGATION = re.compile(
+    r"\b(?:not|never|no longer|cannot|without|nicht|kein\w*|nie|nunca|jamais|ne)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+_CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+_WORD = re.compile(r"[^\W\d_][\w'’-]*")
+_LIST_NUMBER = re.compile(r"^\s*\d{1,3}[.)]\s+", re.MULTILINE)
+_MARKUP = re.compile(r"!?\[\[([^\]|]*\|)?|\]\]|\]\([^)\s]*\)|[*_~`#>|\[\]]+")
+
+
+def stem(word: str) -> str:
+    """A light English stem, enough to meet plurals and verb endings on both sides.
+
+    Words of six letters or more are known by the first six of their stem, so that "decision"
+    and "decisions", "organise" and "organisation" meet.
+    """
+    for ending, keep in (
+        ("ies", "y"),
+        ("ing", ""),
+        ("ied", "y"),
+        ("ed", ""),
+        ("ly", ""),
+        ("s", ""),
+    ):
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
+            word = word[: len(word) - len(ending)] + keep
+            break
+    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiouls":
+        word = word[:-1]
+    if len(word) > 3 and word.endswith("e"):
+        word = word[:-1]
+    return word[:6] if word.isascii() else word
+
+
+def content_stems(text: str) -> list[str]:
+    """Stems of the words that carry meaning, in order: no stopwords, numbers or meta words."""
+    return [
+        stem(word)
+        for word in tokens(text)
+        if word not in _STOP and word not in _META and not word.isdigit()
+    ]
+
+
+def coverage(statement: str, text: str) -> float:
+    """Share (0..1) of the statement's content words that the text holds; 1 when it has none."""
+    wanted = content_stems(statement)
+    if not wanted:
+        return 1.0
+    held = {stem(word) for word in tokens(text)}
+    return sum(word in held for word in wanted) / len(wanted)
+
+
+def evidence_text(hit: Hit) -> str:
+    """All the words that a citation of this chunk may stand on: the chunk and its note's data."""
+    note = hit.note
+    when = note.day if note.date > 0 else None
+    place = (note.title, *hit.chunk.heading_path, *note.aliases, *note.tags, note.rel_path)
+    lines = [hit.chunk.text, *place]
+    if when is not None:
+        lines.append(f"{when:%Y-%m-%d}")
+    return "\n".join(lines)
+
+
+def language(text: str) -> str | None:
+    """One of en, de, es, fr by its small words, or None when they don't tell."""
+    words = normalise(text).split()
+    counts = {name: sum(w in known for w in words) for name, known in _LANGUAGE_WORDS.items()}
+    best = max(counts, key=lambda name: counts[name])
+    rest = max(count for name, count in counts.items() if name != best)
+    return best if counts[best] >= 2 and counts[best] > rest else None
+
+
+def unsupported(statement: str, cited: Sequence[Hit]) -> tuple[str, ...]:
+    """Why the cited chunks don't hold the statement, as short phrases; empty when they do.
+
+    ``statement`` comes without its citations. With nothing cited, nothing is held.
+    """
+    statement = _LIST_NUMBER.sub("", statement)
+    if not re.search(r"\w", statement):
+        return ()
+    if not cited:
+        return ("nothing is cited",)
+    if is_verbatim(statement, cited):
+        return ()
+    text = "\n".join(evidence_text(hit) for hit in cited)
+    reasons = [*_missing_values(statement, text), *_missing_code(statement, text)]
+    if _same_language(statement, text):
+        plain = _MARKUP.sub(" ", statement)
+        reasons += _missing_names(plain, text)
+        share = coverage(plain, text)
+        if share < MIN_COVERAGE:
+            reasons.append(f"only {share:.0%} of its words are there")
+        reasons += _flipped(plain, [hit.chunk.text for hit in cited])
+    return tuple(dict.fromkeys(reasons))
+
+
+def is_verbatim(statement: str, cited: Sequence[Hit]) -> bool:
+    """A cited chunk (or what is known of its note) holds it word for word."""
+    said = " ".join(statement.split()).casefold()
+    return any(said in " ".join(evidence_text(hit).split()).casefold() for hit in cited)
+
+
+def _same_language(statement: str, text: str) -> bool:
+    """False only when both sides are clearly known and differ, in language or in script."""
+    if _is_latin(statement) != _is_latin(text):
+        return False
+    a, b = language(statement), language(text)
+    return a is None or b is None or a == b
+
+
+def _is_latin(text: str) -> bool:
+    letters = [c for c in text if c.isalpha()]
+    return sum(c < "\u0250" for c in letters) * 2 >= len(letters)
+
+
+def _missing_values(statement: str, text: str) -> list[str]:
+    """Dates and numbers of the statement that the text lacks."""
+    reasons: list[str] = []
+    known_dates = [date for _, dates in find_dates(text) for date in dates]
+    known = find_numbers(text, spelled=True)
+    rest = statement
+    for (start, end), dates in find_dates(statement):
+        shown = statement[start:end]
+        if not _date_held(dates, known_dates, known):
+            reasons.append(f"the date {shown.strip()} is not there")
+        rest = rest[:start] + " " * (end - start) + rest[end:]
+    lowered = text.casefold()
+    for number in find_numbers(rest):
+        if not (number.values and number.is_plain) and number.token.casefold() in lowered:
+            continue  # part of a name such as v2 or MD5, or of an address
+        reason = _number_reason(number, known)
+        if reason:
+            reasons.append(reason)
+    return reasons + spelled_counts(rest, text)
+
+
+def _date_held(dates: Sequence[Date], known: Sequence[Date], numbers: Sequence[Number]) -> bool:
+    years = {value for number in numbers for value in number.values}
+    return any(
+        compatible(date, other) or (date.year in years and compatible(date.without_year(), other))
+        for date in dates
+        for other in known
+    )
+
+
+def _number_reason(number: Number, known: Sequence[Number]) -> str | None:
+    same = [other for other in known if number.values & other.values]
+    if not same:
+        return f"the number {number.token} is not there"
+    if number.unit and all(other.unit and other.unit != number.unit for other in same):
+        return f"{number.token} stands with another unit there"
+    return None
+
+
+def _missing_code(statement: str, text: str) -> list[str]:
+    """Quoted code that is neither in the text nor made of its words."""
+    folded = " ".join(text.split())
+    return [
+        f"`{code}` is not there"
+        for code in _CODE.findall(statement)
+        if " ".join(code.split()) not in folded and coverage(code, text) < 0.75
+    ]
+
+
+def _missing_names(statement: str, text: str) -> list[str]:
+    """Capitalised words inside a sentence that the text lacks.
+
+    German writes every noun so, and so do titles: there a capital tells nothing.
+    """
+    found = [m for m in _WORD.finditer(statement) if len(m.group()) > 1]
+    capital = [m for m in found if m.group()[0].isupper()]
+    if language(statement) == "de" or len(capital) * 2 > len(found) > 4:
+        return []
+    starts = {start for start, _ in sentence_spans(statement)}
+    held = {stem(word) for word in tokens(text)}
+    missing: list[str] = []
+    for match in capital:
+        word = match.group()
+        before = statement[: match.start()].rstrip(" \"'“‘(—–-*_")
+        opens = not before or before[-1] in ".!?:;\n…" or match.start() in starts
+        if opens and not any(c.isupper() for c in word[1:]):
+            continue
+        parts = [t for t in tokens(re.sub(r"['’]s?$", "", word)) if t not in _STOP]
+        if any(stem(p) not in held for p in parts if p not in _META and not p.isdigit()):
+            missing.append(f"{word} is not named there")
+    return missing
+
+
+def _flipped(statement: str, texts: Sequence[str]) -> list[str]:
+    """A negation more or less than in every sentence that the statement all but repeats."""
+    wanted = set(content_stems(_NEGATION.sub(" ", statement)))
+    if len(wanted) < 3:
+        return []
+    negated = bool(_NEGATION.search(statement))
+    near: list[bool] = []
+    for text in texts:
+        for start, end in sentence_spans(text):
+            sentence = text[start:end]
+            held = set(content_stems(_NEGATION.sub(" ", sentence)))
+            shared = len(wanted & held)
+            if shared >= _NEGATION_OVERLAP * len(wanted) and shared >= 0.6 * len(held):
+                near.append(bool(_NEGATION.search(sentence)))
+    return ["it says the opposite of its source"] if near and negated not in near else []

@@ -1,0 +1,208 @@
+"""Which chunk of the context a citation means: exactly, repaired, or none.
+
+File and section are compared on a ladder of ever looser equality (``_Level``); the hits on the
+best rung that is reached are the candidates, and among several the one that best holds the
+citing sentence is taken. What is not on the ladder is not in the context: the citation is
+removed.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from enum import IntEnum
+
+from ragvault.answering.check.support import coverage, evidence_text
+from ragvault.answering.citations.parse import TOP, RawCitation, canonical, one_line, section_label
+from ragvault.model import CitationStatus, Hit
+
+_TYPO_RATIO = 0.86  # of difflib: about one slip in seven characters
+_MIN_TYPO_LENGTH = 5
+_HELD = 0.5  # coverage of the sentence above which a wrong section name is a slip
+_TOP_NAMES = frozenset({"top", "introduction", "intro", "none", "n/a", "untitled", "no heading"})
+
+
+class _Level(IntEnum):
+    EXACT = 0
+    FOLDED = 1  # case, Unicode form, quotes, heading marks, white space
+    PART = 2  # folder, extension or a level of the heading path left out; the note's title
+    TYPO = 3
+    HELD = 4  # the section is nowhere, but the one file it names holds the sentence
+    ABSENT = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """``hit`` is None exactly when ``status`` is REMOVED."""
+
+    status: CitationStatus
+    hit: Hit | None
+
+
+_REMOVED = Resolution(CitationStatus.REMOVED, None)
+
+
+def resolve(raw: RawCitation, hits: Sequence[Hit], sentence: str = "") -> Resolution:
+    """The chunk that is meant. ``hits`` are those of the prompt, in its order; ``sentence`` is
+    the citing one, without its citations."""
+    if raw.number is not None:
+        return _numbered(raw.number, hits, sentence)
+    candidates = list(hits)
+    file_level = section_level = _Level.EXACT
+    if raw.file is not None:
+        wanted = raw.file
+        file_level, candidates = _best(candidates, lambda h: _file_level(wanted, h), _file_of)
+        candidates = _same_name_elsewhere(wanted, candidates, hits)
+    if raw.section is not None and candidates:
+        section = raw.section
+        section_level, found = _best(candidates, lambda h: _section_level(section, h), _place_of)
+        if not found and raw.file is not None:
+            section_level = _Level.HELD
+            found = [h for h in candidates if _holds(sentence, h)]
+        candidates = found
+    if not candidates:
+        return _REMOVED
+    if raw.file is None and len({_place_of(h) for h in candidates}) > 1 and not sentence:
+        return _REMOVED
+    hit = max(candidates, key=lambda h: (_overlap(sentence, h), -hits.index(h)))
+    is_exact = (
+        file_level == section_level == _Level.EXACT
+        and len({_file_of(h) for h in candidates}) == 1
+        and raw.raw in _exact_forms(hit)
+    )
+    return Resolution(CitationStatus.EXACT if is_exact else CitationStatus.REPAIRED, hit)
+
+
+def _numbered(number: int, hits: Sequence[Hit], sentence: str) -> Resolution:
+    """The n-th passage of the prompt: its hit, or the neighbour in it that holds the sentence
+    better. Neighbours (not kept) follow the hits and have no number."""
+    found = [hit for hit in hits if hit.kept]
+    if not 1 <= number <= len(found):
+        return _REMOVED
+    own = found[number - 1]
+    beside = [hit for hit in hits if not hit.kept and _place_of(hit) == _place_of(own)]
+    hit = max((own, *beside), key=lambda h: _overlap(sentence, h))
+    return Resolution(CitationStatus.REPAIRED, hit)
+
+
+def _exact_forms(hit: Hit) -> tuple[str, str]:
+    """The canonical form, and the same with the heading marks that the context shows."""
+    marked = f"[File: {hit.chunk.rel_path}, Section: {section_label(hit.chunk.heading_path)}]"
+    return canonical(hit), marked
+
+
+def _same_name_elsewhere(wanted: str, candidates: list[Hit], hits: Sequence[Hit]) -> list[Hit]:
+    """A bare file name is no path: every note of that name is meant, also one at the root."""
+    if "/" in wanted or not candidates:
+        return candidates
+    name = _fold(wanted)
+    return [
+        h for h in hits if h in candidates or _fold(h.chunk.rel_path.rsplit("/", 1)[-1]) == name
+    ]
+
+
+def _best(
+    hits: Sequence[Hit], level: Callable[[Hit], _Level], place: Callable[[Hit], object]
+) -> tuple[_Level, list[Hit]]:
+    """The lowest rung reached, and the hits on it; a typo must point to one place only."""
+    levels = [level(hit) for hit in hits]
+    best = min(levels, default=_Level.ABSENT)
+    if best == _Level.ABSENT:
+        return best, []
+    found = [hit for hit, reached in zip(hits, levels, strict=True) if reached == best]
+    if best == _Level.TYPO and len({place(hit) for hit in found}) > 1:
+        return _Level.ABSENT, []
+    return best, found
+
+
+def _file_of(hit: Hit) -> object:
+    return hit.chunk.vault, hit.chunk.rel_path
+
+
+def _place_of(hit: Hit) -> object:
+    return hit.chunk.vault, hit.chunk.rel_path, hit.chunk.heading_path
+
+
+def _file_level(wanted: str, hit: Hit) -> _Level:
+    path = hit.chunk.rel_path
+    if wanted in (path, one_line(path)):
+        return _Level.EXACT
+    name, full = _fold(wanted).removeprefix("./").lstrip("/"), _fold(path)
+    qualified = f"{_fold(hit.chunk.vault)}/{full}"
+    if name in (full, qualified):
+        return _Level.FOLDED
+    bare, bare_full = _no_extension(name), _no_extension(full)
+    if bare and f"/{_no_extension(qualified)}".endswith(f"/{bare}"):
+        return _Level.PART
+    if bare in {_fold(hit.note.title), *map(_fold, hit.note.aliases)}:
+        return _Level.PART
+    base, bare_base = bare.rsplit("/", 1)[-1], bare_full.rsplit("/", 1)[-1]
+    if _squeeze(base) and _squeeze(base) == _squeeze(bare_base):
+        return _Level.PART  # weekly standup for weekly-standup, or another folder before it
+    return _Level.TYPO if _is_typo(base, bare_base) else _Level.ABSENT
+
+
+def _section_level(wanted: str, hit: Hit) -> _Level:
+    path = hit.chunk.heading_path
+    if wanted in (section_label(path), " > ".join(path) or TOP):
+        return _Level.EXACT
+    cited = [_plain(part) for part in re.split(r"\s*(?:>|›|→|»)\s*", wanted) if _plain(part)]
+    have = [_plain(part) for part in path]
+    if not path:
+        known = _TOP_NAMES | {_plain(hit.note.title), _no_extension(_fold(hit.chunk.rel_path))}
+        return _Level.FOLDED if _plain(wanted) in known else _Level.ABSENT
+    if cited == have or _plain(wanted) == _plain(" > ".join(path)):
+        return _Level.FOLDED
+    whole = _plain(wanted)
+    if whole in have:  # a heading that holds ">" itself, or one level of the path
+        return _Level.PART
+    if cited and _is_subsequence(cited, have):
+        return _Level.PART
+    if cited and _is_subsequence(have, cited):  # a level too many, such as the note's title
+        return _Level.PART
+    return _Level.TYPO if cited and _is_typo(cited[-1], have[-1]) else _Level.ABSENT
+
+
+def _is_subsequence(part: Sequence[str], whole: Sequence[str]) -> bool:
+    rest = iter(whole)
+    return bool(part) and all(name in rest for name in part)
+
+
+def _fold(name: str) -> str:
+    name = unicodedata.normalize("NFKC", name).casefold()
+    name = name.translate(str.maketrans("“”„’‘`–—", "\"\"\"'''--")).replace("\\", "")
+    return " ".join(name.split())
+
+
+def _plain(heading: str) -> str:
+    """A heading without its marks, emphasis, links and closing punctuation."""
+    heading = re.sub(r"!?\[\[(?:[^\]|]*\|)?([^\]]*)\]\]|[*_`~]", r"\1", _fold(heading))
+    return heading.strip().lstrip("#").strip().rstrip(":.#").strip(" \"'")
+
+
+def _no_extension(name: str) -> str:
+    return re.sub(r"\.(?:md|markdown|txt|mdx?)$", "", name)
+
+
+def _squeeze(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name)
+
+
+def _is_typo(cited: str, known: str) -> bool:
+    """A slip of the pen. Numbers are names, not slips: "2024-03" is never "2024-04"."""
+    if min(len(cited), len(known)) < _MIN_TYPO_LENGTH:
+        return False
+    if re.findall(r"\d+", cited) != re.findall(r"\d+", known):
+        return False
+    return SequenceMatcher(None, cited, known, autojunk=False).ratio() >= _TYPO_RATIO
+
+
+def _overlap(sentence: str, hit: Hit) -> float:
+    return coverage(sentence, evidence_text(hit)) if sentence.strip() else 0.0
+
+
+def _holds(sentence: str, hit: Hit) -> bool:
+    return bool(sentence.strip()) and coverage(sentence, hit.chunk.text) >= _HELD

@@ -1,0 +1,134 @@
+"""``ragvault ask``: a cited answer, or an honest no."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragvault.cli.group import command_app
+from ragvault.cli.options import ConfigOption, DebugOption, Filters, JsonOption, Ways
+from ragvault.model import Detail
+
+if TYPE_CHECKING:
+    from ragvault.cli.session import Session
+    from ragvault.model import AskResult, Request
+    from ragvault.service.measuring import Judgement
+
+app = command_app()
+
+
+@app.command()
+def ask(
+    question: Annotated[
+        list[str], typer.Argument(metavar="QUESTION", help="The question; - reads it from stdin.")
+    ],
+    *,
+    filters: Filters,
+    k: Annotated[
+        int | None,
+        typer.Option("-k", metavar="N", min=1, help="Passages to answer from, 3 to 8 [automatic]."),
+    ] = None,
+    detail: Annotated[
+        Detail,
+        typer.Option(
+            "--detail",
+            metavar="LEVEL",
+            help="How much is said: brief, normal or detailed [normal].",
+            case_sensitive=False,
+        ),
+    ] = Detail.NORMAL,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model", metavar="NAME", help="Ollama model that writes.", show_default=False
+        ),
+    ] = None,
+    no_llm: Annotated[
+        bool, typer.Option("--no-llm", help="Quote the notes; ask no model.")
+    ] = False,
+    no_stream: Annotated[
+        bool, typer.Option("--no-stream", help="Print the answer when it is whole.")
+    ] = False,
+    ways: Ways,
+    debug: DebugOption = False,
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+) -> int:
+    """Answer a question from the notes, with citations.
+
+    Every statement names the note it comes from. When the notes don't hold the answer, ask says
+    so and exits with 3. Without Ollama the answer is quoted from the notes, word for word.
+    """
+    from ragvault.cli.request import question_of, request_of
+    from ragvault.cli.session import Session
+
+    now = datetime.now()
+    with Session.open(config, {"ollama.model": model}) as session:
+        request = request_of(question_of(question), filters, ways, now, k=k, detail=detail)
+        if as_json:
+            return _as_json(session, request, now, use_model=not no_llm, debug=debug)
+        return _as_text(
+            session, request, now, use_model=not no_llm, debug=debug, stream=not no_stream
+        )
+
+
+def _as_json(
+    session: Session, request: Request, now: datetime, *, use_model: bool, debug: bool
+) -> int:
+    from ragvault.service import asking
+    from ragvault.service.objects import ask_object, debug_object, print_json
+
+    options = asking.AskOptions(use_model=use_model)
+    result = asking.ask(session.container, request, options, now=now)
+    session.notices(result.notices)
+    value = ask_object(result)
+    if debug:
+        value.update(debug_object(result.retrieval, _judged(session, result)))
+    print_json(value)
+    return exit_code(result)
+
+
+def _as_text(
+    session: Session,
+    request: Request,
+    now: datetime,
+    *,
+    use_model: bool,
+    debug: bool,
+    stream: bool,
+) -> int:
+    from ragvault.cli.render.ask import AskView
+    from ragvault.service import asking
+
+    view = AskView(session, stream=stream)
+    options = asking.AskOptions(
+        use_model=use_model, on_evidence=view.on_evidence, on_text=view.on_text
+    )
+    with view.waiting():
+        result = asking.ask(session.container, request, options, now=now)
+    view.show(result)
+    session.notices(result.notices)
+    if debug:
+        from ragvault.cli.render.debug import print_debug
+
+        print_debug(session.out, result.retrieval, result, _judged(session, result))
+    return exit_code(result)
+
+
+def _judged(session: Session, result: AskResult) -> Judgement | None:
+    """How the confidence came about; None where it wasn't made from scores."""
+    from ragvault.service.measuring import judge
+
+    retrieval = result.retrieval
+    if retrieval is None or not retrieval.hits or retrieval.strategy == "recent":
+        return None
+    return judge(session.container, retrieval)
+
+
+def exit_code(result: AskResult) -> int:
+    """0 answered, 3 abstained."""
+    from ragvault.model import Abstention
+
+    return 3 if isinstance(result.outcome, Abstention) else 0

@@ -1,0 +1,83 @@
+"""``ragvault search``: the passages, ranked, with no answer."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragvault.cli.group import command_app
+from ragvault.cli.options import ConfigOption, DebugOption, Filters, JsonOption, Ways
+
+if TYPE_CHECKING:
+    from ragvault.cli.session import Session
+    from ragvault.service.finding import Found
+
+app = command_app()
+
+
+@app.command()
+def search(
+    query: Annotated[
+        list[str], typer.Argument(metavar="QUERY", help="What to look for; - reads it from stdin.")
+    ],
+    *,
+    n: Annotated[
+        int, typer.Option("-n", metavar="N", min=1, max=200, help="Most passages to list [10].")
+    ] = 10,
+    files: Annotated[
+        bool, typer.Option("--files", help="Print the notes' paths only, one a line.")
+    ] = False,
+    filters: Filters,
+    ways: Ways,
+    debug: DebugOption = False,
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+) -> int:
+    """List the passages that match, with no answer.
+
+    The same retrieval as ask, by meaning and by words, without the floor that an answer needs.
+    Exits with 3 when nothing is found.
+    """
+    from ragvault.cli.render.waiting import Waiting
+    from ragvault.cli.request import question_of, request_of
+    from ragvault.cli.session import Session
+    from ragvault.service import finding
+
+    now = datetime.now()
+    with Session.open(config) as session:
+        request = request_of(question_of(query), filters, ways, now)
+        with Waiting(session.err).shown("Searching your notes …"):
+            found = finding.search(session.container, request, n, now=now)
+        session.notices(found.retrieval.notices)
+        return _show(session, found, files=files, debug=debug, as_json=as_json)
+
+
+def _show(session: Session, found: Found, *, files: bool, debug: bool, as_json: bool) -> int:
+    if as_json:
+        from ragvault.service.objects import debug_object, print_json, search_object
+
+        value = search_object(found.retrieval.query.text, found.hits, found.retrieval)
+        print_json({**value, **(debug_object(found.retrieval) if debug else {})})
+    elif files:
+        _print_files(session, found)
+    else:
+        from ragvault.cli.render.search import print_found
+
+        print_found(session, found)
+        if debug:
+            from ragvault.cli.render.debug import print_debug
+
+            print_debug(session.out, found.retrieval)
+    return 0 if found.hits else 3
+
+
+def _print_files(session: Session, found: Found) -> None:
+    """Each note once, best first, as its absolute path: for ``xargs`` and editors."""
+    from ragvault.cli.render.links import on_disk
+
+    roots = {vault.name: vault.path for vault in session.container.catalog.vaults()}
+    places = dict.fromkeys((hit.chunk.vault, hit.chunk.rel_path) for hit in found.hits)
+    for vault, rel_path in places:
+        session.out.print(str(on_disk(roots[vault], rel_path)))

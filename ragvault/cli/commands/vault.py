@@ -1,0 +1,122 @@
+"""``ragvault vault``: the remembered vaults."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ragvault.cli.group import command_app
+from ragvault.cli.options import ConfigOption, JsonOption
+
+if TYPE_CHECKING:
+    from ragvault.cli.render.terminal import Terminal
+    from ragvault.model import VaultInfo
+
+app = command_app(no_args_is_help=True, help="List, remove or rename vaults.")
+
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The vault.")]
+
+
+@app.command("list")
+def list_vaults(as_json: JsonOption = False, config: ConfigOption = None) -> int:
+    """List the vaults with their folders."""
+    from ragvault.cli.session import Session
+    from ragvault.service.objects import print_json
+    from ragvault.service.vaults import known_vaults
+
+    with Session.open(config) as session:
+        vaults = known_vaults(session.container)
+        if as_json:
+            print_json({"vaults": [vault_object(vault) for vault in vaults]})
+            return 0
+        for vault in vaults:
+            print_vault(session.out, vault)
+    return 0
+
+
+@app.command("remove")
+def remove(
+    name: NameArgument,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+) -> int:
+    """Forget a vault. Its notes are not touched."""
+    from ragvault.cli.render import words
+    from ragvault.cli.session import Session
+    from ragvault.errors import UsageError
+    from ragvault.service.objects import print_json
+    from ragvault.service.vaults import known_vaults, remove_vault
+
+    with Session.open(config) as session:
+        vault = known_vaults(session.container, [name])[0]
+        if not yes:
+            if as_json or not sys.stdin.isatty():
+                raise UsageError(
+                    "Removing a vault needs a yes.", f"ragvault vault remove {name} --yes"
+                )
+            notes = words.count(vault.notes, "note")
+            question = (
+                f"Forget the index of {notes} of '{vault.name}'? The notes stay where they are"
+            )
+            if not typer.confirm(question, err=True):
+                session.notices(["Nothing was removed."])
+                return 0
+        session.notices(remove_vault(session.container, name))
+        if as_json:
+            print_json({"removed": vault_object(vault)})
+        else:
+            session.out.print(f"Removed '{vault.name}'. Its notes are untouched in {vault.path}.")
+    return 0
+
+
+@app.command("rename")
+def rename(
+    old: Annotated[str, typer.Argument(metavar="OLD", help="The vault.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="Its new name.")],
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+) -> int:
+    """Give a vault another name. Nothing is embedded again."""
+    from ragvault.cli.session import Session
+    from ragvault.service.objects import index_object, print_json
+    from ragvault.service.vaults import rename_vault
+
+    with Session.open(config) as session:
+        report = rename_vault(session.container, old, new)
+        if as_json:
+            print_json({"renamed": {"from": old, "to": report.name}, **index_object([report])})
+        else:
+            session.out.print(f"'{old}' is now '{report.name}'.")
+    return 0
+
+
+def print_vault(out: Terminal, vault: VaultInfo) -> None:
+    """Two lines: its name with how much it holds, and where it is."""
+    from ragvault.cli.render import words
+    from ragvault.cli.render.layout import columns, facts
+    from ragvault.text import strip_controls
+
+    age = words.age(time.time() - vault.indexed_at) if vault.indexed_at else "never"
+    counts = [words.count(vault.notes, "note"), words.count(vault.chunks, "passage")]
+    name = strip_controls(vault.name)
+    behind = facts(out, [*counts, f"indexed {age}"], lead=columns(name) + 2)
+    out.print(f"{out.style(name, 'bold')}  {behind}".replace("\n", "\n  "))
+    out.print(out.style(f"  {strip_controls(str(vault.path))} ({vault.kind})", "dim"))
+
+
+def vault_object(vault: VaultInfo) -> dict[str, Any]:
+    """For ``--json``."""
+    from ragvault.service.objects import iso_time
+
+    return {
+        "name": vault.name,
+        "path": str(vault.path),
+        "kind": vault.kind,
+        "notes": vault.notes,
+        "chunks": vault.chunks,
+        "indexed_at": iso_time(vault.indexed_at) if vault.indexed_at else None,
+    }

@@ -1,0 +1,193 @@
+"""``ask`` as it happens: wait, stream, then sources, caveats and the footer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+
+from ragvault.cli.render import words
+from ragvault.cli.render.citations import MAX_TEXT_WIDTH, AnswerPrinter
+from ragvault.cli.render.layout import columns, facts, hanging, wrapped
+from ragvault.cli.render.links import Links
+from ragvault.cli.render.places import CitationMarks, PlaceView
+from ragvault.cli.render.search import excerpt, stems_of
+from ragvault.cli.render.waiting import Waiting
+from ragvault.cli.session import Session
+from ragvault.model import AbstainReason, Abstention, Answer, AskResult, Band, Hit, Reference
+from ragvault.service import asking
+from ragvault.text import snippet, strip_controls
+
+BAND_WORDS = {
+    Band.HIGH: "high",
+    Band.MEDIUM: "medium",
+    Band.LOW: "low",
+    Band.VERY_LOW: "very low",
+}
+_HOW_TO_ASK_BETTER = {  # a question that names nothing is told so by the message itself
+    AbstainReason.NO_RELEVANT_CONTEXT: (
+        "Use words that stand in the notes, or look around with `ragvault search`."
+    ),
+    AbstainReason.INSUFFICIENT_INFORMATION: (
+        "Name what you mean more exactly, or read the nearest notes."
+    ),
+}
+
+
+class AskView:
+    """One answer on the terminal. ``on_evidence`` and ``on_text`` are given to ``asking.ask``."""
+
+    def __init__(self, session: Session, *, stream: bool) -> None:
+        self._out = session.out
+        self._stream = stream
+        self._waiting = Waiting(session.err)
+        self._session = session
+        self._places: PlaceView | None = None
+        self._marks: CitationMarks | None = None
+        self._printer: AnswerPrinter | None = None
+        self._held = ""
+
+    def waiting(self) -> AbstractContextManager[None]:
+        return self._waiting.shown("Searching your notes …")
+
+    def on_evidence(self, hits: Sequence[Hit]) -> None:
+        """The hits that may be cited: citations of them become numbers and links."""
+        vaults = self._session.container.catalog.vaults()
+        links = Links(vaults, self._session.settings.output.links)
+        self._places = PlaceView(self._out, links, show_vault=len(vaults) > 1)
+        by_citation: dict[str, Hit] = {}
+        for hit in hits:
+            by_citation.setdefault(strip_controls(asking.citation_of(hit)), hit)
+        self._marks = CitationMarks(self._out, self._places, by_citation)
+        self._printer = AnswerPrinter(self._out, by_citation, self._marks)
+        if hits:
+            self._waiting.say("Reading what was found …")
+
+    def on_text(self, text: str) -> None:
+        """Print it as it comes. What may be the whole of a quoted answer waits for the next
+        piece, since quotations are set apart (and come in one piece)."""
+        if not self._stream:
+            return
+        if self._held or not _may_be_quotations(text):
+            held, self._held = self._held, ""
+            self._write(held + text)
+        else:
+            self._held = text
+
+    def _write(self, text: str) -> None:
+        assert self._printer is not None
+        self._waiting.clear()
+        self._printer.write(text)
+
+    def show(self, result: AskResult) -> None:
+        """The rest, once the outcome is known."""
+        self._waiting.clear()
+        if self._places is None:
+            self.on_evidence(())
+        outcome = result.outcome
+        if isinstance(outcome, Abstention):
+            self._abstention(outcome, result)
+        else:
+            self._answer(outcome)
+        if not (isinstance(outcome, Answer) and outcome.mode == "none"):
+            self._footer(result)
+        self._out.flush()
+
+    def _answer(self, answer: Answer) -> None:
+        assert self._printer is not None
+        if answer.mode == "extractive":
+            self._quotations(answer)
+        else:
+            if not self._printer.has_printed:
+                self._printer.write(answer.text)
+            self._printer.finish()
+        self._caveats(answer)
+        self._sources(answer.references)
+
+    def _quotations(self, answer: Answer) -> None:
+        """Each passage behind a bar, its citation at its end."""
+        assert self._marks is not None
+        out = self._out
+        bar = out.style(out.symbol("│", "|"), "cyan")
+        start = 0
+        for number, citation in enumerate(answer.citations):
+            body = answer.text[start : citation.position].strip("\n")
+            start = citation.position + len(citation.raw)
+            visible, printable = self._marks(strip_controls(citation.raw))
+            if number:
+                out.print()
+            lines = [row for line in body.rstrip().split("\n") for row in self._rows(line)]
+            if out.is_tty and columns(lines[-1]) + len(visible) + 3 > out.width:
+                lines.append("")
+            lines[-1] += (" " if lines[-1] else "") + printable
+            for line in lines:
+                out.print(f"{bar} {line}")
+
+    def _rows(self, line: str) -> list[str]:
+        """A line of a note, wrapped on a terminal with its indentation kept."""
+        text = strip_controls(line)
+        if not self._out.is_tty or not text.strip():
+            return [text]
+        indent = text[: len(text) - len(text.lstrip())].expandtabs(4)
+        width = min(self._out.width, MAX_TEXT_WIDTH) - 2 - len(indent)
+        return [indent + row for row in wrapped(text, width)]
+
+    def _caveats(self, answer: Answer) -> None:
+        out = self._out
+        mark = out.symbol("⚠", "!")
+        if answer.caveats or answer.unsupported:
+            out.print()
+        for caveat in answer.caveats:
+            out.print(out.style(f"{mark} {hanging(out, caveat, 2)}", "yellow"))
+        for statement in answer.unsupported:
+            text = hanging(out, f"Not in the note cited: {snippet(statement, 160)}", 2)
+            out.print(out.style(f"{mark} {text}", "yellow"))
+
+    def _sources(self, references: Sequence[Reference]) -> None:
+        assert self._marks is not None and self._places is not None
+        if not references:
+            return
+        self._out.print()
+        self._out.print(self._out.style("Sources", "bold"))
+        by_mark: dict[str, list[Hit]] = {}  # passages of one section share a citation
+        for reference in references:
+            citation = strip_controls(asking.citation_of(reference.hit))
+            by_mark.setdefault(self._marks(citation)[0], []).append(reference.hit)
+        for mark, (first, *more) in by_mark.items():
+            self._places.print(mark, first, more=more)
+
+    def _abstention(self, outcome: Abstention, result: AskResult) -> None:
+        assert self._places is not None
+        out = self._out
+        for line in wrapped(outcome.message, min(out.width, MAX_TEXT_WIDTH)):
+            out.print(out.style(line, "bold"))
+        if outcome.searched:
+            out.print(out.style(hanging(out, f"Searched: {outcome.searched}.", 0), "dim"))
+        if outcome.nearest:
+            out.print()
+            out.print("Nearest in your notes:")
+        terms = stems_of(result.retrieval.query.terms if result.retrieval else ())
+        for number, hit in enumerate(outcome.nearest, start=1):
+            self._places.print(f"{number}.", hit, excerpt(hit.chunk.text, terms))
+        if outcome.reason in _HOW_TO_ASK_BETTER:
+            arrow = out.symbol("→", "->")
+            out.print()
+            way = hanging(out, _HOW_TO_ASK_BETTER[outcome.reason], 2)
+            out.print(out.style(f"{arrow} {way}", "dim"))
+
+    def _footer(self, result: AskResult) -> None:
+        """Confidence, who wrote it, how long it took."""
+        out, outcome = self._out, result.outcome
+        band = BAND_WORDS[Band.of(outcome.confidence)]
+        parts = [f"confidence {band} ({words.unit(outcome.confidence)})"]
+        if isinstance(outcome, Answer) and outcome.mode == "extractive":
+            parts.append("quoted from your notes, word for word")
+        elif result.model and isinstance(outcome, Answer):
+            parts.append(f"written by {strip_controls(result.model)}")
+        parts.append(words.duration(result.total_ms / 1000))
+        out.print()
+        out.print(out.style(facts(out, parts), "dim"))
+
+
+def _may_be_quotations(text: str) -> bool:
+    """An extractive answer's text ends with a citation, as does each of its paragraphs."""
+    return text.rstrip().endswith("]")

@@ -1,0 +1,109 @@
+"""An answer's text as a terminal shows it: ``[File: …, Section: …]`` becomes a linked [1].
+
+Works on a stream: a citation or a word is held back until it is whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from ragvault.cli.render.layout import columns
+from ragvault.cli.render.terminal import Terminal
+from ragvault.text import strip_controls
+
+OPENING = "[File:"
+MAX_TEXT_WIDTH = 92  # columns: longer lines tire the eye
+
+
+class AnswerPrinter:
+    """Prints an answer's text as it comes, wrapped at words.
+
+    ``known`` are the canonical citations that may come; ``mark`` gives what a person sees of one
+    ("[1]") and that with its link around it. Anywhere but on a terminal lines are not wrapped.
+    """
+
+    def __init__(
+        self, out: Terminal, known: Iterable[str], mark: Callable[[str], tuple[str, str]]
+    ) -> None:
+        self._out = out
+        self._known = sorted({strip_controls(text) for text in known}, key=len, reverse=True)
+        self._mark = mark
+        self._pending = ""
+        self._column = 0
+        self._gap = ""
+        # Two columns are left for a full stop that follows a citation.
+        self._limit = min(out.width - 2, MAX_TEXT_WIDTH) if out.is_tty else None
+        self.has_printed = False
+
+    def write(self, text: str) -> None:
+        """Take the next piece of the text; prints what is whole of it."""
+        self._pending += strip_controls(text)
+        cut = self._whole()
+        ready, self._pending = self._pending[:cut], self._pending[cut:]
+        self._emit(ready)
+        self._out.flush()
+
+    def finish(self) -> None:
+        """Print the rest and end the line."""
+        ready, self._pending = self._pending, ""
+        self._emit(ready)
+        if self._column:
+            self._newline()
+        self._gap = ""
+        self._out.flush()
+
+    def _whole(self) -> int:
+        """Up to where the pending text holds no unfinished word or citation."""
+        start = self._pending.find("[")
+        while start >= 0:
+            tail = self._pending[start:]
+            if any(len(text) > len(tail) and text.startswith(tail) for text in self._known):
+                return start
+            start = self._pending.find("[", start + 1)
+        masked = self._pending  # a blank within a citation is no end of a word
+        for first, last in self._citations(self._pending):
+            masked = masked[:first] + "x" * (last - first) + masked[last:]
+        return max(masked.rfind(" "), masked.rfind("\n")) + 1
+
+    def _citations(self, text: str) -> Iterator[tuple[int, int]]:
+        """(start, end) of each known citation, the longest that fits."""
+        position = 0
+        while (start := text.find(OPENING, position)) >= 0:
+            found = next((c for c in self._known if text.startswith(c, start)), OPENING)
+            position = start + len(found)
+            if found != OPENING:
+                yield start, position
+
+    def _emit(self, text: str) -> None:
+        position = 0
+        for start, end in self._citations(text):
+            self._plain(text[position:start])
+            self._word(*self._mark(text[start:end]))
+            position = end
+        self._plain(text[position:])
+
+    def _plain(self, text: str) -> None:
+        for piece in re.findall(r"\n|[^\S\n]+|\S+", text):
+            if piece == "\n":
+                self._gap = ""
+                self._newline()
+            elif piece.isspace():
+                self._gap = piece.replace("\t", "    ")
+            else:
+                self._word(piece, piece)
+
+    def _word(self, visible: str, printable: str) -> None:
+        width = columns(visible)
+        gap = self._gap
+        if self._limit and gap and self._column and self._column + len(gap) + width > self._limit:
+            self._newline()
+            gap = ""
+        self._out.print(gap + printable, end="")
+        self._column += len(gap) + width
+        self._gap = ""
+        self.has_printed = True
+
+    def _newline(self) -> None:
+        self._out.print()
+        self._column = 0

@@ -1,0 +1,161 @@
+"""``--debug``: every candidate in rank order with all its scores, and how the time went."""
+
+from __future__ import annotations
+
+from ragvault.cli.render import words
+from ragvault.cli.render.layout import columns, hanging
+from ragvault.cli.render.terminal import Terminal
+from ragvault.model import AskResult, Hit, Retrieval
+from ragvault.service.measuring import Judgement
+from ragvault.service.objects import local_day, total_ms
+from ragvault.text import strip_controls
+
+_ID_LENGTH = 12  # of 32: enough to tell chunks apart; --json has the whole
+_FOLDERS_SHOWN = 12
+_LEAST_ROOM = 16  # columns for a place; with fewer it stands on a line of its own
+
+
+def print_debug(
+    out: Terminal,
+    retrieval: Retrieval | None,
+    result: AskResult | None = None,
+    judgement: Judgement | None = None,
+) -> None:
+    """The candidates, the folders, the query as it was understood, timings and tokens; with a
+    judgement also how the confidence came about."""
+    out.print()
+    out.print(out.style("Debug", "bold"))
+    if retrieval is None:
+        out.print("Nothing was looked for.")
+        return
+    _print_query(out, retrieval)
+    for kind, wording in retrieval.expansions:
+        _row(out, kind, wording)
+    _print_folders(out, retrieval)
+    if judgement is not None:
+        _print_confidence(out, judgement)
+    _print_timings(out, retrieval, result)
+    _print_candidates(out, retrieval)
+
+
+def _row(out: Terminal, label: str, value: str) -> None:
+    out.print(f"{out.style(f'{label:<11}', 'dim')} {hanging(out, value, 12)}")
+
+
+def _print_query(out: Terminal, retrieval: Retrieval) -> None:
+    query = retrieval.query
+    _row(out, "keywords", ", ".join(query.keywords) or "none")
+    if query.time_hint is not None:
+        hint = query.time_hint
+        days = f"{local_day(hint.since)} to {local_day(hint.until)}"
+        _row(out, "time", f'"{hint.phrase}": {days}')
+    kept = sum(hit.kept for hit in retrieval.hits)
+    _row(
+        out,
+        "strategy",
+        f"{retrieval.strategy}, k = {retrieval.k}, {query.breadth} question; "
+        f"{words.count(retrieval.candidate_count, 'candidate')}, {kept} kept",
+    )
+    if retrieval.vector_trust < 1.0:
+        how_far = "not at all" if retrieval.vector_trust <= 0 else f"{retrieval.vector_trust:.0%}"
+        _row(out, "model", f"it hardly reads these words: its scores count {how_far}")
+    _row(out, "searched", retrieval.searched or "nothing")
+
+
+def _print_folders(out: Terminal, retrieval: Retrieval) -> None:
+    selection = retrieval.folder_selection
+    chosen = ", ".join(words.shortened(selection.selected, _FOLDERS_SHOWN)) or "none: everywhere"
+    _row(out, "folders", f"{chosen} (by {selection.mode}, of {len(selection.available)})")
+    if selection.available:
+        _row(out, "available", ", ".join(words.shortened(selection.available, _FOLDERS_SHOWN)))
+
+
+_FACTORS = {"topic": "about this", "answered": "holding the answer"}
+
+
+def _print_confidence(out: Terminal, judgement: Judgement) -> None:
+    """The factors with the features that each is made from."""
+    parts = []
+    for part in judgement.factors:
+        of = ", ".join(f"{name} {judgement.features[name]:.2f}" for name in part.features)
+        parts.append(f"{part.probability:.2f} {_FACTORS[part.name]} ({of})")
+    times = f" {out.symbol('×', 'x')} "
+    whole = f"{judgement.confidence:.2f} = {times.join(parts)}"
+    _row(out, "confidence", f"{whole}; calibration {judgement.calibration}")
+
+
+def _print_timings(out: Terminal, retrieval: Retrieval, result: AskResult | None) -> None:
+    timings = retrieval.timings_ms
+    parts = [f"{name} {value:.0f} ms" for name, value in timings.items() if name != "total"]
+    parts.append(f"search {total_ms(retrieval):.0f} ms")
+    if result is not None:
+        if result.llm_ms is not None:
+            parts.append(f"model {result.llm_ms:.0f} ms")
+        parts.append(f"total {result.total_ms:.0f} ms")
+    _row(out, "time spent", ", ".join(parts))
+    if result is not None and result.usage.prompt_tokens is not None:
+        completion = result.usage.completion_tokens or 0
+        _row(out, "tokens", f"{result.usage.prompt_tokens:,} prompt, {completion:,} answer")
+
+
+_HEADER = (
+    f"{'#':>3}  final vector   word   note recent folder rerank  {'fate':<12} {'chunk':<12} place"
+)
+
+
+def _print_candidates(out: Terminal, retrieval: Retrieval) -> None:
+    if not retrieval.hits:
+        return
+    out.print()
+    out.print(out.style(_HEADER, "dim"))
+    for hit in retrieval.hits:
+        line = f"{_numbers(hit)}  {_fate(hit):<12} {hit.chunk.id[:_ID_LENGTH]:<12} "
+        room = out.width - columns(line) if out.is_tty else None
+        if room is not None and room < _LEAST_ROOM:
+            line, room = f"{line.rstrip()}\n    ", out.width - 4
+        line += _place(hit, room, out.symbol("…", "~"))
+        out.print(line if hit.kept else out.style(line, "dim"))
+
+
+def _numbers(hit: Hit) -> str:
+    scores = hit.scores
+    return (
+        f"{hit.rank:>3} {scores.final:>6.3f} {_number(scores.vector)} {_number(scores.lexical)} "
+        f"{_number(_of_note(hit))} {_number(scores.recency)} {_number(scores.folder_weight)} "
+        f"{_number(scores.rerank)}"
+    )
+
+
+def _of_note(hit: Hit) -> float | None:
+    """What the whole note adds to ``final``; None where it has no share."""
+    parts = [value for name, value in hit.scores.terms if name.startswith("note_")]
+    return sum(parts) if parts and hit.scores.note_share > 0 else None
+
+
+def _number(value: float | None) -> str:
+    return f"{'–':>6}" if value is None else f"{value:>6.3f}"
+
+
+def _fate(hit: Hit) -> str:
+    return "kept" if hit.kept else f"{hit.dropped_by or 'dropped'}"
+
+
+def _place(hit: Hit, room: int | None, mark: str) -> str:
+    """Path, line and section. Where they don't fit into ``room`` columns, the section loses its
+    end, and then the path its beginning: the note's name is what tells places apart."""
+    chunk = hit.chunk
+    path = _one_line(f"{chunk.vault}/{chunk.rel_path}:{chunk.start_line}")
+    whole = _one_line(f"{path} {' > '.join(chunk.heading_path)}")
+    if room is None or columns(whole) <= room:
+        return whole
+    if columns(path) < room:
+        while columns(whole) > room - 1:
+            whole = whole[:-1]
+        return whole + mark
+    while path and columns(path) > room - 1:
+        path = path[1:]
+    return mark + path
+
+
+def _one_line(text: str) -> str:
+    return " ".join(strip_controls(text).split())

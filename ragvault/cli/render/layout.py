@@ -1,0 +1,59 @@
+"""Text in the columns of a terminal. Anywhere else a line stays whole, for whatever reads it."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+from ragvault.cli.render.terminal import Terminal
+from ragvault.text import strip_controls
+
+MAX_LINE = 100  # columns: longer lines tire the eye
+MIN_LINE = 20
+
+
+def columns(text: str) -> int:
+    """How many columns a text takes: wide characters two, combining marks none."""
+    if text.isascii():
+        return len(text)
+    total = 0
+    for char in text:
+        if unicodedata.combining(char) or unicodedata.category(char) in ("Cf", "Me"):
+            continue
+        total += 2 if unicodedata.east_asian_width(char) in "WF" else 1
+    return total
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Lines of at most ``width`` columns, broken at spaces; a longer word stays whole."""
+    return _packed(strip_controls(text).split(), " ", width)
+
+
+def hanging(out: Terminal, text: str, indent: int) -> str:
+    """The text for behind a label of ``indent`` columns: what doesn't fit into the line stands
+    below, indented alike. Without control characters."""
+    text = strip_controls(text)
+    room = min(out.width, MAX_LINE) - indent
+    if not out.is_tty or columns(text) <= out.width - indent:
+        return text
+    return f"\n{' ' * indent}".join(_packed(text.split(), " ", room))
+
+
+def facts(out: Terminal, parts: Sequence[str], lead: int = 0) -> str:
+    """Short facts with dots between them, for behind ``lead`` columns; a line ends between two."""
+    dot = out.symbol(" · ", ", ")
+    if not out.is_tty:
+        return dot.join(parts)
+    return "\n".join(_packed([" " * lead + parts[0], *parts[1:]], dot, out.width))[lead:]
+
+
+def _packed(parts: Sequence[str], gap: str, width: int) -> list[str]:
+    lines: list[str] = []
+    line = ""
+    for part in parts:
+        if line and columns(line) + columns(gap) + columns(part) > max(width, MIN_LINE):
+            lines.append(line)
+            line = part
+        else:
+            line = f"{line}{gap}{part}" if line else part
+    return [*lines, line] if line else lines

@@ -1,0 +1,92 @@
+"""A place in a note, as sources, nearest notes and search results show it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ragvault.cli.render.layout import MAX_LINE, columns, hanging, wrapped
+from ragvault.cli.render.links import Links
+from ragvault.cli.render.terminal import Terminal
+from ragvault.model import Hit
+from ragvault.service.objects import local_day
+from ragvault.text import strip_controls
+
+
+class PlaceView:
+    """How a place is written: path, section, lines, date, link."""
+
+    def __init__(self, out: Terminal, links: Links, *, show_vault: bool) -> None:
+        self._out = out
+        self._links = links
+        self._show_vault = show_vault
+
+    def uri(self, hit: Hit) -> str | None:
+        chunk = hit.chunk
+        return self._links.uri(chunk.vault, chunk.rel_path, chunk.heading_path)
+
+    def path(self, hit: Hit) -> str:
+        """The path, linked; with the vault before it when there are several."""
+        return self._out.link(self._out.style(self._name(hit), "bold cyan"), self.uri(hit))
+
+    def _name(self, hit: Hit) -> str:
+        name = _flat(hit.chunk.rel_path)
+        return f"{_flat(hit.chunk.vault)}: {name}" if self._show_vault else name
+
+    def section(self, hit: Hit) -> str:
+        """ " › A › B", or nothing for what stands before the first heading."""
+        arrow = self._out.symbol(" › ", " > ")
+        return "".join(arrow + _flat(part) for part in hit.chunk.heading_path)
+
+    def details(self, hit: Hit, more: Sequence[Hit] = ()) -> str:
+        """ "lines 3–9, 12–15 · 2024-03-01 · score 0.82", the best one's; a note without a date of
+        its own has that of its file, which may be a copy's: "modified 2024-03-01"."""
+        dash, dot = self._out.symbol("–", "-"), self._out.symbol(" · ", ", ")
+        places = sorted((one.chunk.start_line, one.chunk.end_line) for one in (hit, *more))
+        several = len(places) > 1 or places[0][0] != places[0][1]
+        spans = (f"{a}{dash}{b}" if a != b else f"{a}" for a, b in dict.fromkeys(places))
+        lines = f"line{'s' * several} {', '.join(spans)}"
+        score = max(one.scores.final for one in (hit, *more))
+        note = hit.note
+        of_file = abs(note.date - note.mtime) < 1e-3  # seconds: as exact as a catalog keeps it
+        when = f"{'modified ' if of_file else ''}{local_day(note.date)}"
+        return dot.join([lines, when, f"score {score:.2f}"])
+
+    def print(self, label: str, hit: Hit, quote: str = "", more: Sequence[Hit] = ()) -> None:
+        """Two lines or more: label and place; details; a quotation; other notes with the text.
+        ``more``: other passages of the same section. A section that doesn't fit behind the path
+        stands below it."""
+        out = self._out
+        indent = " " * (columns(label) + 1)
+        section = self.section(hit)
+        whole = columns(indent + self._name(hit) + section)
+        if out.is_tty and whole > out.width:
+            section = f"\n{indent}{hanging(out, section.lstrip(), len(indent))}"
+        out.print(f"{out.style(label, 'bold')} {self.path(hit)}{section}")
+        out.print(out.style(f"{indent}{self.details(hit, more)}", "dim"))
+        for line in wrapped(quote, min(out.width, MAX_LINE) - len(indent)):
+            out.print(f"{indent}{line}")
+        for other in hit.duplicates:
+            out.print(out.style(f"{indent}the same text is in {_flat(other)}", "dim"))
+
+
+class CitationMarks:
+    """Numbers citations in order of their first appearance, and links each to its note."""
+
+    def __init__(self, out: Terminal, view: PlaceView, hits: Mapping[str, Hit]) -> None:
+        self._out = out
+        self._view = view
+        self._hits = hits
+        self._numbers: dict[str, int] = {}
+
+    def __call__(self, citation: str) -> tuple[str, str]:
+        """What is seen ("[1]"), and the same with colour and link."""
+        number = self._numbers.setdefault(citation, len(self._numbers) + 1)
+        visible = f"[{number}]"
+        hit = self._hits.get(citation)
+        uri = self._view.uri(hit) if hit is not None else None
+        return visible, self._out.link(self._out.style(visible, "cyan"), uri)
+
+
+def _flat(text: str) -> str:
+    """On one line, without control characters."""
+    return " ".join(strip_controls(text).split("\n"))

@@ -1,0 +1,71 @@
+"""What the stages hand each other: frozen values, and unions for outcomes.
+
+No I/O, no third-party imports beyond the type of a vector. Times are seconds since the epoch
+(float, UTC) unless a name says ``_ms`` or ``_ns``; scores lie in 0..1 unless a docstring says
+otherwise; lines are 1-based and inclusive, counted in the file as it is on disk.
+
+    notes      a note on its way into the index: file, sections, chunks, the run's report
+    stores     what the stores hold and give back: vaults, stored chunks, folders, filters
+    retrieval  one search: request, query, scores, hits, the gate's outcome
+    answers    one answer: prompt, citations, references, the log's row
+"""
+
+from typing import TYPE_CHECKING
+
+from ragvault.model.answers import (
+    Answer as Answer,
+    AskResult as AskResult,
+    ChatOptions as ChatOptions,
+    ChatUsage as ChatUsage,
+    Citation as Citation,
+    CitationStatus as CitationStatus,
+    LoggedAnswer as LoggedAnswer,
+    Message as Message,
+    ModelInfo as ModelInfo,
+    Prompt as Prompt,
+    Reference as Reference,
+)
+from ragvault.model.notes import (
+    Chunk as Chunk,
+    FileState as FileState,
+    HeadingPath as HeadingPath,
+    IndexReport as IndexReport,
+    Note as Note,
+    NoteFile as NoteFile,
+    NoteWrite as NoteWrite,
+    Section as Section,
+    Skipped as Skipped,
+    kept_ns as kept_ns,
+)
+from ragvault.model.retrieval import (
+    AbstainReason as AbstainReason,
+    Abstention as Abstention,
+    Band as Band,
+    Breadth as Breadth,
+    Closeness as Closeness,
+    Detail as Detail,
+    Evidence as Evidence,
+    FolderSelection as FolderSelection,
+    GateOutcome as GateOutcome,
+    Hit as Hit,
+    Intent as Intent,
+    Query as Query,
+    Request as Request,
+    Retrieval as Retrieval,
+    Scope as Scope,
+    Scores as Scores,
+    TimeHint as TimeHint,
+)
+from ragvault.model.stores import (
+    Filter as Filter,
+    FolderInfo as FolderInfo,
+    NoteInfo as NoteInfo,
+    NoteLexical as NoteLexical,
+    ScoredId as ScoredId,
+    StoredChunk as StoredChunk,
+    VaultInfo as VaultInfo,
+    VectorRecord as VectorRecord,
+)
+
+if TYPE_CHECKING:
+    from ragvault.model.stores import Matrix as Matrix, Vector as Vector

@@ -1,0 +1,137 @@
+"""One answer: what goes to the model and what comes back, its citations, and the log's row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ragvault.model.retrieval import Abstention, Hit, Retrieval
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a chat."""
+
+    role: str  # "system" | "user" | "assistant"
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatOptions:
+    """In tokens: ``num_ctx`` of prompt and answer together, ``max_tokens`` of the answer."""
+
+    model: str
+    num_ctx: int
+    temperature: float
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChatUsage:
+    """What the server counted. ``done_reason`` is "stop", "length" (cut off at the limit of
+    tokens) or another word of the server's; None when it didn't say."""
+
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    done_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """A model that the server holds. ``context_length`` in tokens, None when it doesn't say."""
+
+    name: str
+    context_length: int | None
+    capabilities: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """``included``: the hits in the context, in order; ``left_out``: those that didn't fit."""
+
+    messages: tuple[Message, ...]
+    included: tuple[Hit, ...]
+    left_out: tuple[Hit, ...]
+    estimated_tokens: int
+
+
+class CitationStatus(StrEnum):
+    """As the model wrote it, corrected, or taken out since it names nothing that was sent."""
+
+    EXACT = "exact"
+    REPAIRED = "repaired"
+    REMOVED = "removed"
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A citation that the answer makes. ``position`` is its offset in the answer's text (for a
+    removed one, where it stood)."""
+
+    raw: str
+    position: int
+    status: CitationStatus
+    chunk_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A cited chunk, numbered in order of first citation."""
+
+    marker: int
+    hit: Hit
+    snippet: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """``text`` carries the citations in canonical ``[File: …, Section: …]`` form.
+
+    ``mode`` is "llm", "extractive" or "none" (small talk). ``unsupported`` are the statements
+    whose numbers, names or words no cited chunk holds.
+    """
+
+    text: str
+    mode: str
+    confidence: float
+    references: tuple[Reference, ...] = ()
+    citations: tuple[Citation, ...] = ()
+    unsupported: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AskResult:
+    """All of one ``ask``. ``id`` names its row in the answer log."""
+
+    question: str
+    outcome: Answer | Abstention
+    retrieval: Retrieval | None
+    id: str
+    model: str | None
+    llm_ms: float | None
+    total_ms: float
+    usage: ChatUsage
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedAnswer:
+    """A row of the answer log. ``citations`` are (marker, chunk_id, vault, rel_path, heading path
+    joined by " > ", start line, end line, snippet, score)."""
+
+    id: str
+    asked_at: float
+    session: str | None
+    question: str
+    answer: str
+    abstain_reason: str | None
+    mode: str
+    model: str | None
+    confidence: float
+    citations: tuple[tuple[int, str, str, str, str, int, int, str, float], ...] = ()
+    retrieval_ms: float | None = None
+    llm_ms: float | None = None
+    total_ms: float | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None

@@ -1,0 +1,257 @@
+"""One search: what was asked, what was found, what each rank is made of, and the gate's word."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+from ragvault.model.notes import Chunk
+from ragvault.model.stores import NoteInfo, StoredChunk
+
+
+class Intent(StrEnum):
+    """What the words ask for. GREETING and THANKS are answered without retrieval."""
+
+    QUESTION = "question"
+    GREETING = "greeting"
+    THANKS = "thanks"
+    AMBIGUOUS = "ambiguous"
+
+
+class Breadth(StrEnum):
+    """How much a question asks for: one fact, the usual or an overview; k goes by it."""
+
+    NARROW = "narrow"
+    NORMAL = "normal"
+    BROAD = "broad"
+
+
+class Detail(StrEnum):
+    """How much an answer is to say."""
+
+    BRIEF = "brief"
+    NORMAL = "normal"
+    DETAILED = "detailed"
+
+
+@dataclass(frozen=True, slots=True)
+class TimeHint:
+    """A time that the question names. ``phrase`` is the words it came from; ``relative``: they
+    count from today ("last week"), so that it is the notes' time, not their subject's."""
+
+    since: float
+    until: float
+    days: int
+    phrase: str
+    relative: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the user asked for, before any analysis. ``k`` None means automatic."""
+
+    question: str
+    vaults: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    since: float | None = None
+    until: float | None = None
+    k: int | None = None
+    detail: Detail = Detail.NORMAL
+    folder_select: str | None = None  # "auto" | "llm" | "off"; None: the config's
+    expand: bool | None = None  # search other wordings too; None: the config's
+    hyde: bool | None = None  # search a guess at the answer too; None: the config's
+    rerank: bool | None = None  # read the best passages again; None: the config's
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """An analysed question.
+
+    ``keywords`` are its words without stopwords, in order, as typed but lower-cased; ``terms``
+    are the tokens for the lexical leg (keywords, CJK runs as bigrams). ``recent_only`` is true
+    when it asks for recent notes and names nothing else. ``subject`` is the question less the
+    words that only frame it ("what did I write last week about"); "" where that is all of it.
+    """
+
+    text: str
+    keywords: tuple[str, ...]
+    terms: tuple[str, ...]
+    intent: Intent = Intent.QUESTION
+    breadth: Breadth = Breadth.NORMAL
+    time_hint: TimeHint | None = None
+    recent_only: bool = False
+    subject: str = ""
+
+    @property
+    def sought(self) -> str:
+        """What the gate compares passages with; the search goes by the whole question."""
+        return self.subject or self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where the vector leg looks: one vault, all of it (``folders`` None) or some folders."""
+
+    vault: str
+    folders: tuple[str, ...] | None = None
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class FolderSelection:
+    """``selected`` in order, best first, as ``vault/folder``; ``mode`` is how they were chosen."""
+
+    mode: str
+    selected: tuple[str, ...] = ()
+    available: tuple[str, ...] = ()
+    scopes: tuple[Scope, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """All that a rank is made of. None: that leg did not run.
+
+    ``vector`` is the cosine; ``bm25`` the raw BM25; ``lexical`` BM25 over the best BM25 of this
+    query, with the heading bonus in it, capped at 1; ``recency`` halves with each half-life;
+    ``rerank`` the reranker's score mapped to 0..1. ``final`` is what is sorted by.
+
+    ``note_vector`` is the mean cosine of the note's chunks, ``note_lexical`` the whole note's BM25
+    over the best note's (None: not known); ``note_share`` (0..1) says how much of the configured
+    shares they have, less for long notes. ``lexical`` has ``note_lexical`` in it, ``vector`` is
+    the chunk's alone.
+    """
+
+    vector: float | None
+    lexical: float | None
+    recency: float | None
+    folder_weight: float
+    final: float
+    bm25: float | None = None
+    heading_bonus: float = 0.0
+    rerank: float | None = None
+    terms: tuple[tuple[str, float], ...] = ()  # (name, contribution): they add up to final
+    before_rerank: float | None = None  # what final was; None: no reranker took part
+
+    @property
+    def blend(self) -> float:
+        """``final`` without the reranker: what floors and confidence are calibrated on."""
+        return self.final if self.before_rerank is None else self.before_rerank
+
+    note_vector: float | None = None
+    note_lexical: float | None = None
+    note_share: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A candidate with its rank (1-based, over all candidates) and its fate."""
+
+    rank: int
+    stored: StoredChunk
+    scores: Scores
+    kept: bool
+    dropped_by: str | None = None
+    duplicates: tuple[str, ...] = ()  # "rel_path" of notes that hold the same text
+
+    @property
+    def chunk(self) -> Chunk:
+        return self.stored.chunk
+
+    @property
+    def is_ranked(self) -> bool:
+        """Kept, or dropped only for its rank, its likeness to a better one or its final score:
+        what it says about the question counts all the same."""
+        return self.dropped_by in (None, "rank", "mmr", "note_limit", "min_final")
+
+    @property
+    def note(self) -> NoteInfo:
+        return self.stored.note
+
+
+@dataclass(frozen=True, slots=True)
+class Closeness:
+    """How well each of the question's tokens finds its counterpart (its greatest cosine) in the
+    hit where they find them best, of those that were looked at.
+
+    ``mean``: the mean of these cosines; ``weakest``: their soft minimum, low where one word of
+    the question finds nothing like it; both 0..1. ``asked``: the question's tokens.
+    """
+
+    mean: float
+    weakest: float
+    asked: int
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """One run of the search stages: every candidate in rank order, and how it was found."""
+
+    query: Query
+    hits: tuple[Hit, ...]
+    k: int
+    strategy: str  # "hybrid" | "hybrid_recency" | "keyword_recency" | "recent" | "none"
+    folder_selection: FolderSelection
+    candidate_count: int
+    timings_ms: dict[str, float]
+    notices: tuple[str, ...] = ()
+    searched: str = ""  # one phrase: what was looked through
+    term_weights: tuple[tuple[str, float], ...] = ()  # terms with their IDF, for an answer
+    rarest_weight: float = 0.0  # the IDF of a term that nothing searched holds, for an answer
+    expansions: tuple[tuple[str, str], ...] = ()  # ("expand" | "hyde", what the model wrote)
+    closeness: Closeness | None = None  # measured only where an answer is wanted
+    vector_trust: float = 1.0  # 0..1: how far the model's vocabulary covers the question
+
+    @property
+    def kept(self) -> tuple[Hit, ...]:
+        return tuple(h for h in self.hits if h.kept)
+
+
+class AbstainReason(StrEnum):
+    """Why there is no answer; the names are those of the JSON."""
+
+    NO_RELEVANT_CONTEXT = "no_relevant_context"
+    INSUFFICIENT_INFORMATION = "insufficient_information"
+    AMBIGUOUS_QUESTION = "ambiguous_question"
+
+
+class Band(StrEnum):
+    """Bands of the confidence: at least 0.8, 0.6, 0.4, or below."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+    VERY_LOW = "very_low"
+
+    @classmethod
+    def of(cls, confidence: float) -> Band:
+        if confidence >= 0.8:
+            return cls.HIGH
+        if confidence >= 0.6:
+            return cls.MEDIUM
+        return cls.LOW if confidence >= 0.4 else cls.VERY_LOW
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The gate opened: these hits, best first, may be answered from."""
+
+    hits: tuple[Hit, ...]
+    confidence: float
+    caveats: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Abstention:
+    """An honest no. ``nearest`` is what came closest; ``searched`` what was looked through."""
+
+    reason: AbstainReason
+    confidence: float
+    message: str
+    nearest: tuple[Hit, ...] = ()
+    searched: str = ""
+
+
+GateOutcome: TypeAlias = Evidence | Abstention

@@ -1,0 +1,128 @@
+"""What the stores hold and give back: vaults, chunks with their notes, folders, filters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from ragvault.model.notes import Chunk
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector: TypeAlias = NDArray[np.float32]  # shape (dimensions,), unit length
+    Matrix: TypeAlias = NDArray[np.float32]  # shape (n, dimensions), rows of unit length
+
+
+@dataclass(frozen=True, slots=True)
+class VaultInfo:
+    """A remembered vault. ``kind`` is "obsidian" (it has an .obsidian folder) or "folder"."""
+
+    name: str
+    path: Path
+    kind: str
+    notes: int = 0
+    chunks: int = 0
+    indexed_at: float | None = None
+    fingerprint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NoteInfo:
+    """The note that a chunk belongs to, as the catalog knows it. ``folder`` is "" at the root;
+    ``chunk_count`` that of all its chunks (0: not known)."""
+
+    vault: str
+    rel_path: str
+    title: str
+    folder: str
+    aliases: tuple[str, ...]
+    tags: tuple[str, ...]
+    date: float
+    mtime: float
+    chunk_count: int = 0
+
+    @property
+    def day(self) -> datetime | None:
+        """``date`` by the calendar, in UTC; None outside the years 1 to 9999: a file system can
+        carry any time stamp."""
+        try:
+            return datetime.fromtimestamp(self.date, UTC)
+        except (ValueError, OverflowError, OSError):
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """A visible chunk joined with its note."""
+
+    chunk: Chunk
+    note: NoteInfo
+
+
+@dataclass(frozen=True, slots=True)
+class FolderInfo:
+    """A folder that holds notes. ``centroid`` is the normalised mean of its chunks' vectors."""
+
+    vault: str
+    folder: str
+    notes: int
+    chunks: int
+    centroid: Vector | None = field(default=None, compare=False)
+
+    @property
+    def qualified(self) -> str:
+        """``vault/folder``, or ``vault`` for the root."""
+        return f"{self.vault}/{self.folder}" if self.folder else self.vault
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Hard limits on what may be found. Empty means no limit.
+
+    ``folders`` are exact (vault, folder) pairs; ``tags`` match a note that has any of them or a
+    tag nested below; ``since``/``until`` bound the note's date, inclusive.
+    """
+
+    vaults: tuple[str, ...] = ()
+    folders: tuple[tuple[str, str], ...] = ()
+    tags: tuple[str, ...] = ()
+    since: float | None = None
+    until: float | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """True when nothing but the vault is limited."""
+        return not (self.folders or self.tags) and self.since is None and self.until is None
+
+
+@dataclass(frozen=True, slots=True)
+class VectorRecord:
+    """``modified`` is the note's date, which ``Filter.since`` and ``until`` bound."""
+
+    chunk_id: str
+    vector: Vector
+    folder: str
+    source_type: str
+    modified: float
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredId:
+    """A chunk id with one leg's raw score (cosine in -1..1, or BM25 > 0, larger is better)."""
+
+    chunk_id: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class NoteLexical:
+    """BM25 of whole notes: by chunk id that of the chunk's note (absent: no term is in it, or the
+    note was indexed before notes were), and the ``best`` of any note that the filter lets through
+    (0: no note holds a term)."""
+
+    scores: dict[str, float]
+    best: float

@@ -1,0 +1,178 @@
+"""Query analysis: what a question names, when, how broadly, and whether it is one at all.
+
+Pure: the same question and ``now`` give the same Query. After auroranotes-rag.md
+(``analyzeQuery``: keywords and time hint) and sprint17-rag.md (intent detection). Linear in the
+question, which is at most ``max_question_chars`` long.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from ragvault import text
+from ragvault.config.settings import Settings
+from ragvault.errors import QuestionError
+from ragvault.model import Breadth, Intent, Query, TimeHint
+from ragvault.retrieval.question.subject import as_noted, subject_of
+from ragvault.retrieval.question.timehints import find_hint, parse_when
+from ragvault.retrieval.question.wordlists import (
+    BROAD,
+    GENERIC,
+    GREETINGS,
+    NARROW_START,
+    RECENCY,
+    SMALL_TALK_FILLERS,
+    THANKS,
+    TIME_WORDS,
+    VAGUE,
+)
+
+__all__ = ["analyse", "parse_when"]
+
+LONG_QUESTION_WORDS = 25
+SHORT_QUESTION_WORDS = 12
+
+
+def analyse(question: str, now: datetime, settings: Settings) -> Query:
+    """The question as the search stages need it.
+
+    Raises QuestionError when nothing is left without white space and control characters, or
+    when more than ``retrieval.max_question_chars`` are.
+    """
+    cleaned = clean(question, settings.retrieval.max_question_chars)
+    hint = find_hint(cleaned, now)
+    asked = _without_salutation(cleaned)
+    passing = hint if hint is not None and hint.relative else None
+    subject = subject_of(asked.strip(), passing.phrase if passing else None)
+    return Query(
+        text=cleaned,
+        keywords=_keywords(asked, hint),
+        terms=_terms(subject, _keywords(subject, hint), passing),
+        intent=_intent(cleaned, hint),
+        breadth=_breadth(cleaned),
+        time_hint=hint,
+        recent_only=_is_recent_only(cleaned, hint),
+        subject=sought if (sought := as_noted(subject)) != cleaned else "",
+    )
+
+
+def clean(question: str, max_chars: int) -> str:
+    """The question on one line without control characters; raises QuestionError."""
+    cleaned = " ".join(text.strip_controls(question).split())
+    if not cleaned:
+        raise QuestionError("The question is empty.", 'Ask one: `ragvault ask "What did I …?"`')
+    if len(cleaned) > max_chars:
+        raise QuestionError(
+            f"The question has {len(cleaned):,} characters; the limit is {max_chars:,}.",
+            "Ask in a sentence or two, or raise `retrieval.max_question_chars`.",
+        )
+    return cleaned
+
+
+# ------------------------------------------------------------------- keywords, terms
+
+
+def _without_salutation(question: str) -> str:
+    """ "Hi, what did I …" without its "Hi,"."""
+    head, mark, rest = question.partition(",")
+    return rest if mark and rest.strip() and _small_talk(head) else question
+
+
+def _is_acronym(word: str) -> bool:
+    """IT, US, WHO: capitals that say that a word isn't the stopword that it looks like."""
+    return len(word) > 1 and word.isupper()
+
+
+def _content_words(question: str) -> list[str]:
+    """Words without stopwords; an acronym in a question that isn't all capitals stays."""
+    shouting = question.isupper()
+    found = []
+    for word in re.findall(r"[^\W_]+(?:['’][^\W_]+)*", question):
+        lowered = word.replace("’", "'").lower()
+        if lowered not in text.STOPWORDS or (_is_acronym(word) and not shouting):
+            found.append(text.normalise(word))
+    return found
+
+
+def _keywords(question: str, hint: TimeHint | None) -> tuple[str, ...]:
+    """In order, each once; "last", "past", "ago" of a time phrase aren't (the seed's example:
+    "What did I decide last week about the API?" gives decide, week, api)."""
+    words = _content_words(question)
+    if hint is not None:
+        modifiers = {"last", "past", "previous", "ago", "couple", "several", "since"}
+        dropped = modifiers & set(text.words(hint.phrase))
+        words = [word for word in words if word not in dropped] or words
+    return tuple(dict.fromkeys(words or text.words(question)))
+
+
+def _terms(question: str, keywords: tuple[str, ...], hint: TimeHint | None) -> tuple[str, ...]:
+    """Tokens for the lexical leg, each once.
+
+    The words of a relative time ("yesterday", "week") are left out when others remain: a note
+    of that day doesn't say them, and a rare one would outweigh what was asked. A date such as
+    "March 2024" stays. Elisions split ("l'école" is indexed as l, école), and the single letter
+    that they leave goes.
+    """
+    temporal = set(text.words(hint.phrase)) if hint is not None else set()
+    subject = [word for word in keywords if word not in temporal] or list(keywords)
+    found: list[str] = []
+    for word in subject:
+        parts = text.tokens(re.sub("['’]", " ", word))
+        long = [part for part in parts if len(part) > 1 or len(parts) == 1]
+        found += [part for part in long if len(parts) == 1 or part not in text.STOPWORDS]
+    return tuple(dict.fromkeys(found)) or tuple(dict.fromkeys(text.tokens(question)))
+
+
+# ------------------------------------------------------------------------- intention
+
+
+def _small_talk(question: str) -> Intent | None:
+    """Greeting or thanks, when nothing else is said."""
+    rest = f" {' '.join(text.words(question))} "
+    kinds = []
+    for intent, phrases in ((Intent.THANKS, THANKS), (Intent.GREETING, GREETINGS)):
+        for phrase in phrases:  # longest first
+            if f" {phrase} " in rest:
+                kinds.append(intent)
+                rest = rest.replace(f" {phrase} ", "  ")
+    if kinds and not set(rest.split()) - SMALL_TALK_FILLERS:
+        return kinds[0]
+    return None
+
+
+def _intent(question: str, hint: TimeHint | None) -> Intent:
+    small_talk = _small_talk(question)
+    if small_talk is not None:
+        return small_talk
+    if hint is None and not set(_content_words(question)) - VAGUE:
+        return Intent.AMBIGUOUS
+    return Intent.QUESTION
+
+
+def _breadth(question: str) -> Breadth:
+    words = text.words(question)
+    broad = bool(BROAD.intersection(words)) or len(re.findall(r"[?？؟]", question)) > 1
+    if broad or len(words) > LONG_QUESTION_WORDS:
+        return Breadth.BROAD
+    lowered = " ".join(words)
+    if len(words) <= SHORT_QUESTION_WORDS and lowered.startswith(NARROW_START):
+        return Breadth.NARROW
+    return Breadth.NORMAL
+
+
+def _is_recent_only(question: str, hint: TimeHint | None) -> bool:
+    """True for "what did I write recently?" and "my latest notes": a time, and no subject.
+
+    A bare "2024" is a search for 2024: a date counts only beside a word such as "notes", or in
+    "what did I do on 12 November?".
+    """
+    words = set(_content_words(question))
+    asks_recent = bool(words & RECENCY)
+    if not asks_recent and hint is None:
+        return False
+    temporal = set(text.words(hint.phrase)) if hint is not None else set()
+    subject = words - temporal - GENERIC - RECENCY - TIME_WORDS
+    is_relative = hint is not None and hint.relative
+    named = bool(set(text.words(question)) & GENERIC) or is_relative or asks_recent
+    return not subject and named

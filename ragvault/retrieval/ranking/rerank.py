@@ -1,0 +1,84 @@
+"""The place of a reranker: after the blend, before anything is dropped.
+
+With none (the default) the order stays the blend's. With one, the best ``top`` candidates are
+read again together with the question, and
+
+    final = (1 − weight)·blend + weight·rerank
+
+for them; for those below, which nobody read again, ``rerank`` counts as 0. Both summands are in
+the score's ``terms``, so the explanation stays equal to what is sorted by. Floors and confidence
+go by the blend alone (``Scores.blend``), which they are calibrated on: a reranker orders, it
+doesn't refuse.
+
+A reranker that can't be used, or that answers with anything but one score in 0..1 for each
+passage, costs a notice and not the search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+from ragvault.config.settings import RerankSettings
+from ragvault.errors import ModelError
+from ragvault.model import Scores, StoredChunk
+from ragvault.ports import Reranker
+from ragvault.retrieval.ranking.blend import Candidate
+
+Ranked = Sequence[tuple[Candidate, Scores]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reranked:
+    """The candidates in their new order. ``ms`` is None when nobody read them again."""
+
+    ranked: Ranked
+    ms: float | None = None
+    notices: tuple[str, ...] = ()
+
+
+def rerank(
+    question: str, ranked: Ranked, reranker: Reranker | None, settings: RerankSettings
+) -> Reranked:
+    """Best first; equal scores in order of chunk id. Linear in ``settings.top`` passages."""
+    if reranker is None or not ranked or settings.weight == 0:
+        return Reranked(ranked)
+    texts = [passage_of(candidate.stored) for candidate, _ in ranked[: settings.top]]
+    started = perf_counter()
+    try:
+        fresh = reranker.rerank(question, texts)
+    except ModelError as error:
+        why = f"{error.message.rstrip('. ')}. {error.hint}"
+        return Reranked(ranked, None, (f"Ranked without a reranker. {why}",))
+    ms = (perf_counter() - started) * 1000.0
+    if len(fresh) != len(texts) or not all(0.0 <= score <= 1.0 for score in fresh):  # NaN isn't
+        why = f"{reranker.name} gave other than one score from 0 to 1 for each passage."
+        return Reranked(ranked, ms, (f"Ranked without a reranker. {why}",))
+    again = [
+        (candidate, _mixed(scores, fresh[i] if i < len(fresh) else None, settings.weight))
+        for i, (candidate, scores) in enumerate(ranked)
+    ]
+    return Reranked(sorted(again, key=lambda pair: (-pair[1].final, pair[0].id)), ms)
+
+
+def passage_of(stored: StoredChunk) -> str:
+    """What is read: the note's title and the headings that the text itself doesn't begin with,
+    then the text, as the embedding model saw it when it was indexed."""
+    chunk = stored.chunk
+    shown = {line.strip(" #") for line in chunk.text.splitlines()[:8] if line.startswith("#")}
+    above = [part for part in (stored.note.title, *chunk.heading_path) if part not in shown]
+    return "\n".join((*dict.fromkeys(above), chunk.text))
+
+
+def _mixed(scores: Scores, rerank_score: float | None, weight: float) -> Scores:
+    terms = [(name, (1.0 - weight) * value) for name, value in scores.terms]
+    if rerank_score is not None:
+        terms.append(("rerank", weight * rerank_score))
+    return replace(
+        scores,
+        rerank=rerank_score,
+        terms=tuple(terms),
+        final=sum(value for _, value in terms),
+        before_rerank=scores.final,
+    )

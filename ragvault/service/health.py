@@ -1,0 +1,310 @@
+"""The state of the installation, looked at (``status``) or tried out (``doctor``).
+
+Beside ``flows``: it asks the container's objects and renders nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragvault.errors import ModelError, ModelServerError, NoIndexError, RagvaultError
+from ragvault.model import ChatOptions, Message, VaultInfo
+from ragvault.service.coverage import Coverage, coverage
+
+if TYPE_CHECKING:
+    from ragvault.wiring import Container
+
+LOW_SPACE_BYTES = 500_000_000
+PROBE_TIMEOUT_S = 2.0  # status must not hang on a server that doesn't answer
+
+
+@dataclass(frozen=True, slots=True)
+class VaultStatus:
+    """``vectors_in_step``: the vector store is known to hold this vault as the catalog does."""
+
+    vault: VaultInfo
+    coverage: Coverage
+    vectors_in_step: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OllamaStatus:
+    """``problem`` is None when the server answers."""
+
+    host: str
+    model: str
+    version: str | None = None
+    models: tuple[str, ...] = ()
+    has_model: bool = False
+    problem: str | None = None
+    hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """``sizes`` are bytes on disk by part; ``fingerprint`` None when the model can't be found."""
+
+    data_dir: Path
+    config_file: Path | None
+    vaults: tuple[VaultStatus, ...]
+    model: str
+    fingerprint: str | None
+    model_problem: str | None
+    sizes: tuple[tuple[str, int], ...]
+    ollama: OllamaStatus
+    writer: str | None = None
+
+
+def status(container: Container, config_file: Path | None) -> Status:
+    """Quick: a walk of each vault, no model and no vector store loaded. Raises StoreError."""
+    try:
+        vaults = container.catalog.vaults()
+    except NoIndexError:
+        vaults = []
+    name, fingerprint, problem = _model(container)
+    return Status(
+        data_dir=container.data_dir,
+        config_file=config_file,
+        vaults=tuple(_vault_status(container, vault, fingerprint) for vault in vaults),
+        model=name,
+        fingerprint=fingerprint,
+        model_problem=problem,
+        sizes=container.sizes(),
+        ollama=ollama_status(container),
+    )
+
+
+def _model(container: Container) -> tuple[str, str | None, str | None]:
+    try:
+        embedder = container.embedder
+        return embedder.name, embedder.fingerprint, None
+    except ModelError as error:
+        return container.settings.embedding.model, None, error.message
+
+
+def _vault_status(container: Container, vault: VaultInfo, fingerprint: str | None) -> VaultStatus:
+    from ragvault.ingest.write import marker_of
+
+    stored = container.stored_identity()
+    in_step = False
+    if stored is not None and fingerprint is not None:
+        marker = container.catalog.vector_marker(vault.name)
+        in_step = marker == marker_of(stored, fingerprint)
+    return VaultStatus(vault, coverage(container, vault), in_step)
+
+
+def ollama_status(container: Container) -> OllamaStatus:
+    """Asks the server what it has, waiting no longer than ``PROBE_TIMEOUT_S`` for each reply."""
+    settings = container.settings.ollama
+    chat = container.make_chat(max_wait_s=PROBE_TIMEOUT_S)
+    try:
+        return OllamaStatus(
+            host=chat.host,
+            model=settings.model,
+            version=chat.version(),
+            models=tuple(chat.models()),
+            has_model=chat.has(settings.model),
+        )
+    except ModelError as error:
+        return OllamaStatus(settings.host, settings.model, problem=error.message, hint=error.hint)
+    finally:
+        chat.close()
+
+
+def server_is_there(container: Container) -> bool:
+    """Whether the model server answers, within ``PROBE_TIMEOUT_S``."""
+    chat = container.make_chat(max_wait_s=PROBE_TIMEOUT_S)
+    try:
+        chat.version()
+    except ModelServerError:
+        return False
+    finally:
+        chat.close()
+    return True
+
+
+# --------------------------------------------------------------------------- doctor
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One part, tried. ``state`` is "ok", "warning" (ragvault works without it) or "failed"."""
+
+    name: str
+    state: str
+    detail: str
+    remedy: str = ""
+
+
+class _Problem(Exception):
+    """A part that failed in a way that no RagvaultError names."""
+
+    def __init__(self, detail: str, remedy: str) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.remedy = remedy
+
+
+def examine(container: Container) -> Iterator[Check]:
+    """Every part tried for real, one after the other; a part that fails stops no other."""
+    parts: list[tuple[str, Callable[[Container], str], bool]] = [
+        ("Python", _check_python, True),
+        ("SQLite", _check_sqlite, True),
+        ("Index folder", _check_folder, True),
+        ("Writer's lock", _check_lock, True),
+        ("Catalog", _check_catalog, True),
+        ("Embedding model", _check_embedder, True),
+        ("Vector store", _check_vectors, True),
+        ("Vault folders", _check_vaults, True),
+        ("Ollama", _check_ollama, container.settings.answer.fallback == "none"),
+    ]
+    for name, check, is_needed in parts:
+        yield _tried(name, check, container, is_needed=is_needed)
+
+
+def _tried(
+    name: str, check: Callable[[Container], str], container: Container, *, is_needed: bool
+) -> Check:
+    bad = "failed" if is_needed else "warning"
+    try:
+        return Check(name, "ok", check(container))
+    except _Problem as problem:
+        return Check(name, bad, problem.detail, problem.remedy)
+    except NoIndexError as error:
+        return Check(name, "warning", error.message, error.hint)
+    except RagvaultError as error:
+        return Check(name, bad, error.message, error.hint)
+
+
+def _check_python(_: Container) -> str:
+    return f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+
+
+def _check_sqlite(_: Container) -> str:
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.execute("CREATE VIRTUAL TABLE t USING fts5(body, tokenize='porter unicode61')")
+        connection.execute("INSERT INTO t VALUES ('notes about boats')")
+        found = connection.execute("SELECT count(*) FROM t WHERE t MATCH 'note'").fetchone()[0]
+    except sqlite3.Error as error:
+        raise _Problem(
+            f"SQLite {sqlite3.sqlite_version} has no full text search: {error}.",
+            "Use a Python whose sqlite3 has FTS5 (python.org's, Debian's and conda's do).",
+        ) from error
+    finally:
+        connection.close()
+    if found != 1:
+        raise _Problem("SQLite's full text search found nothing.", "Reinstall Python.")
+    return f"{sqlite3.sqlite_version} with full text search"
+
+
+def _check_folder(container: Container) -> str:
+    folder = container.data_dir
+    place = folder
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    if not os.access(place, os.W_OK):
+        raise _Problem(
+            f"{folder} can't be written.",
+            "Check its permissions, or set index.path to a folder of yours.",
+        )
+    container.try_writing()
+    free = shutil.disk_usage(place).free
+    if free < LOW_SPACE_BYTES:
+        raise _Problem(
+            f"Only {free / 1e6:,.0f} MB are free at {folder}.",
+            "Free some space; an index of 10,000 notes takes about 200 MB.",
+        )
+    return f"{folder}, {free / 1e9:,.1f} GB free"
+
+
+def _check_lock(container: Container) -> str:
+    if not container.data_dir.is_dir():
+        return "free"
+    with container.lock():
+        return "free"
+
+
+def _check_catalog(container: Container) -> str:
+    problems = container.catalog.check()
+    if problems:
+        raise _Problem(
+            f"The catalog is damaged: {problems[0]}",
+            "Rebuild it with `ragvault index --full`; your notes are untouched.",
+        )
+    vaults = container.catalog.vaults()
+    notes, chunks = sum(v.notes for v in vaults), sum(v.chunks for v in vaults)
+    names = ", ".join(vault.name for vault in vaults) or "no vault"
+    return f"sound; {notes:,} notes, {chunks:,} passages ({names})"
+
+
+def _check_embedder(container: Container) -> str:
+    embedder = container.embedder
+    matrix = embedder.embed_documents(["The harbour opens at six.", "Bread needs a hot oven."])
+    query = embedder.embed_query("When does the harbour open?")
+    if matrix.shape != (2, embedder.dimensions):
+        raise _Problem(
+            f"{embedder.name} gave vectors of shape {matrix.shape}.", "Choose another model."
+        )
+    near, far = float(query @ matrix[0]), float(query @ matrix[1])
+    if not near > far:
+        raise _Problem(
+            f"{embedder.name} doesn't tell related from unrelated text.",
+            "Its file may be damaged, or of another model: reinstall it or choose another.",
+        )
+    return f"{embedder.name}, {embedder.dimensions} dimensions, embeds as it should"
+
+
+def _check_vectors(container: Container) -> str:
+    catalog, index = container.catalog, container.vectors
+    vaults = catalog.vaults()
+    index.sync_to(catalog.generation)
+    query = container.embedder.embed_query("test")
+    total = 0
+    for vault in vaults:
+        count = index.count(vault.name)
+        total += count
+        if count != vault.chunks:
+            raise _Problem(
+                f"It holds {count:,} vectors of '{vault.name}', the catalog {vault.chunks:,}.",
+                "Run `ragvault index`: the vectors are restored, nothing is embedded again.",
+            )
+        if count and not index.query(vault.name, query, 1):
+            raise _Problem(
+                f"A query on '{vault.name}' finds nothing.", "Run `ragvault index --full`."
+            )
+    return f"opens and answers; {total:,} vectors, as many as passages"
+
+
+def _check_vaults(container: Container) -> str:
+    from ragvault.ingest.walk import check_vault_path
+
+    vaults = container.catalog.vaults()
+    for vault in vaults:
+        check_vault_path(vault.path, container.data_dir, vaults)
+    return ", ".join(str(vault.path) for vault in vaults) or "none yet"
+
+
+def _check_ollama(container: Container) -> str:
+    seen = ollama_status(container)
+    if seen.problem is not None:
+        raise _Problem(
+            f"{seen.problem} Answers are quoted from the notes.",
+            "Start it with `ollama serve`, or leave it: ragvault works without.",
+        )
+    if not seen.has_model:
+        held = ", ".join(seen.models) or "no model"
+        raise _Problem(
+            f"Ollama {seen.version} has {held}, not {seen.model}.",
+            f"Pull it with `ollama pull {seen.model}`, or set ollama.model to one that is there.",
+        )
+    options = ChatOptions(model=seen.model, num_ctx=512, temperature=0.0, max_tokens=16)
+    container.chat.complete([Message("user", "Say: ready")], options)
+    return f"{seen.version} at {seen.host}, {seen.model} writes"

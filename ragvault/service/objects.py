@@ -1,0 +1,314 @@
+"""Results as JSON objects. The names are a promise to scripts: keys are added, never renamed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from ragvault.errors import RagvaultError
+from ragvault.model import (
+    Abstention,
+    Answer,
+    AskResult,
+    Band,
+    Hit,
+    IndexReport,
+    Retrieval,
+    Skipped,
+    VaultInfo,
+)
+from ragvault.service.measuring import Judgement
+from ragvault.text import snippet
+
+SCHEMA_VERSION = 1
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """One object on stdout, ``schema_version`` first. Numbers are finite, keys are text."""
+    value = {"schema_version": SCHEMA_VERSION, **value}
+    text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except (UnicodeError, LookupError):  # another encoding, or a lone surrogate in a file name
+        text = json.dumps(value, indent=2, allow_nan=False)
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def error_object(error: RagvaultError) -> dict[str, Any]:
+    """A failure."""
+    return {
+        "error": {
+            "type": error.type,
+            "message": error.message,
+            "hint": error.hint,
+            "exit_code": error.exit_code,
+        }
+    }
+
+
+# --------------------------------------------------------------------------- ask and search
+
+
+def ask_object(result: AskResult) -> dict[str, Any]:
+    """An answer or an abstention."""
+    outcome = result.outcome
+    return {
+        "question": result.question,
+        **(_answered(outcome) if isinstance(outcome, Answer) else _abstained(outcome)),
+        "meta": _ask_meta(result),
+    }
+
+
+def _answered(answer: Answer) -> dict[str, Any]:
+    return {
+        "answer": answer.text,
+        "abstained": False,
+        "abstain_reason": None,
+        "mode": answer.mode,
+        "confidence": _score(answer.confidence),
+        "confidence_band": str(Band.of(answer.confidence)),
+        "references": [
+            reference(entry.hit, entry.marker, entry.snippet) for entry in answer.references
+        ],
+        "citations": [
+            {
+                "raw": citation.raw,
+                "position": citation.position,
+                "status": str(citation.status),
+                "chunk_id": citation.chunk_id,
+            }
+            for citation in answer.citations
+        ],
+        "nearest": [],
+        "unsupported": list(answer.unsupported),
+        "caveats": list(answer.caveats),
+    }
+
+
+def _abstained(abstention: Abstention) -> dict[str, Any]:
+    return {
+        "answer": abstention.message,
+        "abstained": True,
+        "abstain_reason": str(abstention.reason),
+        "mode": "none",
+        "confidence": _score(abstention.confidence),
+        "confidence_band": str(Band.of(abstention.confidence)),
+        "references": [],
+        "citations": [],
+        "nearest": [
+            reference(hit, marker) for marker, hit in enumerate(abstention.nearest, start=1)
+        ],
+        "searched": abstention.searched,
+        "unsupported": [],
+        "caveats": [],
+    }
+
+
+def _ask_meta(result: AskResult) -> dict[str, Any]:
+    return {
+        "model": result.model,
+        "id": result.id,
+        "retrieval": retrieval_meta(result.retrieval),
+        "llm_ms": _ms(result.llm_ms),
+        "total_ms": _ms(result.total_ms),
+        "prompt_tokens": result.usage.prompt_tokens,
+        "completion_tokens": result.usage.completion_tokens,
+        "notices": list(result.notices),
+    }
+
+
+def retrieval_meta(retrieval: Retrieval | None) -> dict[str, Any]:
+    """How much was looked through, and how long it took."""
+    if retrieval is None:  # small talk: nothing was looked for
+        return {"k": 0, "strategy": "none", "candidate_count": 0, "rerank_count": 0, "time_ms": 0.0}
+    return {
+        "k": retrieval.k,
+        "strategy": retrieval.strategy,
+        "candidate_count": retrieval.candidate_count,
+        "rerank_count": len(retrieval.hits),
+        "time_ms": _ms(total_ms(retrieval)),
+    }
+
+
+def total_ms(retrieval: Retrieval) -> float:
+    """The run's own total where it says one, else the sum of its parts."""
+    timings = retrieval.timings_ms
+    return timings["total"] if "total" in timings else sum(timings.values())
+
+
+def reference(hit: Hit, marker: int, text: str | None = None) -> dict[str, Any]:
+    """A place in a note, as ``references``, ``nearest`` and search results show it."""
+    chunk = hit.chunk
+    return {
+        "marker": marker,
+        "vault": chunk.vault,
+        "rel_path": chunk.rel_path,
+        "heading_path": list(chunk.heading_path),
+        "chunk_index": chunk.chunk_index,
+        "chunk_id": chunk.id,
+        "start_line": chunk.start_line,
+        "end_line": chunk.end_line,
+        "snippet": snippet(chunk.text) if text is None else text,
+        "score": _score(hit.scores.final),
+        "modified": iso_time(hit.note.mtime),
+        "date": local_day(hit.note.date),
+        "duplicates": list(hit.duplicates),
+    }
+
+
+def search_object(query: str, hits: Sequence[Hit], retrieval: Retrieval) -> dict[str, Any]:
+    """The passages listed."""
+    results = []
+    for rank, hit in enumerate(hits, start=1):
+        scores = hit.scores
+        entry = {"rank": rank, **reference(hit, rank)}
+        entry["scores"] = {
+            "vector": _score(scores.vector),
+            "lexical": _score(scores.lexical),
+            "recency": _score(scores.recency),
+            "final": _score(scores.final),
+        }
+        results.append(entry)
+    meta = {**retrieval_meta(retrieval), "notices": list(retrieval.notices)}
+    return {"query": query, "results": results, "meta": meta}
+
+
+def debug_object(retrieval: Retrieval | None, judgement: Judgement | None = None) -> dict[str, Any]:
+    """What ``--debug`` adds; with a judgement also how the confidence came about."""
+    value = _debug(retrieval)
+    if judgement is not None:
+        value["confidence"] = {
+            "calibration": judgement.calibration,
+            **{part.name: _score(part.probability) for part in judgement.factors},
+            "features": {name: _score(v) for name, v in judgement.features.items()},
+        }
+    return {"debug": value}
+
+
+def _debug(retrieval: Retrieval | None) -> dict[str, Any]:
+    if retrieval is None:
+        return {
+            "retrieved_chunks": [],
+            "folder_selection": {"selected": [], "available": []},
+            "timings_ms": {},
+        }
+    selection = retrieval.folder_selection
+    return {
+        "retrieved_chunks": [_candidate(hit) for hit in retrieval.hits],
+        "folder_selection": {
+            "mode": selection.mode,
+            "selected": list(selection.selected),
+            "available": list(selection.available),
+        },
+        "vector_trust": _score(retrieval.vector_trust),
+        "timings_ms": {name: _ms(value) for name, value in retrieval.timings_ms.items()},
+        "expansions": [{"kind": kind, "text": text} for kind, text in retrieval.expansions],
+    }
+
+
+def _candidate(hit: Hit) -> dict[str, Any]:
+    scores = hit.scores
+    return {
+        "rank": hit.rank,
+        "chunk_id": hit.chunk.id,
+        "vault": hit.chunk.vault,
+        "rel_path": hit.chunk.rel_path,
+        "heading_path": list(hit.chunk.heading_path),
+        "start_line": hit.chunk.start_line,
+        "end_line": hit.chunk.end_line,
+        "text": hit.chunk.text,
+        "score_vector": _score(scores.vector),
+        "score_lexical": _score(scores.lexical),
+        "score_bm25": _score(scores.bm25),
+        "score_recency": _score(scores.recency),
+        "score_rerank": _score(scores.rerank),
+        "score_note_vector": _score(scores.note_vector),
+        "score_note_lexical": _score(scores.note_lexical),
+        "note_share": _score(scores.note_share),
+        "heading_bonus": _score(scores.heading_bonus),
+        "folder_weight": _score(scores.folder_weight),
+        "score_final": _score(scores.final),
+        "terms": {name: _score(value) for name, value in scores.terms},
+        "kept": hit.kept,
+        "dropped_by": hit.dropped_by,
+        "duplicates": list(hit.duplicates),
+    }
+
+
+# --------------------------------------------------------------------------- index
+
+
+def index_object(
+    reports: Sequence[IndexReport], failures: Sequence[tuple[VaultInfo, RagvaultError]] = ()
+) -> dict[str, Any]:
+    """``failures``: vaults whose folder was out of reach while others were refreshed."""
+    value: dict[str, Any] = {"vaults": [_report(report) for report in reports]}
+    if failures:
+        value["failed"] = [
+            {"name": vault.name, "path": str(vault.path), **error_object(error)}
+            for vault, error in failures
+        ]
+    return value
+
+
+def _report(report: IndexReport) -> dict[str, Any]:
+    return {
+        "name": report.name,
+        "path": report.path,
+        "added": len(report.added),
+        "changed": len(report.changed),
+        "removed": len(report.removed),
+        "renamed": len(report.renamed),
+        "unchanged": report.unchanged,
+        "skipped": [_skipped(entry) for entry in report.skipped],
+        "warnings": [_skipped(entry) for entry in report.warnings],
+        "chunks": report.chunks,
+        "embedded": report.embedded,
+        "seconds": round(report.seconds, 3),
+        "notices": list(report.notices),
+        "dry_run": report.dry_run,
+        "files": {
+            "added": list(report.added),
+            "changed": list(report.changed),
+            "removed": list(report.removed),
+            "renamed": [{"from": old, "to": new} for old, new in report.renamed],
+        },
+    }
+
+
+def _skipped(entry: Skipped) -> dict[str, str]:
+    return {"path": entry.path, "reason": entry.reason}
+
+
+# --------------------------------------------------------------------------- values
+
+
+def _score(value: float | None) -> float | None:
+    """Full precision of the ranking is kept to 6 digits: enough to see every order."""
+    return None if value is None else round(float(value), 6)
+
+
+def _ms(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)
+
+
+def iso_time(seconds: float) -> str:
+    """ "2024-03-01T09:30:00Z"."""
+    return _moment(seconds).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def local_day(seconds: float) -> str:
+    """ "2024-03-01", by the clock of this machine."""
+    return _moment(seconds).astimezone().strftime("%Y-%m-%d")
+
+
+# A file system can carry any time stamp; a date can't.
+_EARLIEST, _LATEST = 0.0, 4_102_444_800.0  # 1970 to 2100
+
+
+def _moment(seconds: float) -> datetime:
+    return datetime.fromtimestamp(min(max(seconds, _EARLIEST), _LATEST), UTC)

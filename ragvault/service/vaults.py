@@ -1,0 +1,141 @@
+"""Vaults: folders of notes that are remembered under a name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragvault.errors import NoIndexError, StoreError, UsageError
+from ragvault.model import IndexReport, VaultInfo
+from ragvault.service.indexing import sync
+from ragvault.text import strip_controls
+
+if TYPE_CHECKING:
+    from ragvault.ports import Progress
+    from ragvault.wiring import Container
+
+OBSIDIAN_FOLDER = ".obsidian"
+
+
+def known_vaults(container: Container, names: Sequence[str] = ()) -> list[VaultInfo]:
+    """The remembered vaults, all or the named ones. Raises NoIndexError."""
+    known = {vault.name: vault for vault in container.catalog.vaults()}
+    if not known:
+        raise NoIndexError("Nothing is indexed yet.")
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise NoIndexError(
+            f"There is no vault '{unknown[0]}'.", f"Known: {', '.join(sorted(known))}."
+        )
+    return [known[name] for name in dict.fromkeys(names)] if names else list(known.values())
+
+
+def vaults_at(
+    container: Container, paths: Sequence[Path], name: str | None
+) -> tuple[list[VaultInfo], list[str]]:
+    """The vaults at some folders, known or new, and notices about them.
+
+    Raises VaultPathError for a folder that can't be indexed, UsageError for a name that is
+    taken, empty or unfit, or another one than the vault's own.
+    """
+    from ragvault.ingest.walk import check_vault_path, overlap_notice
+
+    try:
+        known = container.catalog.vaults()
+    except NoIndexError:
+        known = []
+    chosen: dict[Path, VaultInfo] = {}
+    notices = []
+    for given in paths:
+        path = check_vault_path(given, container.data_dir, known)
+        vault = _vault_at(path, name, known, list(chosen.values()))
+        chosen[path] = vault
+        notices.append(overlap_notice(path, [*known, *(v for v in chosen.values() if v != vault)]))
+    return list(chosen.values()), [notice for notice in notices if notice]
+
+
+def _vault_at(
+    path: Path, name: str | None, known: Sequence[VaultInfo], chosen: Sequence[VaultInfo]
+) -> VaultInfo:
+    for vault in (*known, *chosen):
+        if _same_folder(vault.path, path):
+            if name is not None and name != vault.name:
+                raise UsageError(
+                    f"{path} is indexed already, as '{vault.name}'.",
+                    f"Rename it with `ragvault vault rename {vault.name} {name}`.",
+                )
+            return vault
+    wanted = vault_name(path.name if name is None else name)
+    taken = next((v for v in (*known, *chosen) if v.name.lower() == wanted.lower()), None)
+    if taken is not None:
+        raise UsageError(
+            f"There is a vault '{taken.name}' already, at {taken.path}.",
+            f"Give this one another name: `ragvault index {path} --name NAME`.",
+        )
+    kind = "obsidian" if (path / OBSIDIAN_FOLDER).is_dir() else "folder"
+    return VaultInfo(wanted, path, kind)
+
+
+def vault_name(name: str) -> str:
+    """A vault's name without what would not survive ``vault/folder`` or a terminal.
+
+    Raises UsageError when it is empty, longer than 100 characters, or holds a slash.
+    """
+    cleaned = " ".join(strip_controls(name).split())
+    if not cleaned or "/" in cleaned or "\\" in cleaned or len(cleaned) > 100:
+        shown = cleaned[:40] or "an empty name"
+        raise UsageError(
+            f"{shown!r} can't be a vault's name." if cleaned else "The vault needs a name.",
+            "Choose one of 1 to 100 characters without slashes: --name NAME.",
+        )
+    return cleaned
+
+
+def _same_folder(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:  # one of them is gone
+        return one == other
+
+
+def remove_vault(container: Container, name: str) -> list[str]:
+    """Forget a vault: its notes' text, chunks and vectors. The notes themselves stay.
+
+    Returns notices. Vectors that can't be reached now are dropped if the name is used again.
+    """
+    known_vaults(container, [name])
+    with container.lock():
+        container.catalog.remove_vault(name)
+        try:
+            container.vectors.drop(name)
+        except StoreError as error:
+            return [f"Its vectors could not be dropped from the vector store: {error.message}"]
+    return []
+
+
+def rename_vault(
+    container: Container, old: str, new: str, *, progress: Progress | None = None
+) -> IndexReport:
+    """Give a vault another name and index it under it, embedding nothing again.
+
+    Raises VaultPathError when its folder is out of reach (its chunks' ids hold the name, so the
+    notes are read), UsageError for a name that is taken or unfit.
+    """
+    from ragvault.ingest.walk import check_vault_path
+
+    vault = known_vaults(container, [old])[0]
+    wanted = vault_name(new)
+    others = [v for v in container.catalog.vaults() if v.name != old]
+    if wanted == old:
+        raise UsageError(f"The vault is called '{old}' already.", "Choose another name.")
+    if any(v.name.lower() == wanted.lower() for v in others):
+        raise UsageError(f"There is a vault '{wanted}' already.", "Choose another name.")
+    check_vault_path(vault.path, container.data_dir, [vault])
+    with container.lock():
+        container.catalog.rename_vault(old, wanted)
+        with suppress(StoreError):  # what is left of the old name is never asked for
+            container.vectors.drop(old)
+        return sync(container, replace(vault, name=wanted), progress=progress)

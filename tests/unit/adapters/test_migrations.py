@@ -1,0 +1,190 @@
+"""The catalog's file: made once, brought up to date whole or not at all, refused when foreign."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ragvault.adapters.sqlite.catalog import SqliteCatalog
+from ragvault.adapters.sqlite.migrations import (
+    APPLICATION_ID,
+    MIGRATIONS,
+    Migration,
+    create_fts,
+    migrate,
+    schema_version,
+)
+from ragvault.errors import StoreError
+from ragvault.model import Filter, NoteLexical
+from tests.support.samples import note_write, vectors_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ragvault.model import NoteWrite
+
+LATEST = MIGRATIONS[-1].number
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "catalog.sqlite3"
+
+
+@pytest.fixture
+def connection(path: Path) -> Iterator[sqlite3.Connection]:
+    made = sqlite3.connect(path, isolation_level=None)
+    yield made
+    made.close()
+
+
+def _tables(connection: sqlite3.Connection) -> set[str]:
+    return {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
+
+
+def test_numbers_go_up_by_one_and_names_are_unique() -> None:
+    assert [m.number for m in MIGRATIONS] == list(range(1, LATEST + 1))
+    assert len({m.name for m in MIGRATIONS}) == len(MIGRATIONS)
+
+
+def test_a_new_file_is_marked_recorded_and_in_wal(
+    connection: sqlite3.Connection, path: Path
+) -> None:
+    migrate(connection, path)
+    assert connection.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert schema_version(connection) == LATEST
+    recorded = connection.execute("SELECT number, name FROM schema_migration").fetchall()
+    assert recorded == [(m.number, m.name) for m in MIGRATIONS]
+
+
+def test_migrating_again_changes_nothing(connection: sqlite3.Connection, path: Path) -> None:
+    migrate(connection, path)
+    before = connection.execute("SELECT sql FROM sqlite_master").fetchall()
+    stamp = connection.execute("SELECT * FROM schema_migration").fetchall()
+    migrate(connection, path)
+    assert connection.execute("SELECT sql FROM sqlite_master").fetchall() == before
+    assert connection.execute("SELECT * FROM schema_migration").fetchall() == stamp
+
+
+def _add_table(connection: sqlite3.Connection) -> None:
+    connection.execute("CREATE TABLE extra (x)")
+
+
+def _fail_halfway(connection: sqlite3.Connection) -> None:
+    connection.execute("CREATE TABLE half (x)")
+    raise RuntimeError("power cut")
+
+
+def test_an_upgrade_keeps_what_was_there(connection: sqlite3.Connection, path: Path) -> None:
+    migrate(connection, path)
+    connection.execute("INSERT INTO vault (name, path, kind) VALUES ('v', '/v', 'folder')")
+    migrate(connection, path, (*MIGRATIONS, Migration(LATEST + 1, "extra", _add_table)))
+    assert schema_version(connection) == LATEST + 1
+    assert "extra" in _tables(connection)
+    assert connection.execute("SELECT name FROM vault").fetchall() == [("v",)]
+
+
+def test_a_migration_that_fails_leaves_no_trace(connection: sqlite3.Connection, path: Path) -> None:
+    steps = (
+        *MIGRATIONS,
+        Migration(LATEST + 1, "extra", _add_table),
+        Migration(LATEST + 2, "half", _fail_halfway),
+    )
+    with pytest.raises(RuntimeError):
+        migrate(connection, path, steps)
+    assert schema_version(connection) == LATEST + 1
+    assert "extra" in _tables(connection)
+    assert "half" not in _tables(connection)
+    assert connection.execute("SELECT max(number) FROM schema_migration").fetchone() == (
+        LATEST + 1,
+    )
+
+
+def test_a_newer_file_is_refused_with_what_to_do(path: Path) -> None:
+    """An older ragvault that wrote into it would lose what the newer one keeps there."""
+    SqliteCatalog(path).close()
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"PRAGMA user_version = {LATEST + 7}")
+    connection.close()
+    with pytest.raises(StoreError, match="newer ragvault") as caught:
+        SqliteCatalog(path)
+    assert "Upgrade" in caught.value.hint
+
+
+def test_another_programs_database_is_left_alone(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE bookmarks (url)")
+    connection.close()
+    content = path.read_bytes()
+    with pytest.raises(StoreError, match="another program") as caught:
+        SqliteCatalog(path)
+    assert "index.path" in caught.value.hint
+    assert path.read_bytes() == content
+
+
+def test_two_connections_may_make_the_file_at_once(path: Path) -> None:
+    """Two terminals, first use: the second must find the schema, not make it again."""
+    first = sqlite3.connect(path, isolation_level=None)
+    second = sqlite3.connect(path, isolation_level=None)
+
+    def meanwhile(connection: sqlite3.Connection) -> None:
+        connection.execute("CREATE TABLE extra (x)")
+
+    migrate(first, path)
+    steps = (*MIGRATIONS, Migration(LATEST + 1, "extra", meanwhile))
+    assert schema_version(second) == LATEST  # it has read the header before …
+    migrate(first, path, steps)  # … the other one moves on …
+    migrate(second, path, steps)  # … and the step is not taken twice
+    assert schema_version(second) == LATEST + 1
+    first.close()
+    second.close()
+
+
+def test_an_index_from_before_notes_were_indexed_is_searched_and_then_filled(path: Path) -> None:
+    """An upgrade costs one run without embedding, and no search in between."""
+    write = note_write("notes", "a.md", [((), "apple pie"), ((), "apple tree")])
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        migrate(connection, path, MIGRATIONS[:1])
+        connection.execute("INSERT INTO vault (name, path, kind) VALUES ('notes', '/v', 'folder')")
+        create_fts(connection, 1)
+        with_rows_of_version_1(connection, write)
+    catalog = SqliteCatalog(path)
+    ids = [chunk.id for chunk in write.chunks]
+    assert {hit.chunk_id for hit in catalog.lexical(["apple"], 5, Filter())} == set(ids)
+    assert catalog.note_lexical(["apple"], ids, Filter()) == NoteLexical({}, 0.0)
+    assert catalog.note_vectors("m", ids) == {}
+    assert catalog.check() == []
+    (state,) = catalog.file_states("notes").values()
+    assert state.fingerprint == "", "the next run would leave the note as it is"
+    catalog.commit("notes", [write], [], fingerprint="m", vectors=vectors_of([write]))
+    assert set(catalog.note_lexical(["apple"], ids, Filter()).scores) == set(ids)
+    assert set(catalog.note_vectors("m", ids)) == set(ids)
+    assert catalog.check() == []
+    catalog.close()
+
+
+def with_rows_of_version_1(connection: sqlite3.Connection, write: NoteWrite) -> None:
+    connection.execute("INSERT INTO folder (id, vault_id, path) VALUES (1, 1, '')")
+    connection.execute(
+        "INSERT INTO note VALUES (1, 1, 1, ?, 100, 5, 6, 'hash', 'index-1', 'a', '[]', '[]', '[]',"
+        " 7.0, ?)",
+        (write.file.rel_path, len(write.chunks)),
+    )
+    for chunk in write.chunks:
+        rowid = connection.execute(
+            "INSERT INTO chunk (id, note_id, heading_path, ordinal, chunk_index, start_line,"
+            " end_line, text_hash, text) VALUES (?, 1, '[]', ?, ?, ?, ?, ?, ?)",
+            (
+                chunk.id, chunk.ordinal, chunk.chunk_index, chunk.start_line, chunk.end_line,
+                chunk.text_hash, chunk.text,
+            ),
+        ).lastrowid  # fmt: skip
+        connection.execute(
+            "INSERT INTO fts_1 (rowid, title, heading, body) VALUES (?, 'a', '', ?)",
+            (rowid, chunk.text),
+        )

@@ -1,0 +1,182 @@
+"""The ONNX adapter with models that aren't the usual one, broken ones, and Ctrl-C."""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from ragvault.adapters.onnx import tokenizer as tokenizer_module
+from ragvault.adapters.onnx.embedder import OnnxEmbedder
+from ragvault.adapters.onnx.model_files import BUNDLED_TOKENIZER
+from ragvault.adapters.onnx.tokenizer import Tokenizer
+from ragvault.errors import EmbedderUnavailableError
+from tests.support.tiny_onnx import write_model
+
+CLS, SEP, HELLO, WORLD = 101, 102, 7592, 2088
+
+
+def unit(*values: float) -> list[float]:
+    length = math.hypot(*values)
+    return [value / length for value in values]
+
+
+def test_token_vectors_are_averaged_with_their_specials(tmp_path: Path) -> None:
+    embedder = OnnxEmbedder(path=write_model(tmp_path / "a.onnx"))
+    mean = (CLS + HELLO + WORLD + SEP) / 4
+    assert embedder.embed_query("hello world") == pytest.approx(unit(mean, 1, 1), abs=1e-6)
+    assert embedder.dimensions == 3
+    assert embedder.name == f"{tmp_path.name}/a.onnx"
+
+
+def test_a_model_that_pools_itself_is_only_normalised(tmp_path: Path) -> None:
+    embedder = OnnxEmbedder(path=write_model(tmp_path / "a.onnx", pooled=True))
+    mean = (CLS + HELLO + WORLD + SEP) / 4
+    assert embedder.embed_query("hello world") == pytest.approx(unit(mean, 1, 1), abs=1e-6)
+    with pytest.raises(EmbedderUnavailableError, match="none a token"):
+        embedder.embed_tokens(["hello"])
+
+
+def test_a_model_whose_card_says_cls_is_pooled_so(tmp_path: Path) -> None:
+    plain = OnnxEmbedder(path=write_model(tmp_path / "a.onnx")).fingerprint
+    (tmp_path / "1_Pooling").mkdir()
+    card = '{"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": false}'
+    (tmp_path / "1_Pooling" / "config.json").write_text(card)
+    embedder = OnnxEmbedder(path=tmp_path / "a.onnx")
+    assert embedder.embed_query("hello world") == pytest.approx(unit(CLS, 1, 1), abs=1e-6)
+    assert embedder.fingerprint != plain
+
+
+def test_a_pooling_that_is_not_known_is_refused(tmp_path: Path) -> None:
+    write_model(tmp_path / "a.onnx")
+    (tmp_path / "1_Pooling").mkdir()
+    (tmp_path / "1_Pooling" / "config.json").write_text('{"pooling_mode_max_tokens": true}')
+    with pytest.raises(EmbedderUnavailableError, match="pools in a way"):
+        _ = OnnxEmbedder(path=tmp_path / "a.onnx").fingerprint
+
+
+def test_token_vectors_leave_out_the_specials(tmp_path: Path) -> None:
+    embedder = OnnxEmbedder(path=write_model(tmp_path / "a.onnx"))
+    empty, two = embedder.embed_tokens(["", "hello world"])
+    assert empty.shape == (0, 3)
+    assert two == pytest.approx(np.array([unit(HELLO, 1, 1), unit(WORLD, 1, 1)]), abs=1e-6)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, 0.0], ids=["nan", "infinite", "zero"])
+def test_a_vector_that_is_no_direction_never_reaches_the_index(
+    tmp_path: Path, value: float
+) -> None:
+    embedder = OnnxEmbedder(path=write_model(tmp_path / "a.onnx", value=value))
+    with pytest.raises(EmbedderUnavailableError, match="not a number, or of no length"):
+        embedder.embed_documents(["hello"])
+
+
+def test_a_model_of_another_shape_is_refused(tmp_path: Path) -> None:
+    embedder = OnnxEmbedder(path=write_model(tmp_path / "a.onnx", pooled=True, axis=2))
+    with pytest.raises(EmbedderUnavailableError, match="shape"):
+        embedder.embed_documents(["hello world", "hello"])
+
+
+def test_a_model_with_unknown_inputs_is_refused(tmp_path: Path) -> None:
+    embedder = OnnxEmbedder(path=write_model(tmp_path / "a.onnx", input_name="pixels"))
+    with pytest.raises(EmbedderUnavailableError, match="pixels"):
+        embedder.embed_documents(["hello"])
+
+
+def test_a_damaged_model_is_a_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "a.onnx"
+    file.write_bytes(b"not a model")
+    with pytest.raises(EmbedderUnavailableError, match="can't be loaded"):
+        OnnxEmbedder(path=file).embed_query("hello")
+
+
+def test_a_damaged_tokenizer_is_a_sentence(tmp_path: Path) -> None:
+    write_model(tmp_path / "a.onnx")
+    (tmp_path / "tokenizer.json").write_text("{}")
+    with pytest.raises(EmbedderUnavailableError, match="tokenizer"):
+        OnnxEmbedder(path=tmp_path / "a.onnx").embed_query("hello")
+
+
+def test_a_model_replaced_between_fingerprint_and_load_is_noticed(tmp_path: Path) -> None:
+    """Else the vectors of two models would be mixed under one fingerprint."""
+    embedder = OnnxEmbedder(path=write_model(tmp_path / "a.onnx"))
+    _ = embedder.fingerprint
+    write_model(tmp_path / "a.onnx", dimensions=4)
+    with pytest.raises(EmbedderUnavailableError, match="not the one"):
+        embedder.embed_query("hello")
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_ctrl_c_ends_a_run_and_leaves_no_work_behind(tmp_path: Path, threads: int) -> None:
+    embedder = OnnxEmbedder(path=write_model(tmp_path / "a.onnx"), threads=threads)
+    done: list[int] = []
+    interrupted = threading.Event()
+
+    def work(index: int) -> None:
+        if threading.current_thread() is threading.main_thread():
+            signal.raise_signal(signal.SIGINT)
+        else:
+            interrupted.wait(30)
+        done.append(index)
+
+    with pytest.raises(KeyboardInterrupt):
+        embedder._side_by_side.run(work, range(10_000))
+    interrupted.set()
+    embedder.close()  # waits for the threads
+    assert len(done) < threads, "each helper ends after the item that it is at"
+    assert embedder.embed_query("hello").shape == (3,), "it works again afterwards"
+
+
+def test_a_failure_in_a_helper_thread_is_not_lost(tmp_path: Path) -> None:
+    embedder = OnnxEmbedder(path=write_model(tmp_path / "a.onnx"), threads=2)
+    failed = threading.Event()
+
+    def work(index: int) -> None:
+        if threading.current_thread() is threading.main_thread():
+            failed.wait(30)
+        else:
+            failed.set()
+            raise EmbedderUnavailableError("broken")
+
+    with pytest.raises(EmbedderUnavailableError, match="broken"):
+        embedder._side_by_side.run(work, range(50))
+    embedder.close()
+
+
+# ------------------------------------------------------------------------------ long texts
+
+PARTS = ["word", " ", "\n", "\u00a0", "\x1c", "\x00", "ü", "東", "x" * 120, "a-b", "🦊"]
+LONG = st.lists(st.sampled_from(PARTS), max_size=120).map("".join)
+
+
+@cache
+def bundled() -> Tokenizer:
+    return Tokenizer(BUNDLED_TOKENIZER)
+
+
+@settings(max_examples=150, deadline=None)
+@given(texts=st.lists(LONG, max_size=4), piece=st.integers(1, 30))
+def test_counting_in_pieces_counts_the_same(texts: list[str], piece: int) -> None:
+    whole = bundled()
+    expected = whole.count(texts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tokenizer_module, "_PIECE_CHARS", piece)
+        patch.setattr(tokenizer_module, "_BATCH_CHARS", piece * 2)
+        assert whole.count(texts) == expected
+
+
+@settings(max_examples=150, deadline=None)
+@given(text=LONG, head=st.integers(1, 8), window=st.integers(8, 40))
+def test_encoding_only_the_head_gives_the_same_tokens(text: str, head: int, window: int) -> None:
+    whole = bundled()
+    everything = whole.encode([text], 10_000)[0]
+    cut = everything if len(everything) <= window else [*everything[: window - 1], SEP]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tokenizer_module, "_HEAD_CHARS", head)
+        assert whole.encode([text], window)[0] == cut

@@ -1,0 +1,356 @@
+"""The rerankers' files and failures, and what late interaction computes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from ragvault.adapters.onnx.cross_encoder import OnnxCrossEncoder
+from ragvault.adapters.onnx.embedder import OnnxEmbedder
+from ragvault.adapters.onnx.late_interaction import LateInteraction, max_sim
+from ragvault.adapters.onnx.model_files import BUNDLED_TOKENIZER
+from ragvault.adapters.reranking import sigmoid
+from ragvault.adapters.torch.cross_encoder import CrossEncoderReranker
+from ragvault.config.settings import IndexSettings, RerankSettings, Settings
+from ragvault.errors import EmbedderUnavailableError, RerankerUnavailableError
+from ragvault.wiring import Container
+from tests.support.cross_encoders import export_bert, write_bert, write_table_model
+from tests.support.fakes import FakeEmbedder
+from tests.support.hub_server import Hub, hub_on_loopback
+from tests.support.note_texts import PASSAGES, QUESTIONS
+from tests.support.tiny_onnx import write_pair_model
+
+MODEL = "someone/a-reranker"
+WEIGHTS_FILE = "onnx/model_quint8_avx2.onnx"  # what a processor with AVX2 is given
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    with hub_on_loopback(tmp_path / "cache", monkeypatch) as hub:
+        yield hub
+
+
+# ------------------------------------------------------------------------ ONNX cross-encoder
+
+
+def test_the_question_is_told_from_the_passage(tmp_path: Path) -> None:
+    """Token types say which is which: without them a passage is scored by the question's words."""
+    reranker = OnnxCrossEncoder(path=write_table_model(tmp_path / "tiny"))
+    scores = reranker.rerank("dough dough dough", ["dough", "tomato", "router"])
+    assert scores == pytest.approx([sigmoid(2.0), 0.5, sigmoid(-1.5)])
+
+
+def test_a_model_without_token_types_is_run_too(tmp_path: Path) -> None:
+    """RoBERTa has none."""
+    inputs = ("input_ids", "attention_mask")
+    folder = write_pair_model(tmp_path / "tiny", {}, otherwise=0.1, inputs=inputs)
+    (score,) = OnnxCrossEncoder(path=folder).rerank("one two", ["three four five"])
+    assert score == pytest.approx(sigmoid(0.1 * (2 + 3 + 3))), "words and three specials"
+
+
+@pytest.mark.parametrize(("config", "tokens"), [(None, 512), ({"max_position_embeddings": 64}, 64)])
+def test_a_pair_is_cut_to_the_models_positions(
+    tmp_path: Path, config: dict[str, int] | None, tokens: int
+) -> None:
+    """One token too many and the model fails, and with it the search's order."""
+    folder = write_pair_model(
+        tmp_path / "tiny", {}, otherwise=0.01, inputs=("input_ids", "attention_mask")
+    )
+    if config is not None:
+        (folder / "config.json").write_text(json.dumps(config))
+    reranker = OnnxCrossEncoder(path=folder)
+    long = "word " * 2000
+    for question, passage in (("word", long), (long, "word " * 300), (long, long)):
+        assert reranker.rerank(question, [passage]) == pytest.approx([sigmoid(0.01 * tokens)])
+
+
+def test_roberta_counts_its_positions_from_two(tmp_path: Path) -> None:
+    folder = write_pair_model(
+        tmp_path / "tiny", {}, otherwise=0.01, inputs=("input_ids", "attention_mask")
+    )
+    config = {"max_position_embeddings": 66, "model_type": "xlm-roberta"}
+    (folder / "config.json").write_text(json.dumps(config))
+    (score,) = OnnxCrossEncoder(path=folder).rerank("word", ["word " * 2000])
+    assert score == pytest.approx(sigmoid(0.64))
+
+
+def test_the_usual_file_is_taken_from_a_folder_with_several(tmp_path: Path) -> None:
+    """An export leaves model.onnx beside its quantised forms."""
+    folder = write_table_model(tmp_path / "tiny")
+    (folder / "model_O2.onnx").write_bytes(b"damaged")
+    assert len(OnnxCrossEncoder(path=folder).rerank("a", ["b"])) == 1
+
+
+def no_folder(folder: Path) -> Path:
+    return folder
+
+
+def no_tokenizer(folder: Path) -> Path:
+    return write_pair_model(folder, {}, tokenizer=False)
+
+
+def two_files(folder: Path) -> Path:
+    write_table_model(folder)
+    (folder / "a.onnx").write_bytes(b"")
+    (folder / "model.onnx").rename(folder / "b.onnx")
+    return folder
+
+
+def damaged(folder: Path) -> Path:
+    write_table_model(folder)
+    (folder / "model.onnx").write_bytes(b"no model")
+    return folder
+
+
+def damaged_tokenizer(folder: Path) -> Path:
+    write_table_model(folder)
+    (folder / "tokenizer.json").write_text("{}")
+    return folder
+
+
+def damaged_config(folder: Path) -> Path:
+    write_table_model(folder)
+    (folder / "config.json").write_text("[")
+    return folder
+
+
+def two_outputs(folder: Path) -> Path:
+    return write_pair_model(folder, {}, outputs=2)
+
+
+def other_inputs(folder: Path) -> Path:
+    return write_pair_model(folder, {}, inputs=("input_ids", "pixels"))
+
+
+def not_a_number(folder: Path) -> Path:
+    return write_pair_model(folder, {}, otherwise=math.nan)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (no_folder, "doesn't exist"),
+        (no_tokenizer, "no tokenizer.json"),
+        (two_files, "more than one .onnx file: a.onnx, b.onnx"),
+        (damaged, "can't be loaded"),
+        (damaged_tokenizer, "tokenizer"),
+        (damaged_config, "config.json can't be read"),
+        (two_outputs, "gives 2 numbers a pair"),
+        (other_inputs, "inputs that ragvault doesn't know: \\['pixels'\\]"),
+        (not_a_number, "not a number"),
+    ],
+)
+def test_a_model_that_will_not_do_is_a_sentence_and_a_step(tmp_path: Path, make, says: str) -> None:
+    reranker = OnnxCrossEncoder(path=make(tmp_path / "model"))
+    with pytest.raises(RerankerUnavailableError, match=says) as caught:
+        reranker.rerank("question", ["passage"])
+    assert caught.value.hint
+
+
+def test_nothing_is_loaded_for_no_passages(tmp_path: Path) -> None:
+    assert OnnxCrossEncoder(path=tmp_path / "missing").rerank("question", []) == []
+
+
+# -------------------------------------------------------------------------------- from the hub
+
+
+def served(hub: Hub, folder: Path) -> bytes:
+    write_table_model(folder)
+    weights = (folder / "model.onnx").read_bytes()
+    hub.files = {
+        WEIGHTS_FILE: weights,
+        "tokenizer.json": BUNDLED_TOKENIZER.read_bytes(),
+        "config.json": b'{"max_position_embeddings": 512}',
+    }
+    return weights
+
+
+def test_a_model_is_fetched_once_and_says_so(hub: Hub, tmp_path: Path) -> None:
+    served(hub, tmp_path / "tiny")
+    told: list[str] = []
+    reranker = OnnxCrossEncoder(model=MODEL, notify=told.append)
+    assert told == [], "only when it is needed"
+    assert reranker.rerank("a", ["dough"]) == pytest.approx([sigmoid(2.0)])
+    assert told == [
+        f"Fetching {name} of the reranker {MODEL} from {hub.url}"
+        for name in (WEIGHTS_FILE, "tokenizer.json", "config.json")
+    ]
+    hub.asked.clear()
+    again = OnnxCrossEncoder(model=MODEL, download=False)
+    assert again.rerank("a", ["dough"]) == pytest.approx([sigmoid(2.0)])
+    assert hub.asked == []
+
+
+def test_nothing_is_fetched_when_the_config_forbids_it(hub: Hub, tmp_path: Path) -> None:
+    served(hub, tmp_path / "tiny")
+    with pytest.raises(RerankerUnavailableError, match=r"rerank\.download: false"):
+        OnnxCrossEncoder(model=MODEL, download=False).rerank("a", ["b"])
+    assert hub.asked == []
+
+
+def test_a_hub_out_of_reach_names_the_way_out(hub: Hub) -> None:
+    hub.stop()
+    with pytest.raises(RerankerUnavailableError, match="can't be fetched") as caught:
+        OnnxCrossEncoder(model=MODEL).rerank("a", ["b"])
+    assert "rerank.path" in caught.value.hint
+
+
+def test_a_repository_without_onnx_files_names_the_other_backend(hub: Hub) -> None:
+    with pytest.raises(RerankerUnavailableError, match="no ONNX file") as caught:
+        OnnxCrossEncoder(model=MODEL).rerank("a", ["b"])
+    assert "rerank.backend: cross-encoder" in caught.value.hint
+
+
+def test_other_weights_under_the_same_name_are_refused(hub: Hub, tmp_path: Path) -> None:
+    """Their hash at first use is remembered beside the index."""
+    weights = served(hub, tmp_path / "tiny")
+    facts = tmp_path / "facts.json"
+    OnnxCrossEncoder(model=MODEL, cache_file=facts).rerank("a", ["b"])
+    blob = next((tmp_path / "cache").rglob(f"blobs/{hashlib.sha256(weights).hexdigest()}"))
+    blob.write_bytes(weights + b"more")
+    with pytest.raises(RerankerUnavailableError, match="not what it was"):
+        OnnxCrossEncoder(model=MODEL, cache_file=facts).rerank("a", ["b"])
+
+
+# --------------------------------------------------------------------- sentence-transformers
+
+
+def test_a_missing_extra_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(RerankerUnavailableError, match="not installed") as caught:
+        CrossEncoderReranker(path=tmp_path).rerank("a", ["b"])
+    assert "pip install 'ragvault[sentence-transformers]'" in caught.value.hint
+
+
+@pytest.mark.torch
+@pytest.mark.slow
+def test_torch_and_onnx_give_the_same_scores(tmp_path: Path) -> None:
+    """The same model without torch ranks the same."""
+    pytest.importorskip("onnx", reason="torch exports with it")
+    folder = export_bert(write_bert(tmp_path / "bert"))
+    questions = ["how long does the dough rest?", QUESTIONS[0]]
+    texts = [*PASSAGES[:6], "", "dough", "a long one " * 400]
+    for question in questions:
+        one = CrossEncoderReranker(path=folder).rerank(question, texts)
+        other = OnnxCrossEncoder(path=folder).rerank(question, texts)
+        assert np.abs(np.subtract(one, other)).max() < 1e-3
+        assert np.std(one) > 0.01, "a model that tells them apart"
+
+
+@pytest.mark.torch
+@pytest.mark.slow
+def test_what_sentence_transformers_can_not_load(tmp_path: Path) -> None:
+    pytest.importorskip("sentence_transformers", reason="needs the extra")
+    with pytest.raises(RerankerUnavailableError, match=r"no config\.json"):
+        CrossEncoderReranker(path=tmp_path).rerank("a", ["b"])
+    with pytest.raises(RerankerUnavailableError, match=r"rerank\.download: false"):
+        CrossEncoderReranker(model="nobody/has-this", download=False).rerank("a", ["b"])
+    folder = write_bert(tmp_path / "two", outputs=2)
+    with pytest.raises(RerankerUnavailableError, match="2 numbers a pair"):
+        CrossEncoderReranker(path=folder).rerank("a", ["b"])
+    (folder / "model.safetensors").write_bytes(b"damaged")
+    with pytest.raises(RerankerUnavailableError, match="can't be loaded"):
+        CrossEncoderReranker(path=folder).rerank("a", ["b"])
+
+
+# ---------------------------------------------------------------------------- late interaction
+
+
+def unit_matrix(rows: list[list[float]]) -> np.ndarray:
+    matrix = np.array(rows, np.float32).reshape(len(rows), 3)
+    return matrix / np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-9)
+
+
+ROWS = st.lists(st.lists(st.floats(-1, 1, width=32), min_size=3, max_size=3), max_size=5).map(
+    unit_matrix
+)
+
+
+@settings(deadline=None)
+@given(question=ROWS, passage=ROWS, more=ROWS)
+def test_max_sim(question: np.ndarray, passage: np.ndarray, more: np.ndarray) -> None:
+    score = max_sim(question, passage)
+    assert 0.0 <= score <= 1.0
+    longer = np.concatenate([passage, more])
+    assert max_sim(question, longer) >= score - 1e-6, "a longer passage never fits worse"
+    best = [max((float(q @ p) for p in passage), default=0.0) for q in question]
+    expected = sum(min(1.0, max(0.0, b)) for b in best) / len(best) if best else 0.0
+    assert score == pytest.approx(expected, abs=1e-5)
+
+
+def test_late_interaction_puts_the_passages_in_a_sensible_order() -> None:
+    """With the real model: each question's own passage among six is first."""
+    embedder = OnnxEmbedder(download=False)
+    reranker = LateInteraction(lambda: embedder)
+    texts = [PASSAGES[i] for i in (0, 2, 5, 3, 15, 7)]
+    for index, question in enumerate(QUESTIONS):
+        scores = reranker.rerank(question, texts)
+        assert int(np.argmax(scores)) == index, (question, scores)
+    embedder.close()
+
+
+def test_late_interaction_needs_the_vectors_of_tokens() -> None:
+    reranker = LateInteraction(lambda: FakeEmbedder())
+    with pytest.raises(RerankerUnavailableError, match="backend onnx") as caught:
+        reranker.rerank("a", ["b"])
+    assert "embedding.backend: onnx" in caught.value.hint
+
+
+def test_an_embedding_model_that_fails_is_the_rerankers_failure() -> None:
+    """The search has gone on without the embedding model: here too it has to."""
+
+    def missing() -> FakeEmbedder:
+        raise EmbedderUnavailableError("The model is gone.", "Install it.")
+
+    with pytest.raises(RerankerUnavailableError, match="gone") as caught:
+        LateInteraction(missing).rerank("a", ["b"])
+    assert caught.value.hint == "Install it."
+
+
+# ------------------------------------------------------------------------------------ the rest
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_any_logit_has_a_place(logit: float) -> None:
+    assert 0.0 <= sigmoid(logit) <= 1.0
+    assert sigmoid(logit) + sigmoid(-logit) == pytest.approx(1.0)
+
+
+def test_onnxruntime_reports_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would send what it runs to its makers."""
+    monkeypatch.delenv("ORT_DISABLE_TELEMETRY", raising=False)
+    OnnxCrossEncoder(path=write_table_model(tmp_path / "tiny")).rerank("a", ["b"])
+    assert os.environ["ORT_DISABLE_TELEMETRY"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("backend", "wanted", "kind"),
+    [
+        ("none", None, None),
+        ("none", True, OnnxCrossEncoder),
+        ("onnx", None, OnnxCrossEncoder),
+        ("onnx", False, None),
+        ("cross-encoder", True, CrossEncoderReranker),
+        ("late-interaction", None, LateInteraction),
+        ("late-interaction", False, None),
+    ],
+)
+def test_which_reranker_a_search_gets(
+    tmp_path: Path, backend: str, wanted: bool | None, kind: type | None
+) -> None:
+    used = Settings(index=IndexSettings(path=str(tmp_path)), rerank=RerankSettings(backend=backend))
+    with Container(used) as container:
+        got = container.reranker(wanted)
+        assert got is None if kind is None else isinstance(got, kind)
+        assert container.reranker(wanted) is got, "loaded once"

@@ -1,0 +1,249 @@
+"""From evidence to an outcome: what the person who asked gets, whatever the model does."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragvault.answering.check.uncertainty import is_uncertain
+from ragvault.answering.pipeline import AnswerRun, answer
+from ragvault.config.settings import AnswerSettings, OllamaSettings
+from ragvault.errors import ModelMissingError, ModelServerError, ModelStreamError
+from ragvault.model import AbstainReason, Abstention, Answer, CitationStatus, Intent
+from tests.support.answering import ScriptedChat, evidence, hit
+
+BACKEND = hit(
+    "work/backend.md",
+    "Backend > Decision",
+    "## Decision\nWe chose Go for the backend on 2024-03-01. The budget is 1,500 dollars a month.",
+)
+TEAM = hit(
+    "people/team.md", "Team", "# Team\nAlice leads the project. Bob writes the docs.", rank=2
+)
+CITE = "[File: work/backend.md, Section: Backend > Decision]"
+GOOD = f"The backend is written in Go {CITE}. Alice leads the project [Chunk 2]."
+
+
+def ask(
+    chat: ScriptedChat | None, question: str = "What did I choose for the backend?", **kw: object
+) -> tuple[AnswerRun, str]:
+    shown: list[str] = []
+    run = answer(
+        question,
+        kw.pop("gate", evidence(BACKEND, TEAM)),  # type: ignore[arg-type]
+        chat=chat,
+        settings=kw.pop("settings", AnswerSettings()),  # type: ignore[arg-type]
+        ollama=kw.pop("ollama", OllamaSettings()),  # type: ignore[arg-type]
+        on_text=shown.append,
+        **kw,  # type: ignore[arg-type]
+    )
+    return run, "".join(shown)
+
+
+def answered(run: AnswerRun) -> Answer:
+    assert isinstance(run.outcome, Answer)
+    return run.outcome
+
+
+def test_a_cited_draft_is_the_answer_and_what_was_shown() -> None:
+    run, shown = ask(ScriptedChat(GOOD))
+    result = answered(run)
+    assert result.mode == "llm"
+    assert result.text == shown
+    assert [r.hit for r in result.references] == [BACKEND, TEAM]
+    assert [r.marker for r in result.references] == [1, 2]
+    for citation in result.citations:
+        assert result.text[citation.position :].startswith("[File: ")
+    assert result.confidence == 0.8
+    assert result.unsupported == ()
+    assert run.model == "llama3.2"
+    assert run.usage.prompt_tokens == 100
+
+
+def test_only_cited_chunks_are_references() -> None:
+    run, _ = ask(ScriptedChat(f"The backend is written in Go {CITE}."))
+    assert [r.hit for r in answered(run).references] == [BACKEND]
+
+
+def test_the_snippet_shows_the_sentence_that_holds_the_claim() -> None:
+    run, _ = ask(ScriptedChat("Bob writes the docs [File: people/team.md, Section: Team]."))
+    assert answered(run).references[0].snippet == "Bob writes the docs."
+
+
+def test_an_uncited_draft_is_asked_for_again_firmly_and_never_shown() -> None:
+    chat = ScriptedChat("The backend is in Rust.", GOOD)
+    run, shown = ask(chat)
+    assert "Rust" not in shown
+    assert answered(run).mode == "llm"
+    first, second = (messages[-1].content for messages, _ in chat.asked)
+    assert "MUST cite" not in first
+    assert "MUST cite" in second
+
+
+def test_two_uncited_drafts_give_quotes_from_the_notes_instead() -> None:
+    run, shown = ask(ScriptedChat("Rust.", "It is Rust, of course [File: made-up.md]."))
+    result = answered(run)
+    assert result.mode == "extractive"
+    assert "Rust" not in shown
+    assert "We chose Go for the backend" in result.text
+    assert any("cited none" in notice for notice in run.notices)
+    assert run.model is None
+
+
+def test_a_citation_that_does_not_hold_its_statement_opens_nothing() -> None:
+    """A model that hangs a real citation on an invention must not be believed for it."""
+    lie = f"Penguins inhabit Antarctica since 1820 {CITE}."
+    run, shown = ask(ScriptedChat(lie, lie))
+    assert "Penguins" not in shown
+    assert answered(run).mode == "extractive"
+
+
+def test_unsupported_statements_are_listed_and_lower_the_confidence() -> None:
+    draft = f"The backend is written in Go {CITE}. The budget is 9,999 dollars {CITE}."
+    run, _ = ask(ScriptedChat(draft))
+    result = answered(run)
+    assert result.unsupported == ("The budget is 9,999 dollars.",)
+    assert result.confidence == pytest.approx(0.8 * 0.75)
+    assert any("1 of 2 statements" in caveat for caveat in result.caveats)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "I don't have enough information to answer that.",
+        "I don’t have enough information in your notes.",
+        "The provided context does not contain any information about that.",
+        "The notes don't mention the colour of the sky.",
+        "There is no information about this in the context.",
+        "Based on the notes, that is not specified in the context.",
+        "Ich habe nicht genügend Informationen, um das zu beantworten.",
+        "Der Kontext enthält keine Informationen dazu.",
+        "No tengo suficiente información para responder.",
+        "El contexto no contiene información sobre eso.",
+        "Je n'ai pas assez d'informations pour répondre.",
+        "Le contexte ne contient pas cette information.",
+    ],
+)
+def test_the_models_own_no_is_an_abstention(words: str) -> None:
+    assert is_uncertain(words)
+    run, shown = ask(ScriptedChat(words))
+    assert isinstance(run.outcome, Abstention)
+    assert run.outcome.reason is AbstainReason.INSUFFICIENT_INFORMATION
+    assert run.outcome.nearest == (BACKEND, TEAM)
+    assert shown == ""
+
+
+def test_a_no_with_a_citation_is_still_a_no() -> None:
+    run, shown = ask(ScriptedChat(f"The notes don't mention the frontend {CITE}."))
+    assert isinstance(run.outcome, Abstention)
+    assert shown == ""
+
+
+def test_a_partial_answer_stays_one_with_a_caveat() -> None:
+    draft = f"The backend is written in Go {CITE}. The notes don't say why."
+    run, shown = ask(ScriptedChat(draft))
+    result = answered(run)
+    assert shown.endswith("The notes don't say why.")
+    assert result.unsupported == ()
+    assert any("only a part" in caveat for caveat in result.caveats)
+
+
+def test_a_sentence_of_the_notes_about_something_missing_is_no_admission() -> None:
+    assert not is_uncertain("Docker does not provide a scheduler.")
+    assert not is_uncertain("The notes don't say when, but the backend is written in Go.")
+
+
+def test_without_a_model_the_notes_are_quoted_and_nothing_is_said_of_ollama() -> None:
+    run, shown = ask(None)
+    assert answered(run).mode == "extractive"
+    assert answered(run).text == shown
+    assert run.notices == ()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ModelServerError("Ollama is not reachable at http://127.0.0.1:11434."),
+        ModelMissingError("Ollama has no model llama3.2.", "Run `ollama pull llama3.2`."),
+        ModelStreamError("The server broke off.", partial=""),
+    ],
+)
+def test_a_failing_server_gives_quotes_and_one_notice_with_the_remedy(error: Exception) -> None:
+    run, _ = ask(ScriptedChat(error))  # type: ignore[arg-type]
+    assert answered(run).mode == "extractive"
+    assert len(run.notices) == 1
+    assert "ollama" in run.notices[0]
+
+
+def test_fallback_none_raises_what_failed() -> None:
+    with pytest.raises(ModelServerError):
+        ask(ScriptedChat(ModelServerError("down")), settings=AnswerSettings(fallback="none"))
+
+
+def test_fallback_none_with_no_citation_is_an_abstention() -> None:
+    run, _ = ask(ScriptedChat("Rust.", "Rust!"), settings=AnswerSettings(fallback="none"))
+    assert isinstance(run.outcome, Abstention)
+
+
+def test_a_model_that_repeats_itself_is_stopped_and_the_answer_says_so() -> None:
+    """Small models do; nobody wants to wait for, or read, a thousand tokens of it."""
+    chat = ScriptedChat(f"The backend is written in Go {CITE}. " * 40)
+    result = answered(ask(chat)[0])
+    assert result.text.count("written in Go") == 3
+    assert any("repeat itself" in caveat for caveat in result.caveats)
+
+
+def test_a_server_that_breaks_off_leaves_what_was_shown_marked() -> None:
+    broken = (f"The backend is written in Go {CITE}. Alice lea", ModelStreamError("It broke off."))
+    run, shown = ask(ScriptedChat(broken))
+    result = answered(run)
+    assert result.text == shown == f"The backend is written in Go {CITE}."
+    assert "The answer was cut off." in result.caveats
+    assert any("broke off" in notice for notice in run.notices)
+
+
+def test_a_server_that_breaks_off_before_anything_is_shown_gives_quotes() -> None:
+    run, shown = ask(ScriptedChat(("The backend", ModelStreamError("It broke off."))))
+    assert answered(run).mode == "extractive"
+    assert not shown.startswith("The backend")
+
+
+def test_an_abstention_of_the_gate_passes_through_unasked() -> None:
+    no = Abstention(AbstainReason.NO_RELEVANT_CONTEXT, 0.1, "Nothing near.")
+    chat = ScriptedChat()
+    run, shown = ask(chat, gate=no)
+    assert run.outcome is no
+    assert (chat.asked, shown) == ([], "")
+
+
+def test_greetings_and_thanks_get_one_line_with_no_confidence() -> None:
+    for intent in (Intent.GREETING, Intent.THANKS):
+        run, shown = ask(ScriptedChat(), gate=None, intent=intent)
+        assert answered(run).mode == "none"
+        assert answered(run).confidence == 0.0
+        assert shown.count("\n") == 0
+
+
+@pytest.mark.parametrize(
+    ("known", "limit", "window"), [(2048, 8192, 2048), (131072, 8192, 8192), (None, 8192, 4096)]
+)
+def test_the_window_is_the_models_own_at_most_the_configured(
+    known: int | None, limit: int, window: int
+) -> None:
+    chat = ScriptedChat(GOOD, context_length=known)
+    ask(chat, ollama=OllamaSettings(max_context=limit))
+    assert chat.asked[0][1].num_ctx == window
+
+
+def test_a_window_too_small_for_any_note_gives_quotes() -> None:
+    run, _ = ask(ScriptedChat(context_length=128))
+    assert answered(run).mode == "extractive"
+    assert any("context length" in notice for notice in run.notices)
+
+
+def test_removed_citations_are_reported_and_leave_no_debris() -> None:
+    draft = f"The backend is written in Go {CITE}. Bob writes the docs (see [File: nowhere.md])."
+    run, _ = ask(ScriptedChat(draft))
+    result = answered(run)
+    assert result.text.endswith("Bob writes the docs.")
+    assert [c.status for c in result.citations] == [CitationStatus.EXACT, CitationStatus.REMOVED]
+    assert result.citations[-1].chunk_id is None

@@ -1,0 +1,332 @@
+"""With no model the notes speak for themselves: word for word, to the point, cited."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from numpy.typing import NDArray
+
+from ragvault.answering.pipeline import compose
+from ragvault.answering.quote.extract import extract, passages_of
+from ragvault.model import Answer, Detail, Hit
+from tests.support.answering import evidence, hit
+
+BACKEND = hit(
+    "work/backend.md",
+    "Backend > Decision",
+    "## Decision\n\nWe talked for hours. We chose Go for the backend on 2024-03-01.\n"
+    "It costs 1,500 dollars a month.\n\nThe reasons were:\n\n- one static binary\n"
+    "- the team knows it\n",
+)
+HOWTO = hit(
+    "til/undo.md",
+    "Undo a commit",
+    "# Undo a commit\n\nSometimes one commits too early.\n\n```sh\ngit reset --soft HEAD~1\n```\n",
+    rank=2,
+)
+TABLE = hit(
+    "ref/ports.md",
+    "Ports",
+    "| service | port |\n|---------|------|\n| postgres | 5432 |\n| redis | 6379 |\n",
+    rank=3,
+)
+HITS = (BACKEND, HOWTO, TABLE)
+
+
+def said(question: str, *hits: Hit, detail: Detail = Detail.NORMAL) -> Answer:
+    chosen = hits or HITS
+    return compose(extract(question, chosen, detail=detail), evidence(*chosen))
+
+
+def test_the_answering_sentence_is_quoted_with_its_citation() -> None:
+    answer = said("Which language did I choose for the backend?", detail=Detail.BRIEF)
+    assert answer.text == (
+        "We chose Go for the backend on 2024-03-01. "
+        "[File: work/backend.md, Section: Backend > Decision]"
+    )
+    assert answer.references[0].snippet == "We chose Go for the backend on 2024-03-01."
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("How do I undo a commit?", "```sh\ngit reset --soft HEAD~1\n```"),
+        ("What port does redis use?", "| service | port |\n|---------|------|\n| redis | 6379 |"),
+        ("What were the reasons, static binary?", "The reasons were:\n- one static binary"),
+        ("How much does the backend cost?", "It costs 1,500 dollars a month."),
+    ],
+)
+def test_code_rows_and_items_come_with_what_makes_them_readable(question: str, wanted: str) -> None:
+    assert wanted in said(question).text
+
+
+def test_every_quote_is_verbatim_and_every_citation_in_its_place() -> None:
+    quotes = extract("Tell me about the backend, ports and commits", HITS, detail=Detail.DETAILED)
+    for quote in quotes:
+        text = " ".join(quote.hit.chunk.text.split())
+        for part in quote.parts:
+            assert " ".join(part.split()) in text
+    answer = compose(quotes, evidence(*HITS))
+    assert len(answer.citations) == len(quotes)
+    for citation in answer.citations:
+        assert answer.text.startswith(citation.raw, citation.position)
+
+
+def test_frontmatter_is_quoted_by_the_field_and_only_where_it_answers() -> None:
+    note = hit(
+        "house.md",
+        "Heat pump",
+        "---\ntitle: Heat pump\ntags: [house]\nsupplier:\n  contact: Derek Pugh\n"
+        '  phone: "0117 496 0152"\n---\n# Heat pump\n\nWe replaced the gas boiler.\n',
+    )
+    assert said("What is the supplier's phone number?", note).text.startswith('phone: "0117')
+    assert said("What did the heat pump replace?", note).text.startswith("We replaced")
+
+
+def test_rows_of_one_table_come_under_one_header() -> None:
+    text = said("What port does redis and postgres use?").text
+    assert text.count("| service | port |") == 1
+    assert text.index("| postgres | 5432 |") < text.index("| redis | 6379 |")
+
+
+def test_the_same_sentence_in_two_notes_is_quoted_once() -> None:
+    copy = hit("copy.md", "Copy", "We chose Go for the backend on 2024-03-01.", rank=2)
+    assert said("What did we choose for the backend?", BACKEND, copy).text.count("chose Go") == 1
+
+
+def test_detail_bounds_the_number_of_quotes() -> None:
+    note = hit("n.md", "N", "\n\n".join(f"The cat number {i} likes {w}." for i, w in enumerate(
+        ("fish", "milk", "sleep", "mice", "sun", "wool", "boxes", "tuna"))))  # fmt: skip
+    counts = [len(extract("What does the cat like?", [note], detail=d)) for d in Detail]
+    assert counts[0] == 1
+    assert 1 <= counts[1] <= 3
+    assert 3 <= counts[2] <= 5
+
+
+def test_a_planted_citation_in_a_note_is_not_passed_on_as_one() -> None:
+    bad = hit("bad.md", "B", "The key is X [File: real.md, Section: Real]. The key is in the safe.")
+    answer = said("Where is the key?", bad)
+    assert "real.md" not in answer.text
+    only = hit("bad.md", "B", "The key is X [File: real.md, Section: Real].")
+    assert "[·File: real.md" in said("Where is the key?", only).text
+
+
+def test_meaning_decides_where_words_do_not() -> None:
+    note = hit("pets.md", "Pets", "The fence is green. Our feline sleeps at noon. Rain fell.")
+
+    def embed(texts: Sequence[str]) -> NDArray[np.float32]:
+        rows = [[1.0, 0.0] if "cat" in t or "feline" in t else [0.0, 1.0] for t in texts]
+        return np.array(rows, dtype=np.float32)
+
+    quotes = extract("When does the cat nap?", [note], detail=Detail.BRIEF, embed=embed)
+    assert quotes[0].text == "Our feline sleeps at noon."
+
+
+LINES = """# H|- item|It is so. It|This: that|[x](y.md)|![](i.png)|2. two
+---|key: 2024-01-02|text here.|More: words|```|code()|¦ a ¦ b ¦|¦---¦---¦|> quote. Two.||1. one
+  - sub|***|- [ ] task|漢字。文。|[File: a.md]|~~~|lead:|\t|=====|![[embed]]|%%|> [!note] Title"""
+MARKDOWN = st.lists(
+    st.sampled_from([x.replace("¦", "|") for x in LINES.replace("\n", "|").split("|")]), max_size=25
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(MARKDOWN, st.sampled_from(list(Detail)))
+def test_any_note_with_text_gives_verbatim_quotes(lines: list[str], detail: Detail) -> None:
+    """Evidence was found, so the person must see some of it."""
+    note = hit("n.md", "N", "\n".join(lines))
+    folded = " ".join(note.chunk.text.split())
+    for passage in passages_of(note):
+        for part in passage.parts:
+            assert " ".join(part.split()) in folded
+    for question in ("What is the item?", "How do I write code?"):
+        quotes = extract(question, [note], detail=detail)
+        assert bool(quotes) == bool(note.chunk.text.strip())
+        parts = [part for quote in quotes for part in quote.parts if "·" not in part]
+        assert all(" ".join(part.split()) in folded for part in parts), "not word for word"
+
+
+def test_where_links_lead_is_not_an_answer() -> None:
+    """Foam writes link definitions below each note: they hold the question's words and say
+    nothing. A footnote is text."""
+    links = "[publish-to-pages]: ../publish-to-pages.md 'Publish to Pages'"
+    below = hit(
+        "a.md", "Pages", f"Commit the file and push it.\n{links}\n[^1]: Pages cost nothing."
+    )
+    assert [q.text for q in passages_of(below)] == [
+        "Commit the file and push it.",
+        "[^1]: Pages cost nothing.",
+    ]
+    only = hit("b.md", "Other", links, rank=2)
+    assert links not in said("How do I publish to Pages?", below, only).text
+    assert links in said("How do I publish to Pages?", only).text
+
+
+TART = hit(
+    "Tart.md",
+    "Tart > Directions",
+    "## Directions\n\nMake the crust\n\n1. Preheat the oven.\n2. Combine flour and butter.\n"
+    "3. Bake the tart.\n\n## Tips\n\n- Serve it cold.\n",
+    title="Tart",
+)
+
+
+def test_steps_are_quoted_as_the_list_that_they_are() -> None:
+    """Three steps out of order are no recipe."""
+    steps = "1. Preheat the oven.\n2. Combine flour and butter.\n3. Bake the tart."
+    assert steps in said("How do I bake the tart?", TART).text
+    assert steps not in said("What goes with the butter?", TART).text
+
+
+def test_a_list_below_the_heading_that_was_asked_for_comes_whole() -> None:
+    """ "What are the ingredients?" is not answered by one of them."""
+    note = hit(
+        "Tart.md",
+        "Tart > Ingredients > Filling",
+        "### Filling\n\n- 4 nectarines\n- 90 g sugar\n- 1 egg\n",
+        title="Tart",
+    )
+    assert said("What are the ingredients of the tart?", note).text.startswith(
+        "- 4 nectarines\n- 90 g sugar\n- 1 egg"
+    )
+
+
+def test_a_list_of_links_is_not_quoted_where_a_sentence_answers() -> None:
+    """An index of notes holds every word of the question and answers none."""
+    index = hit(
+        "README.md",
+        "TIL > Git",
+        "- [Undo A Git Commit](git/undo.md)\n- [Undo A Git Stash](git/stash.md)\n"
+        "- [List Commits](git/list.md)\n",
+    )
+    note = hit("git/undo.md", "Undo", "The reset command takes a commit back.", rank=2)
+    assert said("How do I undo a git commit?", index, note).text.startswith("The reset command")
+    alone = said("How do I undo a git commit?", index).text
+    assert alone.startswith("[Undo A Git Commit](git/undo.md)"), "better than nothing"
+
+
+@pytest.mark.parametrize(
+    "nothing",
+    [
+        "![[Albums.base#Genre]]",
+        "![](albums.png)",
+        '<td align="center"><a href="https://a.org/albums">x</a></td>',
+        "```rust\n{{#rustdoc_include ../listings/albums.rs}}\n```",
+        "The albums are listed here:",
+        "See [[Albums]]",
+    ],
+)
+def test_what_only_points_elsewhere_yields_to_what_says_something(nothing: str) -> None:
+    """The person would read an address, a mark-up or an announcement for an answer."""
+    note = hit("Jazz.md", "Albums", f"{nothing}\n\nI own four records by Paul Chambers.\n")
+    assert said("Which albums do I own?", note).text.startswith("I own four records")
+    assert nothing in said("Which albums?", hit("J.md", "Albums", nothing)).text
+
+
+def test_code_comes_with_the_sentence_that_announces_it() -> None:
+    """A command without what it does is a riddle; the sentence alone ends in a colon."""
+    note = hit("pg.md", "Locks", "Long text.\n\nTo see all locks, run:\n\n```sql\nselect 1;\n```\n")
+    assert (
+        "To see all locks, run:\n```sql\nselect 1;\n```" in said("How do I see locks?", note).text
+    )
+
+
+def test_code_that_was_cut_off_opens_no_fence() -> None:
+    """An open fence would swallow the citation and the rest of the answer."""
+    start = hit("a.md", "Code", "Run it:\n\n```sh\nragvault index\nragvault ask")
+    rest = hit("a.md", "Code", "ragvault search\n```\n\nThat is all.", rank=2, ordinal=1)
+    for question in ("How do I run ragvault index?", "How do I run ragvault search?"):
+        assert "```" not in said(question, start, rest).text
+
+
+def test_a_sentence_that_refers_to_the_one_before_it_brings_it_along() -> None:
+    """ "It costs 12 euros" does not say what does."""
+    note = hit("b.md", "Bikes", "We met Ann. The old lock was cut open. It cost 12 euros.")
+    assert said("How much did it cost?", note, detail=Detail.BRIEF).text.startswith(
+        "The old lock was cut open. It cost 12 euros. [File: b.md"
+    )
+
+
+def test_neighbouring_sentences_are_one_quotation() -> None:
+    note = hit("b.md", "Foam", "Foam is a tool for notes. Foam links notes. The sky is blue.")
+    answer = said("What is Foam for notes?", note)
+    assert answer.text.startswith("Foam is a tool for notes. Foam links notes. [File: b.md")
+    assert answer.text.count("[File:") == 1
+
+
+def test_a_definition_is_the_sentence_that_begins_with_its_subject() -> None:
+    note = hit("f.md", "About", "This is a page made with Foam.\n\nFoam is a tool for notes.\n")
+    text = said("What is Foam?", note, detail=Detail.BRIEF).text
+    assert text.startswith("Foam is a tool for notes.")
+
+
+TRIP = hit(
+    "2023 Japan Trip.md",
+    "",
+    '---\ncategories:\n  - "[[Trips]]"\nstart: 2023-09-12\nend: 2023-09-30\nloc:\n  - "[[Japan]]"\n'
+    "cover: https://a.org/japan-trip.jpg\npeople: []\ncreated: 2023-08-01\n---\n",
+)
+
+
+def test_fields_of_one_note_are_quoted_together_and_those_that_answer() -> None:
+    """Facts of a trip in their order, under one citation; no addresses, no empty lists."""
+    text = said("When did I travel to Japan?", TRIP).text
+    assert text.startswith("start: 2023-09-12\n")
+    assert text.count("[File:") == 1
+    assert "cover" not in text and "people" not in text
+    where = said("Which location was the Japan trip?", TRIP, detail=Detail.BRIEF).text
+    assert where.startswith('loc:\n- "[[Japan]]"')
+
+
+def test_a_template_is_not_quoted_for_a_note() -> None:
+    """Its fields are the question's words with nothing in them."""
+    note = hit("Templates/Meeting Template.md", "Meeting", "Notes of the meeting with whom.")
+    real = hit("2024 Meeting.md", "Meeting", "We talked with Ann about the budget.", rank=2)
+    assert said("Who was in the meeting?", note, real).text.startswith("We talked with Ann")
+
+
+def test_an_entry_of_the_frontmatter_is_quoted_below_its_key() -> None:
+    """'- "[[Ridley Scott]]"' alone doesn't say who he is; names of tags answer nothing."""
+    film = hit(
+        "Blade Runner.md",
+        "",
+        '---\ntags:\n  - film\ndirector:\n  - "[[Ridley Scott]]"\nyear: 1982\n---\n',
+    )
+    assert [q.text for q in passages_of(film)] == [
+        'director:\n- "[[Ridley Scott]]"',
+        "year: 1982",
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["[" + "![x]" * 900, "[" * 4000, "[x](" * 900, "<a " * 1300, "<!-- " * 800, "![[" * 1300,
+     "| " * 2000, "- " * 2000, "> " * 2000, "http://" * 600, "```" * 1300, "1. " * 1300],
+    ids=lambda line: line[:6],
+)  # fmt: skip
+def test_no_note_makes_the_reading_of_links_explode(line: str) -> None:
+    """A line of brackets in one note would hang every answer that it is evidence for. (With one
+    choice more in the pattern the first of these takes longer than the universe has.)"""
+    note = hit("n.md", "N", f"{line}\n\nThe item is here.\n\n{line} x {line[:600]}")
+    assert extract("Where is the item?", [note])
+
+
+def test_text_below_code_that_was_cut_off_is_still_text() -> None:
+    """The end of a fence would else count as the beginning of one, and hide all that follows."""
+    rest = hit("a.md", "Code", "ragvault search\n```\n\nThat is all there is.")
+    assert [(q.kind, q.text) for q in passages_of(rest)] == [
+        ("cut", "ragvault search"),
+        ("sentence", "That is all there is."),
+    ]
+
+
+def test_the_list_below_the_heading_that_was_asked_for_beats_a_remark() -> None:
+    """ "Creating daily notes" has the three ways; a remark elsewhere only has the words."""
+    ways = "- Press Alt+D\n- Type /today\n- Use the palette"
+    note = hit("daily.md", "Daily > Creating daily notes", ways, title="Daily")
+    remark = hit("cli.md", "CLI", "The tool can create a daily note.", rank=2, title="CLI")
+    answer = said("How do I create a daily note?", remark, note, detail=Detail.BRIEF)
+    assert answer.text.startswith(ways)

@@ -1,0 +1,239 @@
+"""What streams to the screen is what the answer holds in the end, and only what is cited."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from ragvault.answering.citations.parse import canonical
+from ragvault.answering.citations.stream import CitationStream, CitedText
+from ragvault.model import CitationStatus
+from tests.support.answering import hit
+
+STANDUP = hit(
+    "projects/meeting-notes.md",
+    "Meetings > Weekly Standup",
+    "We meet Monday at 9:30 in the big room. The backend is Go. Budget is 1,500 dollars.",
+)
+TOP = hit("top.md", "", "Text at the top about cats and dogs. Use `git push`.", rank=2)
+HITS = (STANDUP, TOP)
+S, T = canonical(STANDUP), canonical(TOP)
+
+
+def run(draft: str, size: int = 1) -> tuple[CitedText, list[str]]:
+    stream = CitationStream(HITS)
+    shown: list[str] = []
+    for i in range(0, len(draft), size):
+        shown += [piece.text for piece in stream.feed(draft[i : i + size])]
+    shown += [piece.text for piece in stream.close()]
+    return stream.result(), shown
+
+
+def text_of(draft: str) -> str:
+    result, shown = run(draft)
+    assert result.text == "".join(shown)
+    for citation in result.citations:
+        if citation.status is not CitationStatus.REMOVED and result.text:
+            assert result.text[citation.position :].startswith("[File: ")
+    return result.text
+
+
+def test_nothing_is_shown_before_a_citation_resolves_then_all_of_it() -> None:
+    stream = CitationStream(HITS)
+    assert stream.feed("An introduction. The backend is Go ") == []
+    assert stream.feed("[Chunk 1]. ") == []
+    shown = stream.feed("Next")
+    assert "".join(p.text for p in shown) == f"An introduction. The backend is Go {S}."
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "The following is a summary of the previous answer: [1]",
+        "Content: # Weekly Standup [1]\nContent: # Weekly Standup [1]",
+        "## Weekly Standup [1]\n",
+        "In summary: [1]",
+    ],
+)
+def test_an_echo_of_the_prompt_is_no_answer(draft: str) -> None:
+    assert run(draft)[0].text == ""
+
+
+def test_a_model_that_says_one_thing_for_ever_is_heard_three_times() -> None:
+    stream = CitationStream(HITS)
+    shown = ""
+    for _ in range(50):
+        shown += "".join(piece.text for piece in stream.feed("The backend is Go [1].\n"))
+        if stream.is_looping:
+            break
+    stream.close(cut_off=True)
+    assert stream.is_looping
+    assert shown.count("The backend is Go") == 3
+    assert stream.result().text == shown
+
+
+def test_short_lines_may_recur() -> None:
+    rows = "\n".join(f"- Monday {n}: yes" for n in range(9))
+    stream = CitationStream(HITS)
+    stream.feed(f"We meet Monday at 9:30 [1].\n\n{rows}\n" + "- yes\n" * 9)
+    stream.close()
+    assert not stream.is_looping
+    assert stream.result().text.count("yes") == 18
+
+
+def test_each_sentence_comes_as_soon_as_it_is_complete() -> None:
+    _, shown = run("The backend is Go [1]. Cats and dogs are at the top [2]. Done")
+    assert shown == [f"The backend is Go {S}.", f" Cats and dogs are at the top {T}.", " Done"]
+
+
+@pytest.mark.parametrize(
+    ("draft", "text"),
+    [
+        ("The backend is Go. [Chunk 1]", f"The backend is Go. {S}"),
+        ("The backend is Go. [1] We meet Monday.", f"The backend is Go. {S} We meet Monday."),
+        ("The backend is Go.\n\nFile: top.md\nSection: (top)", None),
+        ("The backend is Go [1] [1].", f"The backend is Go {S}."),
+        ("The backend is Go ([1]).", f"The backend is Go ({S})."),
+        ("The backend is Go (see [File: top.md]) [1].", f"The backend is Go (see {T}) {S}."),
+        ("The backend is Go [1, 2].", f"The backend is Go {S} {T}."),
+        ("The backend is Go [1]. Cats [Chunk 7].", f"The backend is Go {S}. Cats."),
+        ("The backend is Go [1]. Cats (Chunk 7).", f"The backend is Go {S}. Cats."),
+        ("The backend is Go [1]. Cats ([Chunk 7]) eat.", f"The backend is Go {S}. Cats eat."),
+        ("The backend is Go [1]. Cats [7] and dogs.", f"The backend is Go {S}. Cats and dogs."),
+        ("The backend is Go [1]. Cats. [File: no.md]", f"The backend is Go {S}. Cats."),
+        ("The backend is Go [1]. Cats. [7].", f"The backend is Go {S}. Cats."),
+        ("The backend is Go [1].\n\n- [File: no.md]\n- Cats", f"The backend is Go {S}.\n\n- Cats"),
+        (
+            "The backend is Go [1]. We meet Monday.\n[File: x.md, Section: y]\n\n- Cats",
+            f"The backend is Go {S}. We meet Monday.\n\n- Cats",
+        ),
+        ("According to [File: no.md], the backend is Go [1].", f"the backend is Go {S}."),
+        ("The backend is Go [1]. Source: [File: no.md]", f"The backend is Go {S}."),
+    ],
+)
+def test_citations_become_canonical_and_removed_ones_leave_no_debris(
+    draft: str, text: str | None
+) -> None:
+    result = text_of(draft)
+    if text is not None:
+        assert result == text
+    for debris in ("()", "[]", " .", " ,", "  ", "..", "\n\n\n"):
+        assert debris not in result
+
+
+def test_fences_lists_and_tables_come_through_verbatim() -> None:
+    draft = (
+        "The backend is Go [1]:\n\n```sh\ngit push [1]. Then  x()\n\n\n# end\n```\n\n"
+        "| a | b |\n|---|---|\n| Go | big room |\n\n1. First one\n   - nested  item\n2. Second.\n"
+    )
+    assert text_of(draft) == draft.replace(" [1]:", f" {S}:").rstrip()
+
+
+def test_a_citation_under_a_code_fence_cites_the_fence() -> None:
+    result, _ = run("The backend is Go [1].\n\n```sh\ngit push\n```\n[File: top.md]")
+    assert result.statements[-1].cited == (TOP,)
+
+
+def test_numbers_dots_and_names_inside_citations_end_no_sentence() -> None:
+    note = hit("1. a. b.md", "1. Intro. Part", "The backend is Go.")
+    stream = CitationStream((note,))
+    shown = stream.feed(f"The backend is Go {canonical(note)}. Next one")
+    assert [p.text for p in shown] == [f"The backend is Go {canonical(note)}."]
+
+
+def test_references_are_in_order_of_first_citation() -> None:
+    result, _ = run("Cats and dogs are at the top [2]. The backend is Go [1]. Cats [2].")
+    assert result.cited == (TOP, STANDUP)
+
+
+def test_an_uncited_sentence_is_marked_when_no_cited_chunk_holds_it() -> None:
+    result, _ = run("The backend is Go [1]. We meet in the big room. Penguins swim far away daily.")
+    assert [s.text for s in result.unsupported] == ["Penguins swim far away daily."]
+
+
+def test_words_that_claim_nothing_are_not_marked() -> None:
+    result, _ = run("Sure! Here is the answer:\n\nThe backend is Go [1]. I hope this helps.")
+    assert result.unsupported == ()
+
+
+def test_escape_sequences_of_a_model_never_reach_the_terminal() -> None:
+    assert "\x1b" not in text_of("The backend \x1b[31mis\x1b[0m Go [1].\x1b]0;owned\x07 Bye")
+
+
+def test_a_cut_off_draft_loses_only_its_unfinished_sentence() -> None:
+    stream = CitationStream(HITS)
+    stream.feed("The backend is Go [1]. We meet Mon")
+    stream.close(cut_off=True)
+    assert stream.result().text == f"The backend is Go {S}."
+
+
+def test_a_draft_without_a_held_citation_shows_nothing_but_reports_what_it_cited() -> None:
+    result, shown = run("Penguins live in Antarctica [File: no.md].")
+    assert (result.text, shown, result.substantial) == ("", [], False)
+    assert [c.status for c in result.citations] == [CitationStatus.REMOVED]
+
+
+PIECES = [
+    "The backend is Go", "Cats and dogs", " [Chunk 1]", "[1]", " [File: top.md]", ".", ". ", "! ",
+    "\n", "\n\n", "- ", "1. ", "```\n", "code(1)\n", "[File: no.md, Section: x]", "(", ")", "[",
+    "| a |", " We meet Monday at 9:30", "I don't have enough information", "File: top.md", " e.g. ",
+    "[[top#x]]", "`x[1]`", "é🎉", "。", "\x1b[1m", "\\_", ":", "Section: (top)", "**", "  ", "\r\n",
+]  # fmt: skip
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=25), st.integers(1, 50))
+def test_the_borders_of_tokens_change_nothing(pieces: list[str], size: int) -> None:
+    """The same draft shows the same text whether it comes by the letter or whole, and the answer
+    is the sum of what was shown."""
+    draft = "".join(pieces)
+    by_letter, shown = run(draft, 1)
+    in_chunks, shown_in_chunks = run(draft, size)
+    assert shown == shown_in_chunks
+    assert by_letter == in_chunks
+    assert "".join(shown) == by_letter.text
+    for citation in by_letter.citations:
+        if citation.chunk_id and by_letter.text:
+            assert by_letter.text.startswith("[File: ", citation.position)
+
+
+def test_a_long_draft_without_any_full_stop_stays_affordable() -> None:
+    """A model that runs on for ever must not hang the terminal (the suite's timeout bites)."""
+    words = random.Random(1).choices(["go", "cats", "dogs", "[1]", "room"], k=1500)
+    result, _ = run(" ".join(words))
+    assert result.cited
+
+
+def test_a_note_that_says_what_it_leaves_out_is_quoted_not_taken_for_an_admission() -> None:
+    """The answer would be withheld because the note itself says "is not included in the text"."""
+    note = hit("debt.md", "Debt", "The debt is 5 million. Interest is not included in this note.")
+    mark = canonical(note)
+    stream = CitationStream((note,))
+    stream.feed(f"Interest is not included in this note {mark}.")
+    stream.close()
+    assert stream.result().substantial and not stream.result().uncertain
+    stream = CitationStream((note,))
+    stream.feed(f"The interest is not mentioned in the notes {mark}.")
+    stream.close()
+    assert stream.result().uncertain and not stream.result().substantial
+
+
+def test_a_statement_may_rest_on_two_chunks_of_the_section_that_it_cites() -> None:
+    """A long section is sent in pieces under one name; a sentence that draws on two of them would
+    be called unsupported, or never shown."""
+    first = hit("trip.md", "Trip", "The hotel in Kyoto was booked for 9 nights.", ordinal=0)
+    second = hit("trip.md", "Trip", "The price was 840 euros in all.", rank=2, ordinal=1)
+    other = hit("trip.md", "Other", "The flight was 615 euros.", rank=3)
+    draft = f"The hotel in Kyoto was 840 euros for 9 nights {canonical(first)}."
+    stream = CitationStream((first, second, other))
+    stream.feed(draft)
+    stream.close()
+    assert stream.result().substantial and not stream.result().unsupported
+    far = hit("trip.md", "Trip", "We walked 44 km.", rank=4, ordinal=7)
+    for number, where in (("615", "another section"), ("44", "far below in a long one")):
+        stream = CitationStream((first, second, other, far))
+        stream.feed(draft.replace("840", number))
+        stream.close()
+        assert not stream.result().substantial, f"{number} stands in {where}"

@@ -1,0 +1,122 @@
+"""An invented number, name or sentence is reported; an honest one is not.
+
+Measured by hand on 592 sentences of five public vaults (til, foam, silverbullet, rust-book,
+kepano): flagged were 0.0 % of sentences against their own chunk, 0.8 % reworded with synonyms,
+1.5 % with 30 % of the words dropped; and 98.8 % against another chunk, 91 % with a number
+changed, 85 % with a name changed (most of the rest are titles and rows of links, where a
+capital tells nothing), 97 % with a negation put in. The rewordings were made by rules; other
+values of MIN_COVERAGE than 0.4 were not tried.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from ragvault.answering.check.support import coverage, unsupported
+from tests.support.answering import hit
+
+CHUNK = hit(
+    "work/launch-plan.md",
+    "Launch > Budget",
+    "## Budget\n"
+    "Alice Moreau approved 1,500 dollars on March 5, 2024. The launch takes 4.2 million users.\n"
+    "We did not choose Firestore for the backend. Uptime was 99.5 % at 14:30.\n"
+    "It needs three retries and version v2.3.1 of `ragtool index --full`.\n"
+    "- Deploys run every 20 minutes\n",
+    title="Launch plan",
+)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "Alice Moreau approved 1,500 dollars.",
+        "Alice Moreau approved $1500 on 2024-03-05.",
+        "Alice Moreau approved 1.500 dollars on 5 March 2024.",
+        "The approval of 1500 dollars by Moreau came in March 2024.",
+        "The launch plan reaches 4,200,000 users.",
+        "The uptime was 99.5% at 2:30 pm.",
+        "The uptime was 99,5 percent.",
+        "We didn't choose Firestore for the backend.",
+        "It needs 3 retries.",
+        "Run `ragtool index --full` with version v2.3.1.",
+        "Deploys are run every 20 min.",
+        "According to your notes, deploys run every 20 minutes.",
+        "1. Deploys run every 20 minutes",
+        "**Deploys** run every *20 minutes*.",
+        "In the Launch Plan note, the budget is approved.",
+        "The note is from 2024-03-01.",
+    ],
+)
+def test_what_the_chunk_says_in_other_words_is_held(statement: str) -> None:
+    assert unsupported(statement, [CHUNK]) == ()
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("Alice Moreau approved 1,600 dollars.", "1,600"),
+        ("Alice Moreau approved 15,000 dollars.", "15,000"),
+        ("Alice Moreau approved 1,500 dollars on March 6, 2024.", "March 6, 2024"),
+        ("Alice Moreau approved 1,500 dollars in March 2023.", "March 2023"),
+        ("The launch takes 4.2 billion users.", "another unit"),
+        ("Deploys run every 20 hours.", "another unit"),
+        ("The budget was approved by Alice Dupont.", "Dupont"),
+        ("The budget for Kubernetes was approved, said AWS.", "AWS"),
+        ("We did choose Firestore for the backend.", "opposite"),
+        ("Alice Moreau never approved 1,500 dollars.", "opposite"),
+        ("It needs five retries and version v2.3.1.", "five"),
+        ("Run `ragtool destroy --everything` now.", "ragtool destroy"),
+        ("Penguins inhabit the southern hemisphere and eat krill.", "words"),
+        ("The uptime was 99.5% at 15:30.", "15:30"),
+    ],
+)
+def test_what_the_chunk_does_not_say_is_reported_with_the_reason(
+    statement: str, reason: str
+) -> None:
+    assert reason in " ".join(unsupported(statement, [CHUNK]))
+
+
+def test_an_answer_in_another_language_is_held_to_numbers_not_words() -> None:
+    german = "Das Budget von 1.500 Dollar ist im März 2024 von Alice Moreau genehmigt worden."
+    assert unsupported(german, [CHUNK]) == ()
+    assert unsupported(german.replace("1.500", "1.600"), [CHUNK])
+    assert unsupported("预算是1500美元。", [CHUNK]) == ()
+
+
+def test_chinese_against_chinese_is_compared_by_its_words() -> None:
+    note = hit("笔记.md", "预算", "项目预算为一万五千元，由王小明批准。")
+    assert unsupported("项目预算由王小明批准", [note]) == ()
+    assert unsupported("企鹅生活在南极洲的冰上", [note])
+
+
+def test_several_chunks_hold_a_statement_together() -> None:
+    other = hit("b.md", "B", "The frontend is written in Svelte.")
+    statement = "Alice Moreau approved 1,500 dollars, and the frontend is written in Svelte."
+    assert unsupported(statement, [CHUNK, other]) == ()
+    assert unsupported(statement, [other])
+
+
+def test_nothing_cited_holds_nothing_and_no_words_claim_nothing() -> None:
+    assert unsupported("The sky is green.", []) != ()
+    assert unsupported("—", []) == ()
+
+
+def test_addresses_versions_and_odd_digits_are_compared_as_text() -> None:
+    note = hit("net.md", "Ports", "It listens on 127.0.0.1:8000, ratio 1:2:3, IPv6 and ½ or ٣.")
+    assert unsupported("It listens on 127.0.0.1:8000.", [note]) == ()
+    assert unsupported("It listens on 127.0.0.1:9000.", [note])
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text(max_size=120))
+def test_a_chunk_always_holds_its_own_text(text: str) -> None:
+    assert unsupported(text, [hit("n.md", "N", text)]) == ()
+    assert 0.0 <= coverage(text, "some words") <= 1.0
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text("0123456789.,:-/ apm%$k", max_size=40), st.text("0123456789.,:-/ %", max_size=40))
+def test_no_spelling_of_numbers_breaks_the_check(statement: str, text: str) -> None:
+    unsupported(statement, [hit("n.md", "N", text)])

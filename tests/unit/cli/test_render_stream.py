@@ -1,0 +1,96 @@
+"""What a person reads while an answer streams in."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+from hypothesis import given, strategies as st
+
+from ragvault.cli.render.citations import AnswerPrinter
+from ragvault.cli.render.layout import columns, wrapped
+from ragvault.cli.render.terminal import Terminal
+from ragvault.text import strip_controls
+
+A = "[File: a note.md, Section: Top > Sub]"
+B = "[File: odd [1].md, Section: [x] y]"
+
+
+def terminal(width: int = 40, *, tty: bool = True) -> tuple[Terminal, io.StringIO]:
+    stream = io.StringIO()
+    return Terminal(stream, tty, False, True, width), stream
+
+
+def printed(pieces: list[str], *, width: int = 40, tty: bool = True) -> str:
+    out, stream = terminal(width, tty=tty)
+    numbers: dict[str, int] = {}
+
+    def mark(citation: str) -> tuple[str, str]:
+        text = f"[{numbers.setdefault(citation, len(numbers) + 1)}]"
+        return text, text
+
+    printer = AnswerPrinter(out, [A, B], mark)
+    for piece in pieces:
+        printer.write(piece)
+    printer.finish()
+    return stream.getvalue()
+
+
+def test_citations_become_numbers_in_order_of_appearance() -> None:
+    assert printed([f"One {B}. Two {A}, {B}."], tty=False) == "One [1]. Two [2], [1].\n"
+
+
+def test_lines_break_at_words_on_a_terminal_and_nowhere_else() -> None:
+    text = "alpha beta gamma delta epsilon zeta eta theta iota kappa"
+    on_terminal = printed([text], width=24)
+    assert all(len(line) <= 24 for line in on_terminal.splitlines())
+    assert on_terminal.split() == text.split()
+    assert printed([text], tty=False) == text + "\n"
+
+
+@pytest.mark.parametrize("length", range(10, 30))
+def test_citation_is_not_torn_from_its_full_stop(length: int) -> None:
+    text = printed([f"{'w' * length} {A}."], width=24)
+    assert "[1]." in text
+    assert all(len(line) <= 24 or " " not in line for line in text.splitlines())
+
+
+def test_paragraphs_and_indentation_stay() -> None:
+    assert printed(["a\n\n- b\n    - c\n"], tty=False) == "a\n\n- b\n    - c\n"
+
+
+def test_escape_sequences_of_a_model_do_nothing() -> None:
+    """A note or a model must not move the cursor, recolour or retitle the terminal."""
+    text = printed(["be\x1b[2Jfore \x1b]0;owned\x07after \u202eevil"])
+    assert "\x1b" not in text and "\x07" not in text and "\u202e" not in text
+    assert "before after evil" in text
+
+
+@given(st.data())
+def test_cutting_the_stream_anywhere_changes_nothing(data: st.DataObject) -> None:
+    """Tokens end where they like; a citation in two tokens is still one number."""
+    parts = data.draw(st.lists(st.sampled_from([A, B, "word", " ", "\n", ". ", "[x]", "[File: "])))
+    text = "".join(parts)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
+    pieces = [text[i:j] for i, j in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+    assert printed(pieces) == printed([text])
+    assert printed(pieces, tty=False) == printed([text], tty=False)
+
+
+@given(st.lists(st.sampled_from([A, B, "some words here ", "\n"]), max_size=8))
+def test_no_known_citation_is_shown_raw(parts: list[str]) -> None:
+    assert "[File:" not in printed(parts)
+
+
+@pytest.mark.parametrize(("text", "width"), [("abc", 3), ("日本", 4), ("e\u0301", 1), ("", 0)])
+def test_columns_counts_what_the_terminal_uses(text: str, width: int) -> None:
+    assert columns(text) == width
+
+
+@given(st.text(max_size=200), st.integers(20, 60))
+def test_wrapped_keeps_every_word_and_the_width(text: str, width: int) -> None:
+    lines = wrapped(text, width)
+    assert " ".join(lines).split() == strip_controls(text).split()
+    for line in lines:
+        assert columns(line) <= width or not re.search(r"\s", line)

@@ -1,0 +1,287 @@
+"""Question sets: what a person writes by hand has to be read, or its mistake named by its line."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from ragvault.errors import UsageError
+from ragvault.evaluation import dataset
+from ragvault.evaluation.dataset import (
+    Gold,
+    as_off_topic,
+    check_places,
+    load_questions,
+    missing_places,
+    parse_questions,
+)
+from ragvault.evaluation.judging import (
+    groundedness,
+    in_section,
+    judge_answer,
+    judge_ranking,
+    ranking_of,
+    ranking_of_chunks,
+)
+from ragvault.evaluation.places import Notes
+from ragvault.model import (
+    Answer,
+    Citation,
+    CitationStatus,
+    FolderSelection,
+    Hit,
+    Query,
+    Retrieval,
+    Scores,
+    StoredChunk,
+)
+from tests.support.evaluating import passage
+
+GOOD = {"id": "1", "question": "Who?", "answerable": True, "gold": [{"file": "a.md"}]}
+
+
+def line(**changes: object) -> str:
+    return json.dumps({**GOOD, **changes})
+
+
+def test_bundled_questions_are_a_set() -> None:
+    file = Path(__file__).parents[2] / "sample-questions.jsonl"
+    questions = load_questions(file)
+    assert len(questions) == len({q.id for q in questions}) > 40
+    assert {q.answerable for q in questions} == {True, False}
+
+
+def test_all_fields_are_read() -> None:
+    gold = [{"file": "a.md", "heading": "H"}, {"file": "b.md", "start": 1, "end": 4, "text": "abc"}]
+    [question] = parse_questions(line(gold=gold, answers=["x"], lang="de", group="g"), "q")
+    assert question.gold == (Gold("a.md", "H"), Gold("b.md", None, 1, 4, "abc"))
+    assert (question.answers, question.lang, question.group) == (("x",), "de", "g")
+
+
+def test_gold_decides_where_answerable_isn_t_said() -> None:
+    with_gold, without = parse_questions(
+        '{"question": "A?", "gold": [{"file": "a.md"}]}\n{"question": "B?"}', "q"
+    )
+    assert (with_gold.answerable, without.answerable) == (True, False)
+    assert with_gold.id != without.id
+
+
+@pytest.mark.parametrize(
+    ("wrong", "what"),
+    [
+        ("{", "not JSON"),
+        ("[]", "has to be a JSON object"),
+        ('{"id": "1"}', "`question` is not there"),
+        ('{"question": "  "}', "`question` has to be text"),
+        (line(gold=[]), "needs `gold`"),
+        (line(gold="a.md"), "`gold` has to be a list"),
+        (line(gold=["a.md"]), "objects with a `file`"),
+        (line(gold=[{"heading": "H"}]), "`file` is not there"),
+        (line(gold=[{"file": "a.md", "start": 5}]), "come together"),
+        (line(gold=[{"file": "a.md", "start": 5, "end": 5}]), "the smaller"),
+        (line(gold=[{"file": "a.md", "start": -1, "end": 5}]), "number of characters"),
+        (line(answerable="yes"), "true or false"),
+        (line(answers="x"), "`answers` has to be a list"),
+        (line(answers=[1]), "list of texts"),
+        (line(id=["1"]), "`id` has to be text"),
+        (line(question="half \ud800 a character?"), "half a character"),
+        (line(gold=[{"file": "a.md", "heading": "\udfff"}]), "half a character"),
+        (line(), "is that of line 1 already"),
+    ],
+)
+def test_mistake_is_named_with_its_line(wrong: str, what: str) -> None:
+    with pytest.raises(UsageError, match=r"^set\.jsonl:3: ") as caught:
+        parse_questions(f"{line()}\n\n{wrong}\n", "set.jsonl")
+    assert what in caught.value.message
+
+
+def test_file_problems_are_sentences(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="There is no file"):
+        load_questions(tmp_path / "none.jsonl")
+    (tmp_path / "latin.jsonl").write_bytes(b"{\xff}")
+    with pytest.raises(UsageError, match="not UTF-8"):
+        load_questions(tmp_path / "latin.jsonl")
+    (tmp_path / "empty.jsonl").write_text("\n \n")
+    with pytest.raises(UsageError, match="holds no question"):
+        load_questions(tmp_path / "empty.jsonl")
+    with pytest.raises(UsageError, match="can't be read") as caught:
+        load_questions(tmp_path)
+    assert "file of questions" in caught.value.hint
+
+
+def test_file_without_an_end_is_not_read_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device or a pipe as the set would take all memory, instead of saying what is wrong."""
+    monkeypatch.setattr(dataset, "MAX_BYTES", 1000)
+    with pytest.raises(UsageError, match="too large"):
+        load_questions(Path("/dev/zero"))
+
+
+def test_whole_characters_may_be_escaped() -> None:
+    [question] = parse_questions(line(question="🥐 \u200d?"), "q")
+    assert question.text == "🥐 \u200d?"
+
+
+def test_line_separators_within_a_text_end_no_line() -> None:
+    text = json.dumps({**GOOD, "question": "a\u2028b?"}, ensure_ascii=False)
+    assert [q.text for q in parse_questions(text, "q")] == ["a\u2028b?"]
+
+
+def test_windows_line_ends_and_byte_order_mark(tmp_path: Path) -> None:
+    file = tmp_path / "q.jsonl"
+    file.write_bytes(("\ufeff" + line() + "\r\n" + line(id="2") + "\r\n").encode())
+    assert [q.id for q in load_questions(file)] == ["1", "2"]
+
+
+def test_limit_draws_the_same_each_time_and_keeps_the_order() -> None:
+    text = "\n".join(line(id=str(i)) for i in range(50))
+    drawn = [q.id for q in parse_questions(text, "q", limit=10, seed=4)]
+    assert drawn == [q.id for q in parse_questions(text, "q", limit=10, seed=4)]
+    assert drawn == sorted(drawn, key=int)
+    assert drawn != [q.id for q in parse_questions(text, "q", limit=10, seed=5)]
+    assert drawn[-1] != "9"  # not simply the first ten
+
+
+@pytest.mark.parametrize("given", ["./Café.md", "Cafe\u0301.md", "Café.md", "/Café.md"])
+def test_spelling_of_a_path_doesn_t_matter(given: str) -> None:
+    """A set written on a Mac names its notes in NFD; the index knows them in NFC."""
+    questions = parse_questions(line(gold=[{"file": given}]), "q")
+    assert questions[0].gold[0].file == unicodedata.normalize("NFC", "Café.md")
+
+
+def test_missing_note_is_named_with_line_and_vault() -> None:
+    questions = parse_questions(
+        "\n".join([line(), line(id="2", gold=[{"file": "b.md"}, {"file": "c.md"}])]), "q.jsonl"
+    )
+    with pytest.raises(UsageError, match=r"q\.jsonl:2: the note 'b\.md'.*'notes', nor are 1 other"):
+        check_places(questions, {"a.md"}, "notes", "q.jsonl")
+
+
+def test_place_of_an_unanswerable_question_needn_t_be_there() -> None:
+    """ClapNQ's unanswerable questions name the note that they are about."""
+    questions = parse_questions(line(answerable=False, gold=[{"file": "gone.md"}]), "q")
+    assert not questions[0].answerable
+    assert missing_places(questions, set()) == []
+
+
+def test_off_topic_questions_have_no_answer_here() -> None:
+    [question] = as_off_topic(parse_questions(line(), "q"), "other")
+    assert not question.answerable
+    assert question.gold == ()
+    assert question.key == "other#1"  # the set's own "1" is another question
+
+
+# --------------------------------------------------------------------------- judging
+
+
+@pytest.mark.parametrize(
+    ("path", "heading", "is_in"),
+    [
+        (("Note", "Setup"), "Setup", True),
+        (("Note", "Setup"), "setup ", True),
+        (("Note", "Setup"), "Note > Setup", True),
+        (("Note", "Setup"), "Note", False),
+        (("Note", "Setup", "Disk"), "Setup", False),
+        ((), "", True),
+        (("Note",), "", False),
+        (("A > B",), "A > B", True),
+        (("Setup",), None, True),
+    ],
+)
+def test_section_is_the_one_under_that_heading(
+    path: tuple[str, ...], heading: str | None, is_in: bool
+) -> None:
+    assert in_section(passage("a.md", path), Gold("a.md", heading)) is is_in
+    assert not in_section(passage("b.md", path), Gold("a.md", heading))
+
+
+def test_notes_are_scored_by_their_best_passage(tmp_path: Path) -> None:
+    """Three passages of a wrong note count once: the right one is second, not fourth."""
+    [question] = parse_questions(line(gold=[{"file": "right.md", "heading": "H"}]), "q")
+    wrong = [passage("wrong.md", (str(i),)) for i in range(6)]
+    ranking = ranking_of_chunks([*wrong, passage("right.md", ("H",))])
+    judged = judge_ranking(question, ranking, Notes(tmp_path))
+    assert judged.ranks == (2,)
+    assert judged.values["mrr@10"] == 0.5
+    # but a person who reads the first five passages doesn't see it
+    assert judged.values["file_hit@5"] == judged.values["section_hit@5"] == 0.0
+    assert "span_recall@5" not in judged.values
+
+
+def test_spans_are_read_from_the_note_on_disk(tmp_path: Path) -> None:
+    name = "Cafe\u0301.md"  # NFD on disk, as a Mac writes it
+    (tmp_path / name).write_text("# H\n\nnothing\n\nthe answer\n", encoding="utf-8")
+    gold = [{"file": name, "start": 14, "end": 24, "text": "the answer"}]
+    [question] = parse_questions(line(gold=gold), "q")
+    file = unicodedata.normalize("NFC", name)
+    hit = ranking_of_chunks([passage(file, text="nothing\n\nthe answer", lines=(3, 5))])
+    values = judge_ranking(question, hit, Notes(tmp_path)).values
+    assert values["span_recall@5"] == 1.0
+    assert values["span_precision@5"] == pytest.approx(10 / 19)
+
+
+def retrieved(*found: tuple[StoredChunk, str | None]) -> Retrieval:
+    scores = Scores(0.5, 0.5, None, 1.0, 0.5)
+    hits = tuple(
+        Hit(rank, stored, scores, kept=why is None, dropped_by=why)
+        for rank, (stored, why) in enumerate(found, 1)
+    )
+    return Retrieval(Query("q", (), ()), hits, 5, "hybrid", FolderSelection("off"), len(hits), {})
+
+
+def test_text_that_stands_twice_is_found_at_both_places(tmp_path: Path) -> None:
+    """A report repeats its key figures: shown once, they are found wherever gold says they are.
+    A duplicate of what isn't among the first passages is not."""
+    (tmp_path / "a.md").write_text("the figure\n\nthe figure\n\nanother\n", encoding="utf-8")
+    gold = [{"file": "a.md", "start": 12, "end": 22, "text": "the figure"}]
+    [question] = parse_questions(line(gold=gold), "q")
+    first = passage("a.md", text="the figure")
+    copy = passage("a.md", text="The  figure", lines=(3, 3))
+    other = passage("a.md", text="another", lines=(5, 5))
+    ranking = ranking_of(retrieved((first, None), (copy, "duplicate")))
+    assert (ranking.passages, ranking.copies) == ((first,), (copy,))
+    values = judge_ranking(question, ranking, Notes(tmp_path)).values
+    assert (values["span_recall@5"], values["span_precision@5"]) == (1.0, 0.5)
+    elsewhere = ranking_of(retrieved((other, None), (copy, "duplicate")))
+    assert judge_ranking(question, elsewhere, Notes(tmp_path)).values["span_recall@5"] == 0.0
+
+
+def quoted(text: str, chunk_id: str) -> Answer:
+    citation = Citation("[File: a.md]", len(text) + 1, CitationStatus.EXACT, chunk_id)
+    return Answer(f"{text} [File: a.md]", "extractive", 0.9, citations=(citation,))
+
+
+def test_quotation_that_isn_t_in_the_note_is_not_grounded() -> None:
+    stored = passage("a.md", text="| part | age |\n| --- | --- |\n| pump | 3 |\n| fan | 9 |")
+    chunk = {stored.chunk.id: stored}
+    held = quoted("| part | age |\n| --- | --- |\n| fan | 9 |", stored.chunk.id)
+    assert groundedness(held, chunk) == 1.0
+    assert groundedness(quoted("| fan | 8 |", stored.chunk.id), chunk) == 0.0
+    assert groundedness(quoted("| fan | 9 |", "another"), chunk) == 0.0
+
+
+def test_written_answer_is_as_grounded_as_its_statements() -> None:
+    text = "The pump is old. [File: a.md] The fan is new. [File: a.md]"
+    citation = Citation("[File: a.md]", 17, CitationStatus.EXACT, "c")
+    answer = Answer(text, "llm", 0.8, citations=(citation,), unsupported=("The fan is new.",))
+    assert groundedness(answer, {}) == 0.5
+
+
+def test_citation_of_the_wrong_note_costs_accuracy() -> None:
+    stored = passage("a.md", ("H",), "the answer")
+    scores = Scores(0.9, 0.9, None, 1.0, 0.9)
+    hits = [Hit(1, stored, scores, kept=True)]
+    right, wrong = (
+        parse_questions(line(gold=[{"file": file}], answers=["answer here"]), "q")[0]
+        for file in ("a.md", "b.md")
+    )
+    answer = quoted("the answer", stored.chunk.id)
+    assert judge_answer(right, answer, hits) == {
+        "citation_valid": 1.0,
+        "citation_accuracy": 1.0,
+        "groundedness": 1.0,
+        "answer_words": 0.5,
+    }
+    assert judge_answer(wrong, answer, hits)["citation_accuracy"] == 0.0

@@ -1,0 +1,182 @@
+"""README.md, Makefile and demo say what is true: a reader who types what they say gets it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ragvault.config import file as config_file
+from ragvault.config.settings import OllamaSettings, RetrievalSettings, Settings
+from tests.support import readme_output
+
+ROOT = Path(__file__).parents[3]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+FENCE = re.compile(r"(?ms)^```(\w+)\n(.*?)^```$")
+# Commands that end only with Ctrl-C, or need what a test machine has not.
+NOT_RUN = ("--watch",)
+
+
+def commands() -> Iterator[list[str]]:
+    """Every `ragvault …` line of README's shell blocks, as words, without pipe and comment."""
+    for language, body in FENCE.findall(README):
+        if language != "sh":
+            continue
+        for line in body.splitlines():
+            words = shlex.split(line, comments=True)
+            if words[:1] == ["ragvault"] and not set(words) & set(NOT_RUN):
+                yield words[: words.index("|")] if "|" in words else words
+
+
+def test_shows_commands_to_run() -> None:
+    assert len(list(commands())) >= 12
+
+
+@pytest.mark.slow
+def test_every_command_of_the_readme_works(tmp_path: Path) -> None:
+    """In order, for a user whose notes are in ~/notes and ~/work and who has no Ollama: none is
+    misspelt, none fails, and the notes are as they were."""
+    home = tmp_path / "home"
+    shutil.copytree(ROOT / "tests" / "sample-vault", home / "notes")
+    shutil.copytree(ROOT / "tests" / "sample-vault" / "Projects", home / "work")
+    before = {p: p.read_bytes() for p in home.rglob("*") if p.is_file()}
+    variables = readme_output.environment(tmp_path / "own")
+    # Port 9 is "discard": nobody listens, and a user's own Ollama stays out of the test.
+    variables |= {"HOME": str(home), "RAGVAULT_OLLAMA_HOST": "http://127.0.0.1:9"}
+    for words in commands():
+        if words[1:2] == ["ask"] or words[1:2] == ["doctor"]:
+            allowed = {0, 3} if words[1] == "ask" else {0, 1, 5}
+        else:
+            allowed = {0}
+        typed = [word.replace("~", str(home), 1) if word[:1] == "~" else word for word in words[1:]]
+        done = subprocess.run(
+            [sys.executable, "-m", "ragvault", *typed],
+            env=variables,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode in allowed, (words, done.returncode, done.stderr)
+        assert "Traceback" not in done.stderr, words
+        assert done.stdout.strip(), words
+    assert {p: p.read_bytes() for p in home.rglob("*") if p.is_file()} == before
+
+
+@pytest.mark.slow
+def test_sample_output_is_what_the_commands_print() -> None:
+    """If it fails after a wanted change: make readme."""
+    demo, debug = readme_output.transcripts()
+    assert readme_output.masked(readme_output.shown(README)) == readme_output.masked(demo)
+    old, new = (text.splitlines() for text in (readme_output.shown(README, "debug"), debug))
+    assert [line.split()[:1] for line in old] == [line.split()[:1] for line in new]
+    assert (
+        next(x for x in old if "fate" in x).split() == next(x for x in new if "fate" in x).split()
+    )
+
+
+def test_demo_runs_the_commands_of_the_sample_output() -> None:
+    demo = (ROOT / ".ci" / "demo.sh").read_text(encoding="utf-8")
+    ran = [
+        tuple(shlex.split(line)) for line in re.findall(r'(?m)^"\$rag" (.+?)(?: \|\|.*)?$', demo)
+    ]
+    assert tuple(ran) == readme_output.COMMANDS
+
+
+def test_make_targets_that_are_named_exist() -> None:
+    targets = set(re.findall(r"(?m)^([a-z-]+):.*## ", MAKEFILE))
+    assert {"demo", "test", "test-fast", "check", "lint", "bench", "help"} <= targets
+    phony = re.findall(r"(?m)^\.PHONY: (.*)$", MAKEFILE)[0].split()
+    assert targets <= set(phony)
+    for text in (README, (ROOT / ".ci" / "run").read_text(encoding="utf-8")):
+        assert set(re.findall(r"(?m)(?:^|`|exec )make ([a-z][a-z-]*)", text)) <= targets
+
+
+def test_extras_and_files_that_are_named_exist() -> None:
+    extras = set(PROJECT["project"]["optional-dependencies"])
+    named = set(re.findall(r"'?\.\[([a-z-]+)\]", README))
+    assert named and named <= extras
+    for link in re.findall(r"\]\(([^)#:]+)\)", README):
+        assert (ROOT / link).exists(), link
+
+
+def test_links_within_the_page_lead_to_headings() -> None:
+    headings = re.findall(r"(?m)^#+ (.+)$", FENCE.sub("", README))
+    anchors = {re.sub(r"[^\w\- ]", "", h).strip().lower().replace(" ", "-") for h in headings}
+    assert set(re.findall(r"\]\(#([^)]+)\)", README)) <= anchors
+
+
+def test_configuration_in_the_readme_is_valid(tmp_path: Path) -> None:
+    blocks = [body for language, body in FENCE.findall(README) if language == "yaml"]
+    assert blocks
+    for block in blocks:
+        file = tmp_path / "config.yaml"
+        file.write_text(block, encoding="utf-8")
+        assert config_file.load(file, {}).settings != Settings()
+
+
+def test_keys_that_the_text_names_exist() -> None:
+    sections = "|".join(Settings.model_fields)
+    named = re.findall(rf"`({sections})\.([a-z_]+)[:`]", README)
+    assert len(named) > 10
+    for section, name in named:
+        part = Settings.model_fields[section].annotation
+        assert part is not None and name in part.model_fields, f"{section}.{name}"  # type: ignore[attr-defined]
+
+
+def test_formula_has_the_default_weights() -> None:
+    r = RetrievalSettings()
+    assert f"{r.weight_vector:.2f} × vector × folder + {r.weight_lexical:.2f} × lexical" in README
+    timed = (
+        f"{r.time_weight_vector:.2f} × vector × folder + {r.time_weight_lexical:.2f} × lexical"
+        f" + {r.time_weight_recency:.2f} × recency"
+    )
+    assert timed in README
+    assert f"halves with every {r.recency_half_life_days:g} days" in README
+    assert f"best {r.k_min} to {r.k_max}" in README
+    assert f"`{OllamaSettings().model}` (3 B, the default)" in README
+
+
+def test_fates_of_candidates_are_all_explained() -> None:
+    """A word in ``--debug`` that the README doesn't know sends the reader to the source."""
+    pick = (ROOT / "ragvault/retrieval/ranking/pick.py").read_text(encoding="utf-8")
+    fates = set(re.findall(r'(?:return|reason =|reasons\[i\] =) "(\w+)"', pick))
+    assert len(fates) >= 4
+    for fate in fates:
+        assert f"`{fate}`" in README, fate
+
+
+def test_nothing_is_left_to_fill_in() -> None:
+    assert "TODO" not in README
+
+
+def test_top_level_holds_only_what_it_may() -> None:
+    """A reader of the repository sees the whole of it at a glance."""
+    allowed = {
+        "pyproject.toml", "README.md", "ragvault", "tests", "config.example.yaml", "Makefile",
+        "LICENSE", "CHANGELOG.md", ".ci", ".gitignore",
+    }  # fmt: skip
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if listed.returncode != 0:
+        pytest.skip("not a git checkout")
+    assert {path.split("/", 1)[0].strip('"') for path in listed.stdout.splitlines()} <= allowed
+
+
+def test_licence_covers_the_tokenizer_file() -> None:
+    licence = (ROOT / "LICENSE").read_text(encoding="utf-8")
+    assert licence.startswith("MIT License")
+    assert "ragvault/adapters/onnx/data/minilm-tokenizer.json" in licence
+    assert "Apache License" in licence and "END OF TERMS AND CONDITIONS" in licence
+    assert (ROOT / "ragvault/adapters/onnx/data/minilm-tokenizer.json").is_file()

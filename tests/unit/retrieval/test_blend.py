@@ -1,0 +1,309 @@
+"""The blend: what is shown is what was sorted by."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+from hypothesis import given, strategies as st
+
+from ragvault.config.settings import RetrievalSettings
+from ragvault.model import Chunk, Hit, NoteInfo, Scores, StoredChunk
+from ragvault.retrieval.candidates.pool import over_limit
+from ragvault.retrieval.ranking.blend import (
+    Candidate,
+    TimeWindow,
+    choose_weights,
+    score_all,
+    trust_of,
+)
+from ragvault.retrieval.ranking.pick import pick
+
+SETTINGS = RetrievalSettings()
+PLAIN = RetrievalSettings(weight_vector=0.7, weight_lexical=0.3)
+NOW = datetime(2024, 5, 15, 10, 30).timestamp()
+DAY = 86_400.0
+
+
+def candidate(
+    chunk_id: str,
+    vector: float | None = 0.5,
+    bm25: float = 0.0,
+    *,
+    weight: float = 1.0,
+    headings: tuple[str, ...] = (),
+    date: float = NOW,
+    text: str | None = None,
+    note: str | None = None,
+    by_keyword: bool | None = None,
+) -> Candidate:
+    path = note or f"{chunk_id}.md"
+    chunk = Chunk(
+        chunk_id, "v", path, headings, 0, 0, 1, 2, text or f"text of {chunk_id}", "", chunk_id
+    )
+    info = NoteInfo("v", path, chunk_id, "", (), (), date, date)
+    found = bm25 > 0 if by_keyword is None else by_keyword
+    return Candidate(StoredChunk(chunk, info), vector, bm25, weight, found)
+
+
+def blended(
+    *candidates: Candidate,
+    terms: tuple[str, ...] = ("api",),
+    timed: bool = False,
+    has_vectors: bool = True,
+    window: TimeWindow = TimeWindow(None, NOW),
+    settings: RetrievalSettings = SETTINGS,
+) -> list[tuple[Candidate, Scores]]:
+    weights = choose_weights(settings, timed=timed, has_vectors=has_vectors)
+    return score_all(candidates, terms=terms, weights=weights, window=window, settings=settings)
+
+
+def test_the_blend_is_the_configured_sum() -> None:
+    [(_, best), (_, second)] = blended(
+        candidate("a", 0.8, 4.0), candidate("b", 0.6, 2.0), settings=PLAIN
+    )
+    assert best.final == pytest.approx(0.7 * 0.8 + 0.3 * 1.0)
+    assert second.final == pytest.approx(0.7 * 0.6 + 0.3 * 0.5)
+
+
+def test_with_time_the_blend_is_the_other_seeds() -> None:
+    window = TimeWindow(NOW - 14 * DAY, NOW)
+    old = NOW - (14 + SETTINGS.recency_half_life_days) * DAY
+    ranked = blended(
+        candidate("a", 0.8, 4.0, date=NOW - DAY),
+        candidate("b", 0.8, 4.0, date=old),
+        timed=True,
+        window=window,
+    )
+    assert [c.id for c, _ in ranked] == ["a", "b"]
+    assert ranked[0][1].final == pytest.approx(0.6 * 0.8 + 0.25 + 0.15)
+    assert ranked[1][1].final == pytest.approx(0.6 * 0.8 + 0.25 + 0.15 * 0.5)
+
+
+def test_without_vectors_keywords_and_dates_fill_the_whole_scale() -> None:
+    [(_, scores)] = blended(candidate("a", None, 4.0), has_vectors=False)
+    assert scores.final == pytest.approx(1.0)
+    assert scores.vector is None
+
+
+def test_a_heading_that_says_the_words_wins_a_tie() -> None:
+    ranked = blended(
+        candidate("a", 0.5, 2.0), candidate("b", 0.5, 2.0, headings=("APIs", "Backend")),
+        candidate("c", 0.5, 4.0),
+    )  # fmt: skip
+    assert [c.id for c, _ in ranked] == ["c", "b", "a"]
+    assert ranked[1][1].heading_bonus == pytest.approx(SETTINGS.heading_bonus)
+
+
+def test_the_folder_weight_multiplies_the_vector_score() -> None:
+    [(_, scores)] = blended(candidate("a", 0.8, 0.0, weight=0.5), settings=PLAIN)
+    assert scores.final == pytest.approx(0.7 * 0.8 * 0.5)
+    assert scores.folder_weight == 0.5
+
+
+def test_a_cosine_below_zero_counts_as_none_but_is_shown() -> None:
+    [(_, scores)] = blended(candidate("a", -0.4, 0.0))
+    assert scores.final == 0.0
+    assert scores.vector == -0.4
+
+
+def test_equal_scores_are_ordered_by_id_whatever_order_they_came_in() -> None:
+    forward = blended(candidate("a"), candidate("b"), candidate("c"))
+    backward = blended(candidate("c"), candidate("b"), candidate("a"))
+    assert [c.id for c, _ in forward] == ["a", "b", "c"] == [c.id for c, _ in backward]
+
+
+def test_recency_is_one_inside_the_window_and_halves_outside_on_both_sides() -> None:
+    window = TimeWindow(NOW - 10 * DAY, NOW)
+    half = SETTINGS.recency_half_life_days
+    assert window.recency(NOW - 5 * DAY, half) == 1.0
+    assert window.recency(NOW - (10 + half) * DAY, half) == pytest.approx(0.5)
+    assert window.recency(NOW + half * DAY, half) == pytest.approx(0.5)
+
+
+def test_a_note_dated_in_the_future_is_as_recent_as_can_be() -> None:
+    assert TimeWindow(None, NOW).recency(NOW + 40 * DAY, 30) == 1.0
+
+
+_SCORES = st.tuples(
+    st.one_of(st.none(), st.floats(-1, 1)), st.floats(0, 1e6), st.floats(0.1, 1), st.floats(0, 4e9)
+)
+
+
+@given(st.lists(_SCORES, max_size=30), st.booleans(), st.booleans())
+def test_the_explanation_is_the_score(
+    raw: list[tuple[float | None, float, float, float]], timed: bool, has_vectors: bool
+) -> None:
+    """--debug and the order of the sources can't disagree: terms add up to final, exactly."""
+    candidates = [
+        candidate(f"{i:02}", v, b, weight=w, date=d, headings=("api",))
+        for i, (v, b, w, d) in enumerate(raw)
+    ]
+    ranked = blended(*candidates, timed=timed, has_vectors=has_vectors)
+    for _, scores in ranked:
+        assert sum(value for _, value in scores.terms) == scores.final
+        assert 0.0 <= scores.final <= 1.0 + 1e-9
+        assert scores.lexical is not None
+        assert 0.0 <= scores.lexical <= 1.0
+    finals = [scores.final for _, scores in ranked]
+    assert finals == sorted(finals, reverse=True)
+    assert {c.id for c, _ in ranked} == {c.id for c in candidates}
+
+
+# ------------------------------------------------------------------------------- pick
+
+
+def picked(*candidates: Candidate, k: int = 3, min_final: float | None = None) -> list[Hit]:
+    trimmed = over_limit(candidates, SETTINGS.max_candidates)
+    ranked = blended(*candidates)
+    return list(pick(ranked, k=k, min_vector=0.3, min_final=min_final, trimmed=trimmed))
+
+
+def test_every_dropped_candidate_stays_with_its_reason() -> None:
+    hits = picked(
+        candidate("a", 0.9, 4.0),
+        candidate("b", 0.8, 2.0),
+        candidate("c", 0.2, 0.0),
+        candidate("d", 0.1, 3.0),
+        candidate("e", 0.5, 0.0),
+        candidate("f", 0.85, 3.9, text="TEXT of  a"),
+        k=2,
+        min_final=0.3,
+    )
+    fate = {hit.chunk.id: hit.dropped_by for hit in hits}
+    assert fate == {
+        "a": None,
+        "b": None,
+        "c": "min_vector",
+        "d": "min_final",
+        "e": "rank",
+        "f": "duplicate",
+    }
+    assert [hit.rank for hit in hits] == [1, 2, 3, 4, 5, 6]
+    assert all(hit.kept == (hit.dropped_by is None) for hit in hits)
+
+
+def test_what_a_keyword_found_is_spared_the_vector_floor() -> None:
+    """An error code or a name may mean nothing to the model and everything to the user."""
+    hits = picked(candidate("a", 0.05, 4.0), candidate("b", 0.05, 0.0))
+    assert [(h.chunk.id, h.dropped_by) for h in hits] == [("a", None), ("b", "min_vector")]
+
+
+def test_the_same_text_in_several_notes_shows_once_and_names_the_others() -> None:
+    hits = picked(
+        candidate("a", 0.9, text="Buy milk\n\nand  bread"),
+        candidate("b", 0.8, text="buy milk and bread", note="copy.md"),
+        candidate("c", 0.7, text="Buy milk", note="other.md"),
+    )
+    assert hits[0].duplicates == ("copy.md",)
+    assert [h.dropped_by for h in hits] == [None, "duplicate", None]
+
+
+def test_only_the_best_by_weighted_vector_stay_in_an_overfull_pool() -> None:
+    many = [candidate(f"{i:03}", i / 250) for i in range(250)]
+    gone = over_limit(many, 200)
+    assert gone == {f"{i:03}" for i in range(50)}
+
+
+def test_a_week_is_seven_days_of_recency() -> None:
+    half = timedelta(days=7).total_seconds() / DAY
+    assert TimeWindow(None, NOW).recency(NOW - 7 * DAY, half) == pytest.approx(0.5)
+
+
+# ----------------------------------------------------------------------------- whole notes
+
+
+def of_note(base: Candidate, vector: float | None, lexical: float | None, g: float) -> Candidate:
+    return replace(base, note_vector=vector, note_lexical=lexical, note_share=g)
+
+
+def test_the_whole_note_has_its_share_of_both_scores() -> None:
+    one = of_note(candidate("a", 0.8, 4.0), 0.5, 0.25, 1.0)
+    [(_, scores)] = blended(one, settings=PLAIN)
+    assert dict(scores.terms) == pytest.approx(
+        {
+            "vector": 0.7 * 0.7 * 0.8,
+            "note_vector": 0.7 * 0.3 * 0.5,
+            "lexical": 0.3 * 0.3 * 1.0,
+            "note_lexical": 0.3 * 0.7 * 0.25,
+            "heading": 0.0,
+        }
+    )
+    assert scores.lexical == pytest.approx(0.3 + 0.7 * 0.25)
+    assert scores.vector == 0.8, "the floor under the cosine is about the chunk, not its note"
+
+
+def test_a_long_notes_evidence_fades() -> None:
+    """A diary of a thousand entries is about everything: it must not lift each of them."""
+    [(_, scores)] = blended(of_note(candidate("a", 0.8, 4.0), 0.1, 0.1, 0.01), settings=PLAIN)
+    [(_, none)] = blended(of_note(candidate("a", 0.8, 4.0), 0.1, 0.1, 0.0), settings=PLAIN)
+    assert scores.final == pytest.approx(none.final, abs=0.01)
+    by_name = dict(none.terms)
+    assert by_name["note_vector"] == by_name["note_lexical"] == 0.0
+
+
+def test_in_a_long_note_words_weigh_more() -> None:
+    """All of a long report is near to a question about it; the passage that has the words asked
+    for has to come first there."""
+    near, said = (candidate("a", 0.75, 2.5), candidate("b", 0.55, 4.0))
+    short = blended(of_note(near, 0.5, 0.5, 1.0), of_note(said, 0.5, 0.5, 1.0))
+    long = blended(of_note(near, 0.5, 0.5, 0.01), of_note(said, 0.5, 0.5, 0.01))
+    assert [c.id for c, _ in short] == ["a", "b"]
+    assert [c.id for c, _ in long] == ["b", "a"]
+    [(_, scores)] = blended(of_note(candidate("a", 0.8, 4.0), 0.1, 0.1, 0.0), settings=PLAIN)
+    by_name = dict(scores.terms)
+    assert by_name["vector"] == pytest.approx(0.7 * (1 - 0.3) * 0.8)
+    assert by_name["lexical"] == pytest.approx(0.3 + 0.7 * 0.3)
+
+
+def test_note_chunks_zero_leaves_notes_out_of_it() -> None:
+    """With ``note_chunks: 0`` nothing is known of the notes: the plain blend."""
+    [(_, off)] = blended(of_note(candidate("a", 0.8, 4.0), None, None, 0.0), settings=PLAIN)
+    [(_, alone)] = blended(candidate("a", 0.8, 4.0), settings=PLAIN)
+    assert off.final == alone.final == pytest.approx(0.7 * 0.8 + 0.3)
+
+
+@given(
+    cosine=st.none() | st.floats(-1, 1),
+    mean=st.none() | st.floats(-1, 1),
+    note=st.none() | st.floats(0, 1),
+    g=st.floats(0, 1),
+    trust=st.floats(0, 1),
+)
+def test_with_notes_and_trust_the_terms_are_still_what_was_sorted_by(
+    cosine: float | None, mean: float | None, note: float | None, g: float, trust: float
+) -> None:
+    one = of_note(candidate("a", cosine, 3.0, headings=("API",)), mean, note, g)
+    weights = choose_weights(SETTINGS, timed=False, has_vectors=True, trust=trust)
+    window = TimeWindow(None, NOW)
+    [(_, scores)] = score_all(
+        [one], terms=("api",), weights=weights, window=window, settings=SETTINGS
+    )
+    assert sum(value for _, value in scores.terms) == scores.final
+    assert 0.0 <= scores.final <= 1.0 + 1e-9
+    assert scores.lexical is not None
+    assert 0.0 <= scores.lexical <= 1.0
+
+
+# ----------------------------------------------------------------------------- trust
+
+
+def test_what_a_model_cant_read_is_weighed_by_words_alone() -> None:
+    """An English model finds anything near to a question in Arabic."""
+    full = choose_weights(SETTINGS, timed=False, has_vectors=True)
+    none = choose_weights(SETTINGS, timed=False, has_vectors=True, trust=0.0)
+    half = choose_weights(SETTINGS, timed=True, has_vectors=True, trust=0.5)
+    assert none.vector == 0.0
+    assert none.lexical == pytest.approx(full.vector + full.lexical)
+    assert half.vector == pytest.approx(SETTINGS.time_weight_vector / 2)
+    assert half.vector + half.lexical + half.recency == pytest.approx(1.0)
+
+
+def test_trust_rises_with_the_share_that_the_model_can_read() -> None:
+    shares = [0.0, 0.21, 0.54, 0.55, 0.7, 0.8, 0.86, 1.0]
+    trusts = [trust_of(share) for share in shares]
+    assert trusts == sorted(trusts)
+    assert trusts[:4] == [0.0, 0.0, 0.0, 0.0]
+    assert trusts[5:] == pytest.approx([1.0, 1.0, 1.0])
+    assert 0.0 < trusts[4] < 1.0

@@ -1,0 +1,162 @@
+"""Other wordings and HyDE: whatever a model writes, the search goes on and explains itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+from ragvault.config.settings import OllamaSettings
+from ragvault.errors import ModelServerError
+from ragvault.retrieval.candidates import expand
+from ragvault.retrieval.candidates.expand import (
+    Boost,
+    apply,
+    between,
+    parse_passage,
+    parse_variants,
+)
+from tests.support.answering import ScriptedChat
+from tests.unit.retrieval.test_diversity import entry
+
+QUESTION = "How do I back up the database?"
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("How to dump the tables?\nWhere are backups made?", 2),
+        ("1. How to dump the tables?\n2) Where are backups made?", 2),
+        ("- **How to dump the tables?**\n* “Where are backups made?”", 2),
+        ("Sure! Here are two:\n\nHow to dump the tables?\nWhere are backups made?", 2),
+        ('["How to dump the tables?", "Where are backups made?"]', 2),
+        ('```json\n["How to dump the tables?",\n "Where are backups made?"]\n```', 2),
+        ("<think>hm, tables…</think>How to dump the tables?\nWhere are backups made?", 2),
+        ("Question 1: How to dump the tables?\nQ2: Where are backups made?", 2),
+        ("How to dump the tables?\nhow to dump the tables", 1),
+        (f"{QUESTION}\nhow do i back up the database\nHow to dump the tables?", 1),
+        ("", 0),
+        ("\n\n...\n---\n", 0),
+        ("x" * 5000, 0),
+        ("<think>never ending", 0),
+        ("[1, 2, {}]\n", 1),
+    ],
+)
+def test_wordings_are_read_however_they_are_written(reply: str, expected: int) -> None:
+    """A model's numbering or small talk as a search would find the wrong notes."""
+    found = parse_variants(reply, QUESTION, 3)
+    assert len(found) == expected
+    if expected == 2:
+        assert found == ("How to dump the tables?", "Where are backups made?")
+
+
+@given(st.text(max_size=400), st.integers(1, 5))
+def test_any_reply_gives_at_most_n_usable_wordings(reply: str, n: int) -> None:
+    found = parse_variants(reply, QUESTION, n)
+    assert len(found) <= n
+    for wording in found:
+        assert wording.strip() == wording
+        assert 0 < len(wording) <= expand.MAX_VARIANT_CHARS
+        assert "\n" not in wording
+        assert "\x1b" not in wording
+        assert expand.terms_of(wording)
+    assert len(parse_passage(reply)) <= expand.MAX_PASSAGE_CHARS
+
+
+def test_what_json_spells_and_nothing_else_takes_is_left_out() -> None:
+    """The search, and not only the wording, would fail over half a character."""
+    reply = '["half \\ud800 a tail?", "a \\u0000zero \\u001b[31mred?"]'
+    assert parse_variants(reply, QUESTION, 3) == ("half a tail?", "a zero red?")
+    assert parse_passage("half \udfff a tail") == "half  a tail"
+
+
+def test_a_passage_loses_its_introduction() -> None:
+    assert parse_passage("Here is a passage:\n\nRun pg_dump nightly.\nKeep a week.") == (
+        "Run pg_dump nightly. Keep a week."
+    )
+    assert parse_passage("Run pg_dump nightly.") == "Run pg_dump nightly."
+    assert parse_passage(" \n …") == ""
+
+
+# --------------------------------------------------------------------------- asking
+
+
+def asked(chat: ScriptedChat | None, *, variants: int = 2, hyde: bool = True) -> expand.Expansion:
+    return expand.expand(QUESTION, chat, OllamaSettings(), variants=variants, hyde=hyde)
+
+
+def test_both_are_asked_for_and_the_question_is_in_the_prompt() -> None:
+    chat = ScriptedChat("How to dump the tables?\nWhere are backups?", "Run pg_dump nightly.")
+    found = asked(chat)
+    assert found.texts == (
+        ("expand", "How to dump the tables?"),
+        ("expand", "Where are backups?"),
+        ("hyde", "Run pg_dump nightly."),
+    )
+    assert found.notices == ()
+    assert all(QUESTION in messages[-1].content for messages, _ in chat.asked)
+    assert all(options.temperature == 0.0 for _, options in chat.asked)
+
+
+def test_off_asks_nothing() -> None:
+    assert asked(ScriptedChat(), variants=0, hyde=False) == expand.Expansion()
+
+
+def test_a_server_that_is_down_costs_a_notice() -> None:
+    """Without Ollama the plain search has to be made, and said to be."""
+    down = ModelServerError("Ollama can't be reached.", "Start it.")
+    found = asked(ScriptedChat(down))
+    assert found.texts == ()
+    assert len(found.notices) == 1
+    assert "can't be reached" in found.notices[0]
+    assert "searched without" in found.notices[0]
+    half = asked(ScriptedChat("How to dump the tables?", down))
+    assert [kind for kind, _ in half.texts] == ["expand"]
+    assert "HyDE" in half.notices[0]
+    assert "as it is" in asked(None).notices[0]
+
+
+def test_an_unusable_reply_costs_a_notice() -> None:
+    found = asked(ScriptedChat("...", "\n"))
+    assert found.texts == ()
+    assert len(found.notices) == 2
+
+
+# --------------------------------------------------------------------------- fusing
+
+
+def test_what_the_wordings_agree_on_rises_and_says_why() -> None:
+    ranked = [entry("a", 0.60), entry("b", 0.58), entry("c", 0.57)]
+    moved = apply(ranked, Boost("expand", (("c", "b"), ("c",))))
+    assert [candidate.id for candidate, _ in moved] == ["c", "b", "a"]
+    best = moved[0][1]
+    assert best.terms[-1] == ("expand", 0.0)
+    assert best.final == 0.57
+    assert moved[2][1].terms[-1][1] < 0
+
+
+@given(
+    st.lists(st.floats(0, 1), min_size=1, max_size=20),
+    st.lists(st.lists(st.sampled_from([f"{i:02}" for i in range(25)])), max_size=5),
+)
+def test_terms_add_up_and_nothing_is_lifted(finals: list[float], lists: list[list[str]]) -> None:
+    """--debug explains every score; an invented wording opens no gate."""
+    ranked = [entry(f"{i:02}", f) for i, f in enumerate(sorted(finals, reverse=True))]
+    before = {candidate.id: scores.final for candidate, scores in ranked}
+    boost = Boost("expand", tuple(map(tuple, lists)))
+    moved = apply(apply(ranked, boost), Boost("hyde", boost.lists))
+    for candidate, scores in moved:
+        assert scores.final == sum(value for _, value in scores.terms)
+        floor = (1 - expand.WEIGHT) ** 2 * before[candidate.id]
+        assert floor - 1e-9 <= scores.final <= before[candidate.id]
+    values = [scores.final for _, scores in moved]
+    assert values == sorted(values, reverse=True)
+    assert len(moved) == len(ranked)
+
+
+def test_the_middle_of_two_vectors_has_length_one() -> None:
+    one, other = np.array([1, 0], dtype=np.float32), np.array([0, 1], dtype=np.float32)
+    middle = between(one, other)
+    assert middle.dtype == np.float32
+    assert middle == pytest.approx([0.5**0.5, 0.5**0.5])
+    assert (between(one, -one) == one).all()

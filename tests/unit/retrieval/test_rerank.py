@@ -1,0 +1,183 @@
+"""How a reranker joins the ranking, and what happens when it can't."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from ragvault.config.settings import GateSettings, RerankSettings, Settings
+from ragvault.errors import RerankerUnavailableError
+from ragvault.model import Evidence, Retrieval
+from ragvault.retrieval.confidence.calibration import MINILM
+from ragvault.retrieval.confidence.features import features_of
+from ragvault.retrieval.confidence.gate import decide
+from ragvault.retrieval.pipeline import Deps
+from ragvault.retrieval.ranking.blend import Candidate
+from ragvault.retrieval.ranking.rerank import Ranked, passage_of, rerank
+from tests.support.search_index import SearchIndex, Source, paths, source
+
+UNIT = st.floats(0.0, 1.0)
+
+
+class Scripted:
+    """Answers with what a function says of each passage."""
+
+    name = "scripted"
+
+    def __init__(self, score: dict[str, float] | float, *, fails: bool = False) -> None:
+        self.score = score
+        self.fails = fails
+        self.asked: list[str] = []
+
+    def rerank(self, question: str, texts: Sequence[str]) -> list[float]:
+        self.asked = list(texts)
+        if self.fails:
+            raise RerankerUnavailableError("The reranker is not installed.", "Install it.")
+        if isinstance(self.score, float):
+            return [self.score] * len(texts)
+        return [max(v for k, v in self.score.items() if k in text) for text in texts]
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+class Short(Scripted):
+    def rerank(self, question: str, texts: Sequence[str]) -> list[float]:
+        return super().rerank(question, texts)[1:]
+
+
+NOTES = [
+    source("Bread.md", "Knead the dough for ten minutes."),
+    source("Rolls.md", "Let the dough for the rolls rest overnight in the fridge."),
+    Source("Oven.md", ((("Baking", "Steam"), "Steam keeps the crust of the dough soft."),)),
+    source("Router.md", "The admin page is at 10.0.0.1."),
+]
+QUESTION = "How long should dough be kneaded?"
+
+
+@pytest.fixture(scope="module")
+def index() -> SearchIndex:
+    made = SearchIndex.fake()
+    made.add("kitchen", NOTES)
+    return made
+
+
+def searched(
+    index: SearchIndex,
+    reranker: Scripted | None,
+    *,
+    for_answer: bool = False,
+    **settings: object,
+) -> Retrieval:
+    used = Settings(rerank=RerankSettings(**settings))
+    deps = Deps(index.catalog, lambda: index.embedder, lambda: index.vectors, reranker=reranker)
+    return index.search(QUESTION, deps=deps, settings=used, for_answer=for_answer)
+
+
+@pytest.fixture(scope="module")
+def ranked(index: SearchIndex) -> Ranked:
+    """Candidates with their blend, best first."""
+    hits = index.search(QUESTION).hits
+    return [(Candidate(h.stored, h.scores.vector, h.scores.bm25 or 0.0, 1.0, True), h.scores)
+            for h in hits]  # fmt: skip
+
+
+def test_what_the_reranker_likes_comes_first(index: SearchIndex) -> None:
+    assert paths(searched(index, None))[0] == "Bread.md"
+    reranker = Scripted({"fridge": 1.0, "": 0.0})
+    found = searched(index, reranker)
+    assert paths(found)[0] == "Rolls.md"
+    assert "rerank" in found.timings_ms
+    assert found.hits[0].scores.rerank == 1.0
+
+
+@settings(deadline=None)  # the machine's time is no property
+@given(
+    scores=st.lists(UNIT, min_size=4, max_size=4),
+    weight=UNIT,
+    top=st.integers(1, 5),
+)
+def test_the_terms_add_up_to_what_is_sorted_by(
+    ranked: Ranked, scores: list[float], weight: float, top: int
+) -> None:
+    """Else --debug would explain another order than the one shown."""
+    blend = {candidate.id: found.final for candidate, found in ranked}
+
+    class Fixed(Scripted):
+        def rerank(self, question: str, texts: Sequence[str]) -> list[float]:
+            return scores[: len(texts)]
+
+    after = rerank(QUESTION, ranked, Fixed(0.0), RerankSettings(top=top, weight=weight)).ranked
+    assert {candidate.id for candidate, _ in after} == set(blend)
+    finals = [found.final for _, found in after]
+    assert finals == sorted(finals, reverse=True)
+    for candidate, found in after:
+        assert found.final == sum(value for _, value in found.terms)
+        expected = (1 - weight) * blend[candidate.id] + weight * (found.rerank or 0.0)
+        if weight:
+            assert math.isclose(found.final, expected, abs_tol=1e-12)
+    read = [found.rerank for _, found in after if found.rerank is not None]
+    assert len(read) == (min(top, len(ranked)) if weight else 0)
+
+
+def test_only_the_best_are_read_again(index: SearchIndex) -> None:
+    """Else a slow model would read the whole vault."""
+    reranker = Scripted(0.0)
+    found = searched(index, reranker, top=2)
+    assert len(reranker.asked) == 2
+    assert sum(hit.scores.rerank is not None for hit in found.hits) == 2
+
+
+def test_weight_zero_asks_nobody(index: SearchIndex) -> None:
+    reranker = Scripted(0.0)
+    assert paths(searched(index, reranker, weight=0.0)) == paths(searched(index, None))
+    assert reranker.asked == []
+
+
+def test_a_reranker_that_fails_costs_a_notice_and_no_hit(index: SearchIndex) -> None:
+    plain = searched(index, None)
+    found = searched(index, Scripted(0.0, fails=True))
+    assert [hit.chunk.id for hit in found.hits] == [hit.chunk.id for hit in plain.hits]
+    assert found.notices == (
+        "Ranked without a reranker. The reranker is not installed. Install it.",
+    )
+    assert plain.notices == ()
+
+
+@pytest.mark.parametrize("wrong", [Scripted(1.5), Scripted(-0.1), Scripted(math.nan), Short(0.5)])
+def test_scores_that_can_not_be_are_not_ranked_by(index: SearchIndex, wrong: Scripted) -> None:
+    found = searched(index, wrong)
+    assert paths(found) == paths(searched(index, None))
+    assert "scripted gave other than one score" in found.notices[0]
+
+
+def test_equal_scores_keep_the_order_of_ids(index: SearchIndex) -> None:
+    found = searched(index, Scripted(0.5), weight=1.0)
+    ids = [hit.chunk.id for hit in found.hits]
+    assert ids == sorted(ids)
+
+
+def test_a_passage_is_read_with_its_title_and_headings(ranked: Ranked) -> None:
+    """Else "Steam" under "Baking" would be about any steam."""
+    passages = {c.stored.note.rel_path: passage_of(c.stored) for c, _ in ranked}
+    assert passages["Oven.md"] == "Oven\nBaking\nSteam\nSteam keeps the crust of the dough soft."
+    assert passages["Bread.md"].startswith("Bread\nKnead")
+
+
+def test_a_reranker_orders_and_refuses_nothing(index: SearchIndex) -> None:
+    """The floors are measured on the blend: a reranker whose scores are low by habit must not
+    turn answers into refusals."""
+    plain = searched(index, None, for_answer=True)
+    found = searched(index, Scripted(0.0), for_answer=True)
+    assert [(h.chunk.id, h.kept, h.dropped_by) for h in found.hits] == [
+        (h.chunk.id, h.kept, h.dropped_by) for h in plain.hits
+    ]
+    assert [h.scores.blend for h in found.hits] == [h.scores.final for h in plain.hits]
+    assert features_of(found)["top_final"] == features_of(plain)["top_final"]
+    used = Settings(gate=GateSettings(min_confidence=0.0))
+    one, other = decide(found, used, MINILM), decide(plain, used, MINILM)
+    assert isinstance(one, Evidence) and isinstance(other, Evidence)
+    assert len(one.hits) == len(other.hits)

@@ -1,0 +1,74 @@
+"""What is looked for: a question's frame names nothing, and no note holds it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, strategies as st
+
+from ragvault.retrieval.question.subject import as_noted, subject_of
+
+
+@pytest.mark.parametrize(
+    ("question", "subject"),
+    [
+        ("What did I write about the greenhouse?", "the greenhouse"),
+        ("what have I written on Litestream", "Litestream"),
+        ("What do I know about buoys?", "buoys"),
+        ("What do my notes say about write skew?", "write skew"),
+        ("What's in my notes about Osaka?", "Osaka"),
+        ("Is there anything about the boiler?", "the boiler"),
+        ("Do I have any notes on sourdough?", "sourdough"),
+        ("Show me everything about the heat pump", "the heat pump"),
+        ("Tell me about Tidepool.", "Tidepool"),
+        ("notes on MVCC", "MVCC"),
+        ("Which notes mention Priya?", "Priya"),
+        ("Where did I write about garlic?", "garlic"),
+        ("Was habe ich über den Garten geschrieben?", "den Garten"),
+        ("Was steht in meinen Notizen zum Umzug?", "Umzug"),
+        ("¿Qué escribí sobre el huerto?", "el huerto"),
+        ("What does the router need, according to my notes?", "What does the router need?"),
+    ],
+)
+def test_frame_goes_and_the_subject_stays(question: str, subject: str) -> None:
+    assert subject_of(question) == subject
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What did I decide about the backend?",
+        "What is write skew?",
+        "Who wrote about the greenhouse effect first?",
+        "How do I find the commit that broke a test?",
+        "What did Jonas say about the restore?",
+        "What did I write about?",
+        "Notes",
+        "?",
+        "When did the Normans learn about siege warfare?",
+    ],
+)
+def test_what_is_no_frame_stays_whole(question: str) -> None:
+    assert subject_of(question) == question
+
+
+def test_a_decision_is_compared_as_notes_put_it() -> None:
+    assert as_noted("What did I decide about the backend?") == "decision about the backend"
+    assert as_noted("What have we decided on hosting?") == "decision about hosting"
+    for other in ("What did Ida decide about the backend?", "What did we decide?"):
+        assert as_noted(other) == other
+
+
+def test_time_in_relative_words_goes_too() -> None:
+    asked = "What did I write last week about the greenhouse?"
+    assert subject_of(asked, "last week") == "the greenhouse"
+    assert subject_of("How far did I run last  week?", "last week") == "How far did I run?"
+    assert subject_of("Yesterday?", "Yesterday") == "Yesterday?"
+    fact = "Who is on the radio today?"
+    assert subject_of(fact, "today") == fact
+
+
+@given(st.text(max_size=200))
+def test_something_is_always_left(question: str) -> None:
+    question = " ".join(question.split())
+    found = subject_of(question)
+    assert found or not question
