@@ -40,7 +40,9 @@ class Session:
             err.print(err.style(strip_controls(line), "dim"))
             err.flush()
 
-        return cls(loaded, Container(settings, notify), out, err)
+        session = cls(loaded, Container(settings, notify), out, err)
+        session.notices(loaded.notices)
+        return session
 
     def notices(self, lines: Iterable[str]) -> None:
         """Each notice once, on stderr."""

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
+from ragvault.config import removed
 from ragvault.config.keys import Key, block_keys, keys, section_names
 from ragvault.config.settings import Settings
 from ragvault.errors import ConfigError
@@ -43,14 +44,26 @@ DEFAULT = Origin("default", "default")
 
 @dataclass(frozen=True)
 class LoadedSettings:
-    """The settings, the origin of each by dotted key, and the file that was read (None: none)."""
+    """The settings, the origin of each by dotted key, the file that was read (None: none), and
+    a line for each key that is set but no longer a setting."""
 
     settings: Settings
     origins: Mapping[str, Origin]
     file: Path | None
+    removed: tuple[str, ...] = ()
 
     def origin(self, dotted: str) -> Origin:
         return self.origins.get(dotted, DEFAULT)
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What every command says about ``removed``, in one line however many there are."""
+        if len(self.removed) < 2:
+            return self.removed
+        return (
+            f"The configuration sets {len(self.removed)} keys that are no longer settings and "
+            "have no effect; `ragvault config validate` names them.",
+        )
 
 
 def default_path() -> Path:
@@ -86,11 +99,17 @@ def load(
             f"There is no configuration file {path}.",
             "Create it with `ragvault config init`, or leave out --config and RAGVAULT_CONFIG.",
         )
-    layers = [_file_values(path) if exists else iter(()), _env_values(environ), _flag_values(flags)]
+    gone: list[str] = []
+    layers = [
+        _file_values(path, gone) if exists else iter(()),
+        _env_values(environ, gone),
+        _flag_values(flags),
+    ]
     for layer in layers:
         for dotted, value, origin in layer:
             values[dotted], origins[dotted] = value, origin
-    return LoadedSettings(_validated(values, origins), origins, path if exists else None)
+    settings = _validated(values, origins)
+    return LoadedSettings(settings, origins, path if exists else None, tuple(gone))
 
 
 # --------------------------------------------------------------------------- the file
@@ -98,7 +117,8 @@ def load(
 _Value = tuple[str, object, Origin]
 
 
-def _file_values(path: Path) -> Iterator[_Value]:
+def _file_values(path: Path, gone: list[str]) -> Iterator[_Value]:
+    """The file's settings. ``gone`` gets a line for each key that is no longer one."""
     root = _compose(path)
     if root is None:
         return
@@ -109,11 +129,25 @@ def _file_values(path: Path) -> Iterator[_Value]:
             continue
         names = [key.name for key in keys().values() if key.section == section]
         for name, node, key_line in _pairs(section_node, path, section):
+            dotted, place = f"{section}.{name}", f"{path}:{key_line}"
+            old = _old_key(dotted, str(node.value) if node.id == "scalar" else "")
+            if old is not None:
+                gone.append(removed.notice(old, place, "remove the line"))
+                continue
             if name not in names:
-                raise _unknown(f"{path}:{key_line}", name, names, f"key of `{section}`")
-            key = keys()[f"{section}.{name}"]
-            origin = Origin("file", f"{path}:{key_line}", key_line)
+                raise _unknown(place, name, names, f"key of `{section}`")
+            key = keys()[dotted]
+            origin = Origin("file", place, key_line)
             yield key.dotted, _node_value(key, node, origin, path), origin
+
+
+def _old_key(dotted: str, value: str) -> str | None:
+    """The entry of ``removed.REMOVED`` that this key, or its value, is."""
+    key = keys().get(dotted)
+    if key is None:
+        return dotted if dotted in removed.REMOVED else None
+    choice = f"{dotted}: {value}"
+    return choice if choice in removed.REMOVED and value not in key.choices else None
 
 
 def _compose(path: Path) -> Node | None:
@@ -226,13 +260,19 @@ def _shown(node: Node) -> str:
 # --------------------------------------------------------------------------- variables and flags
 
 
-def _env_values(environ: Mapping[str, str]) -> Iterator[_Value]:
+def _env_values(environ: Mapping[str, str], gone: list[str]) -> Iterator[_Value]:
     by_name = {key.env: key for key in keys().values()}
+    old = removed.variables()
     for name in sorted(environ):
         reserved = name in ENV_RESERVED or name.startswith(ENV_RESERVED_PREFIX)
         if not name.startswith(ENV_PREFIX) or reserved:
             continue
         key = by_name.get(name)
+        dotted = old.get(name, "") if key is None else key.dotted
+        gone_key = _old_key(dotted, environ[name].strip())
+        if gone_key is not None:
+            gone.append(removed.notice(gone_key, name, "unset the variable"))
+            continue
         if key is None:
             raise _unknown("the environment", name, by_name, "variable")
         origin = Origin("env", name)

@@ -140,6 +140,11 @@ class Key:
         return {tuple: "list", dict: "mapping"}.get(get_origin(inner), "text")
 
     @property
+    def choices(self) -> tuple[object, ...]:
+        """The words it takes, where it takes only certain ones."""
+        return get_args(self.annotation) if get_origin(self.annotation) is Literal else ()
+
+    @property
     def nullable(self) -> bool:
         """Whether it may be null."""
         return type(None) in get_args(self.annotation)

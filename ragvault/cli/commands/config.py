@@ -87,17 +87,21 @@ def init(
 def validate(config: ConfigOption = None, as_json: JsonOption = False) -> int:
     """Check the configuration file and the RAGVAULT_* variables."""
     from ragvault.service.objects import print_json
+    from ragvault.text import strip_controls
     from ragvault.wiring import load_settings
 
     loaded = load_settings(config)
     changed = sorted(name for name, origin in loaded.origins.items() if origin.kind != "default")
     if as_json:
         file = None if loaded.file is None else str(loaded.file)
-        print_json({"config_file": file, "valid": True, "set": changed})
+        old = list(loaded.removed)
+        print_json({"config_file": file, "valid": True, "set": changed, "removed": old})
         return 0
     place = str(loaded.file) if loaded.file else "There is no configuration file; the defaults"
     count = f"{len(changed)} {'setting' if len(changed) == 1 else 'settings'} set"
     print(f"{place}: valid, {count}." if loaded.file else f"{place} are valid, {count}.")
+    for line in loaded.removed:
+        print(strip_controls(line))
     return 0
 
 

@@ -1,0 +1,36 @@
+"""Keys of earlier versions that are no settings any more.
+
+A configuration file or variable that still has one works: the key is ignored, and a notice says
+why and where it stands. (An error would make every command fail after an upgrade, for a line
+whose only fault is its age.)
+"""
+
+from __future__ import annotations
+
+# Dotted key, or "key: value" for a choice that went → what is so now, as it stands in the notice:
+# "`retrieval.heading_bonus` is no longer a setting (fixed at 0.05)".
+REMOVED: dict[str, str] = {
+    "retrieval.time_weight_vector": "fixed at 0.6",
+    "retrieval.time_weight_lexical": "fixed at 0.25",
+    "retrieval.time_weight_recency": "fixed at 0.15",
+    "retrieval.heading_bonus": "fixed at 0.05",
+    "retrieval.note_share_vector": "fixed at 0.3",
+    "retrieval.note_share_lexical": "fixed at 0.7",
+    "retrieval.note_chunks": "fixed at 12",
+    "retrieval.max_per_note": "there is no limit",
+    "retrieval.expand_variants": "fixed at 3",
+    "rerank.backend: late-interaction": "it gained nothing; there are onnx and cross-encoder",
+    "answer.neighbours_for": "the best passage gets its neighbours",
+}
+
+
+def variables() -> dict[str, str]:
+    """The dotted keys by the RAGVAULT_ variables that set them."""
+    return {f"RAGVAULT_{key.replace('.', '_').upper()}": key for key in REMOVED if ":" not in key}
+
+
+def notice(key: str, place: str, remedy: str) -> str:
+    """One line for the person whose configuration has the key; ``place`` is a file and line, or
+    a variable."""
+    what = "choice" if ":" in key else "setting"
+    return f"{place}: `{key}` is no longer a {what} ({REMOVED[key]}); {remedy}."
