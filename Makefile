@@ -62,7 +62,7 @@ lint: $(VENV)/.installed-dev ## ruff and mypy; changes no file
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
-	$(PY) -m ragvault.cli.helptext --check README.md
+	$(PY) -m ragvault.cli.help --check README.md
 
 check: lint test ## what CI runs: lint, then every test; changes no file
 
@@ -71,7 +71,7 @@ format: $(VENV)/.installed-dev ## let ruff rewrite the code
 	$(PY) -m ruff format .
 
 readme: $(VENV)/.installed-dev ## write the help texts and the sample output into README.md again
-	$(PY) -m ragvault.cli.helptext --write README.md
+	$(PY) -m ragvault.cli.help --write README.md
 	$(PY) -m tests.support.readme_output --write
 
 bench: bench-needs-a-vault $(VENV)/.installed-dev ## measure: make bench VAULT=~/notes [OUT=results.json] [ONLY=help,search]

@@ -9,8 +9,7 @@ from typing import Any
 import typer
 
 from ragvault.cli.render.layout import hanging
-from ragvault.cli.render.terminal import Terminal
-from ragvault.cli.streams import close_stdout_quietly
+from ragvault.cli.render.terminal import Terminal, close_stdout_quietly
 from ragvault.errors import Interrupted, RagvaultError, UsageError
 from ragvault.text import strip_controls
 
@@ -80,7 +79,8 @@ def report_failure(error: BaseException, *, as_json: bool) -> None:
     if isinstance(failure, OutputError):
         close_stdout_quietly()
     elif as_json:
-        from ragvault.service.objects import error_object, print_json
+        from ragvault.cli.render.terminal import print_json
+        from ragvault.service.objects import error_object
 
         print_json(error_object(failure))
         return

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+import inspect
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any, NamedTuple, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from ragvault.cli.help import first_sentence, render
-from ragvault.cli.streams import close_stdout_quietly
-from ragvault.cli.unfold import unfolded
+from ragvault.cli.render.terminal import close_stdout_quietly
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 HELP_SETTINGS = {"help_option_names": ["-h", "--help"]}
@@ -139,3 +141,62 @@ def command_app(**settings: Any) -> typer.Typer:
         context_settings=HELP_SETTINGS,
         **settings,
     )
+
+
+def unfolded(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The command with an option for each field of its dataclasses, and called with the dataclass
+    that they fill; itself where it has none:
+
+        @dataclass(frozen=True)
+        class Filters:
+            tag: Annotated[str | None, typer.Option("--tag")] = None
+
+        @app.command()
+        def search(query: str, *, filters: Filters) -> int: ...     # search --tag TAG QUERY
+
+    The options keep the order of the parameters and of the fields. Raises TypeError for a field
+    that has the name of another parameter.
+    """
+    signature = inspect.signature(command, eval_str=True)
+    groups: dict[str, Any] = {
+        name: parameter.annotation
+        for name, parameter in signature.parameters.items()
+        if is_dataclass(parameter.annotation)
+    }
+    if not groups:
+        return command
+
+    @functools.wraps(command)
+    def run(**values: Any) -> Any:
+        for name, group in groups.items():
+            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
+        return command(**values)
+
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in signature.parameters.items():
+        parameters += _options_of(groups[name]) if name in groups else [_keyword(parameter)]
+    names = [parameter.name for parameter in parameters]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise TypeError(f"{command.__name__} has more than one parameter {', '.join(repeated)}")
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # read by inspect
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
+
+
+def _options_of(group: Any) -> list[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if field.default is MISSING else field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(group)
+    ]
+
+
+def _keyword(parameter: inspect.Parameter) -> inspect.Parameter:
+    """By name only, so that one with a default may stand before one without."""
+    return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)

@@ -15,7 +15,7 @@ import typer
 
 from ragvault.cli.failure import as_reported, report_failure
 from ragvault.cli.group import HELP_SETTINGS, LazyGroup
-from ragvault.cli.streams import close_stdout_quietly, prepare_streams
+from ragvault.cli.render.terminal import close_stdout_quietly, prepare_streams
 from ragvault.errors import Interrupted
 
 PROGRAM = "ragvault"

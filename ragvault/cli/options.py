@@ -1,13 +1,20 @@
-"""Options that several commands share, one by one or in groups (see ``unfold``)."""
+"""Options that several commands share, one by one or in groups (see ``group.unfolded``), and the
+``Request`` that they make."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from ragvault.errors import QuestionError
+from ragvault.model import Detail, Request
 
 
 class FolderSelect(StrEnum):
@@ -78,7 +85,7 @@ class Filters:
 
 
 @dataclass(frozen=True)
-class Ways:
+class SearchOptions:
     """How they are searched; None: as the configuration says."""
 
     folder_select: Annotated[
@@ -115,3 +122,46 @@ class Ways:
             show_default=False,
         ),
     ] = None
+
+
+MAX_STDIN_CHARS = 100_000  # a question is limited far below this, in retrieval.max_question_chars
+
+
+def question_of(words: Sequence[str]) -> str:
+    """The words joined, or standard input for a single ``-``."""
+    if list(words) != ["-"]:
+        return " ".join(words)
+    if sys.stdin is None or sys.stdin.isatty():
+        raise QuestionError(
+            "There is no question on standard input.", 'Pipe it in: `echo "…" | ragvault ask -`.'
+        )
+    return sys.stdin.read(MAX_STDIN_CHARS)
+
+
+def request_of(
+    question: str,
+    filters: Filters,
+    options: SearchOptions,
+    now: datetime,
+    *,
+    k: int | None = None,
+    detail: Detail = Detail.NORMAL,
+) -> Request:
+    """Raises UsageError for a time that can't be read, or a period that ends before it begins."""
+    from ragvault.service.search import period
+
+    since, until = period(filters.since, filters.until, now)
+    return Request(
+        question=question,
+        vaults=tuple(filters.vault or ()),
+        folders=tuple(filters.folder or ()),
+        tags=tuple(filters.tag or ()),
+        since=since,
+        until=until,
+        k=k,
+        detail=detail,
+        folder_select=options.folder_select,
+        expand=options.expand,
+        hyde=options.hyde,
+        rerank=options.rerank,
+    )

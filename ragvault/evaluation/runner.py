@@ -27,7 +27,7 @@ from ragvault.evaluation.memo import remembering
 from ragvault.evaluation.places import Notes
 from ragvault.evaluation.results import BLEND, BM25, VECTOR, LegResult, Passage, QuestionResult
 from ragvault.model import Abstention, Answer, Request, Retrieval, VaultInfo
-from ragvault.service import asking, finding, measuring
+from ragvault.service import asking, measuring, search
 from ragvault.text import snippet
 
 if TYPE_CHECKING:
@@ -138,9 +138,9 @@ class _Asker:
     def _searched(self, question: Question) -> tuple[Retrieval, Answer | Abstention | None]:
         request = Request(question.text, vaults=(self.vault.name,))
         if not self.options.gate:
-            return finding.search(self.container, request, 1, now=self.now).retrieval, None
+            return search.search(self.container, request, 1, now=self.now).retrieval, None
         if not self.options.answers:
-            return finding.retrieve(self.container, request, now=self.now, for_answer=True), None
+            return search.retrieve(self.container, request, now=self.now, for_answer=True), None
         asked = asking.ask(
             self.container,
             request,
@@ -148,7 +148,7 @@ class _Asker:
             now=self.now,
         )
         if asked.retrieval is None:  # small talk: it is answered, but from no note
-            return finding.retrieve(self.container, request, now=self.now, for_answer=True), None
+            return search.retrieve(self.container, request, now=self.now, for_answer=True), None
         return asked.retrieval, asked.outcome
 
     def _legs(self, question: Question, retrieval: Retrieval) -> Iterable[tuple[str, LegResult]]:

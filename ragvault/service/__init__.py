@@ -1,12 +1,15 @@
 """The paths through the stages: a vault into the index, a question to its answer.
 
-Beside ``wiring``: each hands the container's objects to the stages, one after the other. No output
-here; the command line renders what comes back.
+Plain requests in, plain results out; no terminal here. Each file hands the container's objects to
+the stages, one after the other; a command line, a server or a script renders what comes back.
 
     vaults       which folders are vaults, under which names; their removal and renaming
-    indexing     a vault into the index, once or for as long as it is watched
-    coverage     how much of what is on disk the index holds as it is
-    finding      a question to its passages
+    index        a vault into the index, once or for as long as it is watched
+    search       a question to its passages
     calibration  how a passage's scores become a confidence
     asking       a question to its answer
+    status       what is indexed, how current it is, what it runs on; nothing is loaded
+    doctor       each part tried for real
+    measuring    what an evaluation needs beside these
+    objects      results as JSON objects
 """

@@ -22,7 +22,7 @@ from ragvault.model import (
     Retrieval,
 )
 from ragvault.service.calibration import gate_calibration
-from ragvault.service.finding import embed_of, retrieve
+from ragvault.service.search import embed_of, retrieve
 
 if TYPE_CHECKING:
     from ragvault.wiring import Container

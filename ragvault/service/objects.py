@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -24,18 +22,6 @@ from ragvault.service.measuring import Judgement
 from ragvault.text import snippet
 
 SCHEMA_VERSION = 1
-
-
-def print_json(value: dict[str, Any]) -> None:
-    """One object on stdout, ``schema_version`` first. Numbers are finite, keys are text."""
-    value = {"schema_version": SCHEMA_VERSION, **value}
-    text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
-    try:
-        text.encode(sys.stdout.encoding or "utf-8")
-    except (UnicodeError, LookupError):  # another encoding, or a lone surrogate in a file name
-        text = json.dumps(value, indent=2, allow_nan=False)
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
 
 
 def error_object(error: RagvaultError) -> dict[str, Any]:

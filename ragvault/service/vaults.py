@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ragvault.errors import NoIndexError, StoreError, UsageError
 from ragvault.model import IndexReport, VaultInfo
-from ragvault.service.indexing import sync
+from ragvault.service.index import sync
 from ragvault.text import strip_controls
 
 if TYPE_CHECKING:

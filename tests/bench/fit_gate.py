@@ -48,7 +48,7 @@ from ragvault.retrieval.confidence.calibration import (
     Calibration,
 )
 from ragvault.retrieval.confidence.features import features_of
-from ragvault.service.finding import retrieve
+from ragvault.service.search import retrieve
 from ragvault.service.vaults import known_vaults
 from ragvault.wiring import Container, load_settings
 from tests.support.cli import ROOT

@@ -29,7 +29,7 @@ from ragvault.config.settings import IndexSettings, Settings
 from ragvault.ingest.fingerprint import index_fingerprint
 from ragvault.ingest.write import marker_of, records_of
 from ragvault.model import Chunk, Note, NoteFile, NoteWrite, Request, VaultInfo
-from ragvault.service import finding
+from ragvault.service import search
 from ragvault.wiring import Container
 from tests.bench import vaults
 from tests.bench.measure import Bench, Cost, median_of
@@ -102,7 +102,7 @@ def warm(container: Container, questions: list[str]) -> Cost:
     costs: list[Cost] = []
     for question in [questions[0], *questions]:
         wall, cpu = time.perf_counter(), time.process_time()
-        finding.search(container, Request(question=question), 10, now=datetime.now())
+        search.search(container, Request(question=question), 10, now=datetime.now())
         costs.append(Cost(time.perf_counter() - wall, time.process_time() - cpu))
     return median_of(costs[1:])
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ragvault.model import Request
-from ragvault.service.finding import search
+from ragvault.service.search import search
 from ragvault.wiring import Container
 from tests.support.ollama_fixtures import OllamaHandle, real_ollama
 from tests.support.ollama_real import CHAT_MODEL

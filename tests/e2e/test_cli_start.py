@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from ragvault.cli.group import COMMANDS
-from ragvault.cli.help import first_sentence
-from ragvault.cli.helptext import BEGIN, END, all_help, pages, renewed
+from ragvault.cli.help import BEGIN, END, all_help, first_sentence, pages, renewed
 from tests.support.cli import SAMPLE_VAULT, Cli, make_vault
 
 HEAVY = ["chromadb", "onnxruntime", "tokenizers", "torch", "ollama", "numpy", "huggingface_hub"]
@@ -89,7 +88,7 @@ def test_help_is_the_same_in_every_terminal(cli: Cli) -> None:
     """The README holds it: a wide terminal or a colour variable must not change it."""
     texts = {
         subprocess.run(
-            [cli.command()[0], "-m", "ragvault.cli.helptext"],
+            [cli.command()[0], "-m", "ragvault.cli.help"],
             env=cli.environment(**extra),
             capture_output=True,
             text=True,

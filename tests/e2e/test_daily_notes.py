@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ragvault.model import Answer, Request
-from ragvault.service import asking, finding
+from ragvault.service import asking, search
 from ragvault.wiring import Container
 from tests.support.cli import make_vault
 from tests.support.stack import stack
@@ -47,9 +47,9 @@ def container(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Container]:
 
 
 def found(container: Container, question: str, n: int = 3, **limits: str) -> list[str]:
-    since, until = finding.period(limits.get("since"), limits.get("until"), NOW)
+    since, until = search.period(limits.get("since"), limits.get("until"), NOW)
     request = Request(question, since=since, until=until)
-    hits = finding.search(container, request, n, now=NOW).hits
+    hits = search.search(container, request, n, now=NOW).hits
     return [Path(hit.note.rel_path).stem for hit in hits]
 
 
@@ -106,7 +106,7 @@ def test_the_half_life_decides_how_much_older_notes_fall_behind(
     recency = {}
     for days in (2.0, 200.0):
         with stack(Path(index), retrieval={"recency_half_life_days": days}) as other:
-            since, _ = finding.period("2023", None, NOW)
+            since, _ = search.period("2023", None, NOW)
             recency[days] = recencies(other, Request("roof", since=since))
             of_yesterday = recencies(other, Request("the roof yesterday"))
             assert of_yesterday["2024-05-14"] == 1.0
@@ -117,5 +117,5 @@ def test_the_half_life_decides_how_much_older_notes_fall_behind(
 
 
 def recencies(container: Container, request: Request) -> dict[str, float]:
-    hits = finding.search(container, request, 50, now=NOW).retrieval.hits
+    hits = search.search(container, request, 50, now=NOW).retrieval.hits
     return {Path(h.note.rel_path).stem: h.scores.recency or 0.0 for h in hits}

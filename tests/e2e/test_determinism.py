@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ragvault.model import Request
-from ragvault.service import finding
+from ragvault.service import search
 from ragvault.wiring import Container
 from tests.e2e.test_daily_notes import NOW
 from tests.support.cli import make_vault
@@ -50,7 +50,7 @@ def lists(container: Container) -> list[list[Row]]:
     """Every candidate of every question: place, score with its terms, and fate, in order."""
     found = []
     for question in QUESTIONS:
-        hits = finding.search(container, Request(question), 20, now=NOW).retrieval.hits
+        hits = search.search(container, Request(question), 20, now=NOW).retrieval.hits
         assert len(hits) > 20
         found.append([(h.chunk.id, h.scores.final, h.scores.terms, h.dropped_by) for h in hits])
     return found

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ragvault.config.settings import Settings
-from ragvault.service import indexing
+from ragvault.service import index
 from ragvault.service.vaults import vaults_at
 from ragvault.wiring import Container
 from tests.support.cli import NO_SERVER
@@ -33,7 +33,7 @@ def index_vault(container: Container, vault: Path) -> None:
     found, _ = vaults_at(container, [vault], None)
     with container.lock():
         for each in found:
-            indexing.sync(container, each)
+            index.sync(container, each)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragvault.cli.group import command_app
-from ragvault.cli.options import ConfigOption, DebugOption, Filters, JsonOption, Ways
+from ragvault.cli.options import ConfigOption, DebugOption, Filters, JsonOption, SearchOptions
 from ragvault.model import Detail
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def ask(
     no_stream: Annotated[
         bool, typer.Option("--no-stream", help="Print the answer when it is whole.")
     ] = False,
-    ways: Ways,
+    options: SearchOptions,
     debug: DebugOption = False,
     as_json: JsonOption = False,
     config: ConfigOption = None,
@@ -61,12 +61,12 @@ def ask(
     Every statement names the note it comes from. When the notes don't hold the answer, ask says
     so and exits with 3. Without Ollama the answer is quoted from the notes, word for word.
     """
-    from ragvault.cli.request import question_of, request_of
+    from ragvault.cli.options import question_of, request_of
     from ragvault.cli.session import Session
 
     now = datetime.now()
     with Session.open(config, {"ollama.model": model}) as session:
-        request = request_of(question_of(question), filters, ways, now, k=k, detail=detail)
+        request = request_of(question_of(question), filters, options, now, k=k, detail=detail)
         if as_json:
             return _as_json(session, request, now, use_model=not no_llm, debug=debug)
         return _as_text(
@@ -77,8 +77,9 @@ def ask(
 def _as_json(
     session: Session, request: Request, now: datetime, *, use_model: bool, debug: bool
 ) -> int:
+    from ragvault.cli.render.terminal import print_json
     from ragvault.service import asking
-    from ragvault.service.objects import ask_object, debug_object, print_json
+    from ragvault.service.objects import ask_object, debug_object
 
     options = asking.AskOptions(use_model=use_model)
     result = asking.ask(session.container, request, options, now=now)

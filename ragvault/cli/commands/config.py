@@ -21,8 +21,8 @@ app = command_app(
 @app.command("show")
 def show(config: ConfigOption = None, as_json: JsonOption = False) -> int:
     """Show every setting in force and where it comes from."""
+    from ragvault.cli.render.terminal import print_json
     from ragvault.config.keys import as_yaml, keys, section_names
-    from ragvault.service.objects import print_json
     from ragvault.text import strip_controls
     from ragvault.wiring import load_settings
 
@@ -86,7 +86,7 @@ def init(
 @app.command("validate")
 def validate(config: ConfigOption = None, as_json: JsonOption = False) -> int:
     """Check the configuration file and the RAGVAULT_* variables."""
-    from ragvault.service.objects import print_json
+    from ragvault.cli.render.terminal import print_json
     from ragvault.text import strip_controls
     from ragvault.wiring import load_settings
 

@@ -9,7 +9,7 @@ from ragvault.cli.options import ConfigOption, JsonOption
 
 if TYPE_CHECKING:
     from ragvault.cli.render.terminal import Terminal
-    from ragvault.service.health import Check
+    from ragvault.service.doctor import Check
 
 app = command_app()
 
@@ -22,7 +22,7 @@ def doctor(as_json: JsonOption = False, config: ConfigOption = None) -> int:
     with 1 when a part that is needed fails.
     """
     from ragvault.cli.session import Session
-    from ragvault.service import health
+    from ragvault.service import doctor as health
 
     checks = []
     with Session.open(config) as session:
@@ -36,7 +36,7 @@ def doctor(as_json: JsonOption = False, config: ConfigOption = None) -> int:
                 _print(session.out, check)
         checks.append(_terminal(session.out))
         if as_json:
-            from ragvault.service.objects import print_json
+            from ragvault.cli.render.terminal import print_json
 
             print_json({"ok": is_well(checks), "checks": [_check_object(c) for c in checks]})
         else:
@@ -59,7 +59,7 @@ def _check_object(check: Check) -> dict[str, str | None]:
 
 
 def _terminal(out: Terminal) -> Check:
-    from ragvault.service.health import Check
+    from ragvault.service.doctor import Check
 
     abilities = [
         f"{out.width} columns" if out.is_tty else "not a terminal",

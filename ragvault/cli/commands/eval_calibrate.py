@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ragvault.cli.commands.eval_make import one_vault
 from ragvault.cli.commands.eval_run import asked_for, questions_of, threshold_in_force
-from ragvault.cli.render.bar import counting
+from ragvault.cli.render.progress import counting
 from ragvault.cli.writing import backup_of, write_config
 from ragvault.errors import UsageError
 from ragvault.evaluation.calibrate import (
@@ -58,7 +58,7 @@ def calibrate_gate(
     if applied:
         _write(target, result.settings)
     if as_json:
-        from ragvault.service.objects import print_json
+        from ragvault.cli.render.terminal import print_json
 
         print_json(as_object(result, applied=str(target) if applied else None))
     else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ragvault.cli.commands.eval_places import check_target
 from ragvault.cli.render import words
-from ragvault.cli.render.bar import counting
+from ragvault.cli.render.progress import counting
 from ragvault.cli.writing import write_text
 from ragvault.errors import UsageError
 from ragvault.evaluation.generate import as_lines
@@ -83,7 +83,7 @@ def compare_runs(session: Session, a: Path, b: Path, *, seed: int, as_json: bool
 
     comparison = compare(a, b, seed=seed)
     if as_json:
-        from ragvault.service.objects import print_json
+        from ragvault.cli.render.terminal import print_json
 
         print_json(as_object(comparison))
     else:

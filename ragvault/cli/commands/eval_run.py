@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragvault.cli.commands.eval_places import check_target
-from ragvault.cli.render.bar import counting
+from ragvault.cli.render.progress import counting
 from ragvault.errors import NoIndexError, UsageError
 from ragvault.evaluation import dataset, gold_check
 from ragvault.evaluation.dataset import Question
@@ -18,7 +18,7 @@ from ragvault.evaluation.places import Notes
 from ragvault.evaluation.runner import RunOptions, run
 from ragvault.evaluation.summary import summarise
 from ragvault.service.calibration import embedding_model
-from ragvault.service.health import server_is_there
+from ragvault.service.status import server_is_there
 from ragvault.service.vaults import known_vaults
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def run_set(session: Session, options: EvalOptions, *, now: datetime, as_json: b
         write_text(options.report, page(evaluation))
         session.notices([f"The report is in {options.report}."])
     if as_json:
-        from ragvault.service.objects import print_json
+        from ragvault.cli.render.terminal import print_json
 
         print_json(as_object(evaluation))
     else:

@@ -134,7 +134,8 @@ class IndexRun:
     def once(self, vaults: list[VaultInfo]) -> int:
         self._sync_all(vaults)
         if self.as_json:
-            from ragvault.service.objects import index_object, print_json
+            from ragvault.cli.render.terminal import print_json
+            from ragvault.service.objects import index_object
 
             print_json(index_object(self.reports, self.failures))
         else:
@@ -143,27 +144,25 @@ class IndexRun:
 
     def watch(self, vaults: list[VaultInfo]) -> int:
         """First everything, then what changes. Ctrl-C ends it, as it should: exit code 0."""
-        from ragvault.service import indexing
+        from ragvault.service import index
 
         session = self.session
         self._sync_all(vaults)
         self._print_failures()
         names = ", ".join(vault.name for vault in vaults)
         session.notices([f"Watching {names}. Ctrl-C ends it."])
-        indexing.watch(
-            session.container, vaults, self._refresh, lambda line: session.notices([line])
-        )
+        index.watch(session.container, vaults, self._refresh, lambda line: session.notices([line]))
         session.notices(["Stopped watching."])
         return 0
 
     def _refresh(self, vault: VaultInfo) -> None:
         """One vault changed: a line if something came of it."""
         from ragvault.cli.render.index import has_news
-        from ragvault.service import indexing
+        from ragvault.service import index
 
         container = self.session.container
         with container.lock():
-            report = indexing.sync(container, vault, progress=self._progress())
+            report = index.sync(container, vault, progress=self._progress())
         if has_news(report):
             self._show(report)
 
@@ -172,14 +171,14 @@ class IndexRun:
         from contextlib import nullcontext
 
         from ragvault.errors import VaultPathError
-        from ragvault.service import indexing
+        from ragvault.service import index
 
         progress = self._progress()
         container = self.session.container
         with nullcontext() if self.dry_run else container.lock():
             for vault in vaults:
                 try:
-                    report = indexing.sync(
+                    report = index.sync(
                         container, vault, full=self.full, dry_run=self.dry_run, progress=progress
                     )
                 except VaultPathError as error:
@@ -210,7 +209,7 @@ class IndexRun:
             err.print(err.style(f"  {err.symbol('→', '->')} {hint}", "dim"))
 
     def _progress(self) -> Progress:
-        from ragvault.cli.render.index import BarProgress, SilentProgress
+        from ragvault.cli.render.progress import BarProgress, SilentProgress
 
         err = self.session.err
         return BarProgress(err) if err.is_tty and not self.as_json else SilentProgress(err)

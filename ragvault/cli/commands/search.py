@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragvault.cli.group import command_app
-from ragvault.cli.options import ConfigOption, DebugOption, Filters, JsonOption, Ways
+from ragvault.cli.options import ConfigOption, DebugOption, Filters, JsonOption, SearchOptions
 
 if TYPE_CHECKING:
     from ragvault.cli.session import Session
-    from ragvault.service.finding import Found
+    from ragvault.service.search import SearchResult
 
 app = command_app()
 
@@ -30,7 +30,7 @@ def search(
         bool, typer.Option("--files", help="Print the notes' paths only, one a line.")
     ] = False,
     filters: Filters,
-    ways: Ways,
+    options: SearchOptions,
     debug: DebugOption = False,
     as_json: JsonOption = False,
     config: ConfigOption = None,
@@ -40,23 +40,24 @@ def search(
     The same retrieval as ask, by meaning and by words, without the floor that an answer needs.
     Exits with 3 when nothing is found.
     """
-    from ragvault.cli.render.waiting import Waiting
-    from ragvault.cli.request import question_of, request_of
+    from ragvault.cli.options import question_of, request_of
+    from ragvault.cli.render.progress import Waiting
     from ragvault.cli.session import Session
-    from ragvault.service import finding
+    from ragvault.service import search
 
     now = datetime.now()
     with Session.open(config) as session:
-        request = request_of(question_of(query), filters, ways, now)
+        request = request_of(question_of(query), filters, options, now)
         with Waiting(session.err).shown("Searching your notes …"):
-            found = finding.search(session.container, request, n, now=now)
+            found = search.search(session.container, request, n, now=now)
         session.notices(found.retrieval.notices)
         return _show(session, found, files=files, debug=debug, as_json=as_json)
 
 
-def _show(session: Session, found: Found, *, files: bool, debug: bool, as_json: bool) -> int:
+def _show(session: Session, found: SearchResult, *, files: bool, debug: bool, as_json: bool) -> int:
     if as_json:
-        from ragvault.service.objects import debug_object, print_json, search_object
+        from ragvault.cli.render.terminal import print_json
+        from ragvault.service.objects import debug_object, search_object
 
         value = search_object(found.retrieval.query.text, found.hits, found.retrieval)
         print_json({**value, **(debug_object(found.retrieval) if debug else {})})
@@ -73,9 +74,9 @@ def _show(session: Session, found: Found, *, files: bool, debug: bool, as_json: 
     return 0 if found.hits else 3
 
 
-def _print_files(session: Session, found: Found) -> None:
+def _print_files(session: Session, found: SearchResult) -> None:
     """Each note once, best first, as its absolute path: for ``xargs`` and editors."""
-    from ragvault.cli.render.links import on_disk
+    from ragvault.cli.render.places import on_disk
 
     roots = {vault.name: vault.path for vault in session.container.catalog.vaults()}
     places = dict.fromkeys((hit.chunk.vault, hit.chunk.rel_path) for hit in found.hits)

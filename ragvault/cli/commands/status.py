@@ -9,7 +9,7 @@ from ragvault.cli.options import ConfigOption, JsonOption
 
 if TYPE_CHECKING:
     from ragvault.cli.render.terminal import Terminal
-    from ragvault.service.health import OllamaStatus, Status, VaultStatus
+    from ragvault.service.status import OllamaStatus, Status, VaultStatus
 
 app = command_app()
 
@@ -24,12 +24,12 @@ def status(as_json: JsonOption = False, config: ConfigOption = None) -> int:
     loaded, no note is opened. Exits with 0 also when nothing is indexed yet.
     """
     from ragvault.cli.session import Session
-    from ragvault.service import health
+    from ragvault.service import status as health
 
     with Session.open(config) as session:
         seen = health.status(session.container, session.loaded.file)
         if as_json:
-            from ragvault.service.objects import print_json
+            from ragvault.cli.render.terminal import print_json
 
             print_json(status_object(seen))
         else:

@@ -23,8 +23,8 @@ NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The vault.")]
 @app.command("list")
 def list_vaults(as_json: JsonOption = False, config: ConfigOption = None) -> int:
     """List the vaults with their folders."""
+    from ragvault.cli.render.terminal import print_json
     from ragvault.cli.session import Session
-    from ragvault.service.objects import print_json
     from ragvault.service.vaults import known_vaults
 
     with Session.open(config) as session:
@@ -46,9 +46,9 @@ def remove(
 ) -> int:
     """Forget a vault. Its notes are not touched."""
     from ragvault.cli.render import words
+    from ragvault.cli.render.terminal import print_json
     from ragvault.cli.session import Session
     from ragvault.errors import UsageError
-    from ragvault.service.objects import print_json
     from ragvault.service.vaults import known_vaults, remove_vault
 
     with Session.open(config) as session:
@@ -81,8 +81,9 @@ def rename(
     config: ConfigOption = None,
 ) -> int:
     """Give a vault another name. Nothing is embedded again."""
+    from ragvault.cli.render.terminal import print_json
     from ragvault.cli.session import Session
-    from ragvault.service.objects import index_object, print_json
+    from ragvault.service.objects import index_object
     from ragvault.service.vaults import rename_vault
 
     with Session.open(config) as session:

@@ -8,10 +8,9 @@ from contextlib import AbstractContextManager
 from ragvault.cli.render import words
 from ragvault.cli.render.citations import MAX_TEXT_WIDTH, AnswerPrinter
 from ragvault.cli.render.layout import columns, facts, hanging, wrapped
-from ragvault.cli.render.links import Links
-from ragvault.cli.render.places import CitationMarks, PlaceView
+from ragvault.cli.render.places import CitationMarks, Links, PlaceView
+from ragvault.cli.render.progress import Waiting
 from ragvault.cli.render.search import excerpt, stems_of
-from ragvault.cli.render.waiting import Waiting
 from ragvault.cli.session import Session
 from ragvault.model import AbstainReason, Abstention, Answer, AskResult, Band, Hit, Reference
 from ragvault.service import asking

@@ -2,88 +2,22 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ragvault.cli.render import words
-from ragvault.cli.render.bar import bar
 from ragvault.cli.render.layout import columns, facts, hanging
 from ragvault.cli.render.terminal import Terminal
 from ragvault.model import IndexReport, Skipped
 from ragvault.text import strip_controls
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as RichProgress, TaskID
-
-
-class SilentProgress:
-    """For --json, pipes and quiet runs: only the messages, on stderr."""
-
-    def __init__(self, err: Terminal) -> None:
-        self._err = err
-
-    def start(self, vault: str, notes: int) -> None: ...
-
-    def advance(self, *, notes: int = 0, chunks: int = 0) -> None: ...
-
-    def note(self, message: str) -> None:
-        self._err.print(strip_controls(message))
-
-    def finish(self) -> None: ...
-
-
-class BarProgress:
-    """A bar on stderr: notes and passages done, rate, time left."""
-
-    def __init__(self, err: Terminal) -> None:
-        self._err = err
-        self._progress: RichProgress | None = None
-        self._task: TaskID | None = None
-        self._chunks = 0
-        self._started = 0.0
-
-    def start(self, vault: str, notes: int) -> None:
-        self.finish()
-        if notes == 0:
-            return
-        self._progress = bar(self._err, "notes", "rate")
-        self._chunks = 0
-        self._started = time.monotonic()
-        name = words_cut(strip_controls(vault), 20)
-        self._task = self._progress.add_task(name, total=notes, rate="")
-        self._progress.start()
-
-    def advance(self, *, notes: int = 0, chunks: int = 0) -> None:
-        if self._progress is None or self._task is None:
-            return
-        self._chunks += chunks
-        seconds = max(time.monotonic() - self._started, 1e-3)
-        rate = f"{words.count(self._chunks, 'passage')}, {self._chunks / seconds:.0f}/s"
-        self._progress.update(self._task, advance=notes, rate=rate)
-
-    def note(self, message: str) -> None:
-        if self._progress is None:
-            self._err.print(strip_controls(message))
-        else:
-            from rich.text import Text
-
-            self._progress.console.print(Text(strip_controls(message)))
-
-    def finish(self) -> None:
-        if self._progress is not None:
-            self._progress.stop()
-        self._progress = self._task = None
+    pass
 
 
 def has_news(report: IndexReport) -> bool:
     """Whether a run did anything that a person who watches would want to read."""
     return bool(report.added or report.changed or report.removed or report.renamed)
-
-
-def words_cut(text: str, limit: int) -> str:
-    """At most ``limit`` characters, the last an ellipsis where something is left out."""
-    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def print_report(out: Terminal, report: IndexReport) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 
 from ragvault.cli.render.layout import MAX_LINE, hanging, wrapped
-from ragvault.cli.render.links import Links
-from ragvault.cli.render.places import PlaceView
+from ragvault.cli.render.places import Links, PlaceView
 from ragvault.cli.render.terminal import Terminal
 from ragvault.cli.session import Session
-from ragvault.service import finding
-from ragvault.service.finding import Found
+from ragvault.service import search
+from ragvault.service.search import SearchResult
 from ragvault.text import normalise, sentence_spans, snippet, tokens
 
 EXCERPT_CHARS = 220
@@ -28,7 +27,7 @@ _MARKUP = re.compile(
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
-def print_found(session: Session, found: Found) -> None:
+def print_found(session: Session, found: SearchResult) -> None:
     """The passages listed, or what to do where there are none."""
     out = session.out
     if not found.hits:
@@ -53,7 +52,7 @@ def print_found(session: Session, found: Found) -> None:
 
 def stems_of(terms: tuple[str, ...]) -> frozenset[str]:
     """A query's terms as the search compares them."""
-    return frozenset(finding.stem(term) for term in terms)
+    return frozenset(search.stem(term) for term in terms)
 
 
 def excerpt(text: str, terms: frozenset[str]) -> str:
@@ -80,7 +79,7 @@ def _cut(text: str) -> str:
 
 
 def _held(text: str, terms: frozenset[str]) -> int:
-    return len(terms & {finding.stem(token) for token in tokens(text)})
+    return len(terms & {search.stem(token) for token in tokens(text)})
 
 
 def highlighted(line: str, terms: frozenset[str], out: Terminal) -> str:
@@ -88,7 +87,7 @@ def highlighted(line: str, terms: frozenset[str], out: Terminal) -> str:
 
     def bold(match: re.Match[str]) -> str:
         word = match.group()
-        is_hit = bool(terms & {finding.stem(t) for t in (normalise(word), *tokens(word))})
+        is_hit = bool(terms & {search.stem(t) for t in (normalise(word), *tokens(word))})
         return out.style(word, "bold yellow") if is_hit else word
 
     return _WORD.sub(bold, line) if out.colour else line

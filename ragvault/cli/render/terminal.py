@@ -1,12 +1,16 @@
-"""What an output stream can show: colour, symbols, width, links. Without rich: it is used by
-help, errors and short results, which must not wait for it."""
+"""The output streams: any encoding, a closed pipe, and what each can show (colour, symbols, width,
+links). Without rich: it is used by help, errors and short results, which must not wait for it."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import sys
 from dataclasses import dataclass
-from typing import TextIO
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Any, TextIO
 
 _CODES = {
     "bold": "1",
@@ -87,3 +91,43 @@ def _takes_unicode(stream: TextIO) -> bool:
     except (UnicodeEncodeError, LookupError):
         return False
     return True
+
+
+def prepare_streams() -> None:
+    """Print what the stream's encoding lacks as ``?`` rather than fail on it. A stream that was
+    closed before the start (``>&-``) goes nowhere."""
+    if sys.stdout is None:
+        sys.stdout = _nowhere()
+    if sys.stderr is None:
+        sys.stderr = _nowhere()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    if isinstance(sys.stdin, TextIOWrapper):
+        sys.stdin.reconfigure(errors="replace")
+
+
+def _nowhere() -> TextIO:
+    return Path(os.devnull).open("w", encoding="utf-8")
+
+
+def close_stdout_quietly() -> None:
+    """After the reader of stdout has gone (``| head``): let the interpreter's last flush go
+    nowhere instead of failing."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """One object on stdout, ``schema_version`` first. Numbers are finite, keys are text."""
+    from ragvault.service.objects import SCHEMA_VERSION
+
+    value = {"schema_version": SCHEMA_VERSION, **value}
+    text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except (UnicodeError, LookupError):  # another encoding, or a lone surrogate in a file name
+        text = json.dumps(value, indent=2, allow_nan=False)
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 from hypothesis import given, strategies as st
 
-from ragvault.cli.render.links import Links, file_uri, obsidian_uri, on_disk
+from ragvault.cli.render.places import Links, file_uri, obsidian_uri, on_disk
 from ragvault.model import VaultInfo
 
 NAMES = st.text(

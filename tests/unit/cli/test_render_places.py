@@ -6,8 +6,7 @@ import io
 from dataclasses import replace
 
 from ragvault.cli.render.index import print_report
-from ragvault.cli.render.links import Links
-from ragvault.cli.render.places import PlaceView
+from ragvault.cli.render.places import Links, PlaceView
 from ragvault.cli.render.terminal import Terminal
 from ragvault.model import Chunk, Hit, IndexReport, NoteInfo, Scores, Skipped, StoredChunk
 

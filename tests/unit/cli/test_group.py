@@ -9,7 +9,7 @@ from typing import Annotated
 import pytest
 import typer
 
-from ragvault.cli.unfold import unfolded
+from ragvault.cli.group import unfolded
 
 
 @dataclass(frozen=True)

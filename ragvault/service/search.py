@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """A search's hits, best first, and the retrieval that they come from."""
 
     hits: tuple[Hit, ...]
     retrieval: Retrieval
 
 
-def search(container: Container, request: Request, n: int, *, now: datetime) -> Found:
+def search(container: Container, request: Request, n: int, *, now: datetime) -> SearchResult:
     """The ``n`` best passages, without the floor that an answer needs. Raises as ``retrieve``."""
     from ragvault.retrieval.pipeline import ranked_hits
 
     retrieval = retrieve(container, request, now=now, for_answer=False)
-    return Found(ranked_hits(retrieval, n), retrieval)
+    return SearchResult(ranked_hits(retrieval, n), retrieval)
 
 
 def retrieve(

@@ -1,7 +1,4 @@
-"""The state of the installation, looked at (``status``) or tried out (``doctor``).
-
-Beside ``flows``: it asks the container's objects and renders nothing.
-"""
+"""Every part of the installation tried for real, each failure with its remedy."""
 
 from __future__ import annotations
 
@@ -11,126 +8,16 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragvault.errors import ModelError, ModelServerError, NoIndexError, RagvaultError
-from ragvault.model import ChatOptions, Message, VaultInfo
-from ragvault.service.coverage import Coverage, coverage
+from ragvault.errors import NoIndexError, RagvaultError
+from ragvault.model import ChatOptions, Message
+from ragvault.service.status import ollama_status
 
 if TYPE_CHECKING:
     from ragvault.wiring import Container
 
 LOW_SPACE_BYTES = 500_000_000
-PROBE_TIMEOUT_S = 2.0  # status must not hang on a server that doesn't answer
-
-
-@dataclass(frozen=True, slots=True)
-class VaultStatus:
-    """``vectors_in_step``: the vector store is known to hold this vault as the catalog does."""
-
-    vault: VaultInfo
-    coverage: Coverage
-    vectors_in_step: bool
-
-
-@dataclass(frozen=True, slots=True)
-class OllamaStatus:
-    """``problem`` is None when the server answers."""
-
-    host: str
-    model: str
-    version: str | None = None
-    models: tuple[str, ...] = ()
-    has_model: bool = False
-    problem: str | None = None
-    hint: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """``sizes`` are bytes on disk by part; ``fingerprint`` None when the model can't be found."""
-
-    data_dir: Path
-    config_file: Path | None
-    vaults: tuple[VaultStatus, ...]
-    model: str
-    fingerprint: str | None
-    model_problem: str | None
-    sizes: tuple[tuple[str, int], ...]
-    ollama: OllamaStatus
-    writer: str | None = None
-
-
-def status(container: Container, config_file: Path | None) -> Status:
-    """Quick: a walk of each vault, no model and no vector store loaded. Raises StoreError."""
-    try:
-        vaults = container.catalog.vaults()
-    except NoIndexError:
-        vaults = []
-    name, fingerprint, problem = _model(container)
-    return Status(
-        data_dir=container.data_dir,
-        config_file=config_file,
-        vaults=tuple(_vault_status(container, vault, fingerprint) for vault in vaults),
-        model=name,
-        fingerprint=fingerprint,
-        model_problem=problem,
-        sizes=container.sizes(),
-        ollama=ollama_status(container),
-    )
-
-
-def _model(container: Container) -> tuple[str, str | None, str | None]:
-    try:
-        embedder = container.embedder
-        return embedder.name, embedder.fingerprint, None
-    except ModelError as error:
-        return container.settings.embedding.model, None, error.message
-
-
-def _vault_status(container: Container, vault: VaultInfo, fingerprint: str | None) -> VaultStatus:
-    from ragvault.ingest.write import marker_of
-
-    stored = container.stored_identity()
-    in_step = False
-    if stored is not None and fingerprint is not None:
-        marker = container.catalog.vector_marker(vault.name)
-        in_step = marker == marker_of(stored, fingerprint)
-    return VaultStatus(vault, coverage(container, vault), in_step)
-
-
-def ollama_status(container: Container) -> OllamaStatus:
-    """Asks the server what it has, waiting no longer than ``PROBE_TIMEOUT_S`` for each reply."""
-    settings = container.settings.ollama
-    chat = container.make_chat(max_wait_s=PROBE_TIMEOUT_S)
-    try:
-        return OllamaStatus(
-            host=chat.host,
-            model=settings.model,
-            version=chat.version(),
-            models=tuple(chat.models()),
-            has_model=chat.has(settings.model),
-        )
-    except ModelError as error:
-        return OllamaStatus(settings.host, settings.model, problem=error.message, hint=error.hint)
-    finally:
-        chat.close()
-
-
-def server_is_there(container: Container) -> bool:
-    """Whether the model server answers, within ``PROBE_TIMEOUT_S``."""
-    chat = container.make_chat(max_wait_s=PROBE_TIMEOUT_S)
-    try:
-        chat.version()
-    except ModelServerError:
-        return False
-    finally:
-        chat.close()
-    return True
-
-
-# --------------------------------------------------------------------------- doctor
 
 
 @dataclass(frozen=True, slots=True)
