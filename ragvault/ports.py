@@ -128,18 +128,17 @@ class VectorIndex(Protocol):
     def close(self) -> None: ...
 
 
-class Catalog(Protocol):
-    """The truth: files, chunks and their text, full text index, embedding cache, answer log.
+class NoteStore(Protocol):
+    """Vaults and their notes: the truth about which file is indexed with which content.
 
-    Every write method is one transaction and moves ``generation`` (the answer log doesn't:
-    nothing that is found changes). Reads never see half of one.
+    Every write method is one transaction; reads never see half of one.
     """
 
-    # -- vaults
     @property
     def generation(self) -> int:
         """Moves with each write that changes what is found."""
 
+    # -- vaults
     def vaults(self) -> list[VaultInfo]:
         """By name, with counts of visible notes and chunks."""
 
@@ -166,7 +165,7 @@ class Catalog(Protocol):
         """None before the first upsert of a run, the marker after the last delete. Durable when
         it returns; does not move ``generation``. ``rename_vault`` resets it to None."""
 
-    # -- indexing
+    # -- notes
     def file_states(self, vault: str) -> dict[str, FileState]:
         """By path, of every note in the index."""
 
@@ -190,19 +189,16 @@ class Catalog(Protocol):
         ``removed``) invisible; ``vectors`` (text hash → vector) go to the embedding cache under
         the embedder's ``fingerprint``. Returns the chunk ids that are no longer visible."""
 
-    def cached_vectors(self, fingerprint: str, text_hashes: Collection[str]) -> dict[str, Vector]:
-        """From the embedding cache: float16 rounded, back in float32, unit length."""
+    def folders(self, vaults: Collection[str] = ()) -> list[FolderInfo]:
+        """Folders that hold notes, of some vaults or all, with counts and centroids."""
 
-    def store_vectors(self, fingerprint: str, vectors: Mapping[str, Vector]) -> None:
-        """Put vectors (by text hash) into the embedding cache, as float16."""
+    def tags(self, vaults: Collection[str] = ()) -> list[str]:
+        """Tags that notes have, of some vaults or all, lower-cased, the most used first."""
 
-    def prune_vectors(self, fingerprint: str) -> int:
-        """Drop cached embeddings that no visible chunk uses, beyond a grace for renames."""
 
-    def iter_records(self, vault: str, fingerprint: str) -> Iterator[VectorRecord]:
-        """Every visible chunk with its cached vector, to rebuild the vector store from."""
+class ChunkSearch(Protocol):
+    """Visible chunks: found by their words, or looked up."""
 
-    # -- searching (visible chunks only)
     def lexical(self, terms: Sequence[str], n: int, where: Filter) -> list[ScoredId]:
         """BM25 over title, heading path and body; any term matches; best first, ties by id."""
 
@@ -214,24 +210,20 @@ class Catalog(Protocol):
     ) -> NoteLexical:
         """BM25 of the whole notes (names, frontmatter, body) that the given chunks belong to."""
 
-    def note_vectors(self, fingerprint: str, chunk_ids: Collection[str]) -> dict[str, Vector]:
-        """By chunk id the mean of its note's vectors, float16 rounded, not normalised. Absent
-        for a note that wasn't written with this embedder."""
-
     def document_frequencies(self, terms: Sequence[str], where: Filter) -> dict[str, int]:
         """How many chunks hold each term (stemmed as the index does)."""
 
     def chunks(self, chunk_ids: Collection[str]) -> dict[str, StoredChunk]:
         """By id; those that aren't visible are absent."""
 
-    def vectors(self, fingerprint: str, chunk_ids: Collection[str]) -> dict[str, Vector]:
-        """By chunk id, from the embedding cache."""
-
     def matching(self, chunk_ids: Collection[str], where: Filter) -> set[str]:
         """Those of the ids that the filter lets through."""
 
     def filtered_ids(self, where: Filter, limit: int) -> list[str] | None:
         """All ids that the filter lets through, or None when they are more than ``limit``."""
+
+    def count_chunks(self, where: Filter) -> int:
+        """How many chunks the filter lets through."""
 
     def neighbours(self, chunk_id: str, reach: int) -> list[StoredChunk]:
         """Chunks of the same note and heading path within ``reach`` before and after, in order,
@@ -243,18 +235,36 @@ class Catalog(Protocol):
     def recent(self, n: int, where: Filter) -> list[StoredChunk]:
         """First chunks of the most recently dated notes, newest first."""
 
-    def folders(self, vaults: Collection[str] = ()) -> list[FolderInfo]:
-        """Folders that hold notes, of some vaults or all, with counts and centroids."""
 
-    def tags(self, vaults: Collection[str] = ()) -> list[str]:
-        """Tags that notes have, of some vaults or all, lower-cased, the most used first."""
+class EmbeddingCache(Protocol):
+    """Vectors by (embedder's fingerprint, text hash), kept as float16: what a rebuilt vector
+    store is filled from without running the model. What is read is float32 of unit length."""
 
-    def count_chunks(self, where: Filter) -> int:
-        """How many chunks the filter lets through."""
+    def cached_vectors(self, fingerprint: str, text_hashes: Collection[str]) -> dict[str, Vector]:
+        """By text hash; those that aren't cached are absent."""
 
-    # -- answer log
+    def store_vectors(self, fingerprint: str, vectors: Mapping[str, Vector]) -> None:
+        """Put vectors (by text hash) into the cache."""
+
+    def prune_vectors(self, fingerprint: str) -> int:
+        """Drop cached embeddings that no visible chunk uses, beyond a grace for renames."""
+
+    def iter_records(self, vault: str, fingerprint: str) -> Iterator[VectorRecord]:
+        """Every visible chunk with its cached vector, to rebuild the vector store from."""
+
+    def vectors(self, fingerprint: str, chunk_ids: Collection[str]) -> dict[str, Vector]:
+        """By chunk id; those that aren't cached are absent."""
+
+    def note_vectors(self, fingerprint: str, chunk_ids: Collection[str]) -> dict[str, Vector]:
+        """By chunk id the mean of its note's vectors, not normalised. Absent for a note that
+        wasn't written with this embedder."""
+
+
+class AnswerLog(Protocol):
+    """Questions with their answers, for people to look up. Moves no ``generation``."""
+
     def log_answer(self, row: LoggedAnswer) -> None:
-        """Keep an answer, for people to look up."""
+        """Keep an answer; the same id again replaces it."""
 
     def answers(self, *, session: str | None = None, limit: int = 20) -> list[LoggedAnswer]:
         """The newest first."""
@@ -262,11 +272,10 @@ class Catalog(Protocol):
     def answer(self, answer_id: str) -> LoggedAnswer | None:
         """None if there is none of that id."""
 
-    # -- life
-    def check(self) -> list[str]:
-        """Problems found by a quick integrity check, as sentences; empty when sound."""
 
-    def close(self) -> None: ...
+class Catalog(NoteStore, ChunkSearch, EmbeddingCache, Protocol):
+    """The three that hold the index, on one store: an index run writes to all of them in one
+    transaction, and a question reads from all of one generation."""
 
 
 class Reranker(Protocol):
@@ -344,10 +353,14 @@ class WriterLock(Protocol):
 
 
 __all__ = [
+    "AnswerLog",
     "Catalog",
     "ChatModel",
     "ChatStream",
+    "ChunkSearch",
     "Embedder",
+    "EmbeddingCache",
+    "NoteStore",
     "Progress",
     "Reranker",
     "TokenCounter",

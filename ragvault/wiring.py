@@ -88,7 +88,7 @@ class Container:
         """Take a damaged catalog out of the way: it is renamed, not deleted (the answer log is in
         it), and the next use makes a new one. Returns its new name and the vaults that could
         still be read from it. The caller holds the lock. Raises StoreError."""
-        from ragvault.adapters.sqlite.salvage import set_aside, vaults_of
+        from ragvault.adapters.sqlite.catalog import set_aside, vaults_of
 
         opened = self.__dict__.pop("catalog", None), self.__dict__.pop("new_catalog", None)
         for catalog in opened:

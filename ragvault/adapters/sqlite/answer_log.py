@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
+from ragvault.adapters.sqlite.connection import OnDatabase
 from ragvault.model import LoggedAnswer
 
 _COLUMNS = (
@@ -18,39 +19,42 @@ _COLUMNS = (
 )
 
 
-def insert(connection: sqlite3.Connection, row: LoggedAnswer) -> None:
-    """The same id again replaces the row."""
-    connection.execute("DELETE FROM answer WHERE id = ?", (row.id,))
-    connection.execute(
-        f"INSERT INTO answer ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            row.id, row.asked_at, row.session, row.question, row.answer, row.abstain_reason,
-            row.mode, row.model, row.confidence, row.retrieval_ms, row.llm_ms, row.total_ms,
-            row.prompt_tokens, row.completion_tokens,
-        ),
-    )  # fmt: skip
-    connection.executemany(
-        "INSERT INTO answer_citation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [(row.id, position, *citation) for position, citation in enumerate(row.citations)],
-    )
+class SqliteAnswerLog(OnDatabase):
+    """See ``ports.AnswerLog``."""
 
+    def log_answer(self, row: LoggedAnswer) -> None:
+        """The same id again replaces the row."""
+        with self._db.write() as con:
+            con.execute("DELETE FROM answer WHERE id = ?", (row.id,))
+            marks = ", ".join("?" * len(_COLUMNS.split(",")))
+            con.execute(
+                f"INSERT INTO answer ({_COLUMNS}) VALUES ({marks})",
+                (
+                    row.id, row.asked_at, row.session, row.question, row.answer,
+                    row.abstain_reason, row.mode, row.model, row.confidence, row.retrieval_ms,
+                    row.llm_ms, row.total_ms, row.prompt_tokens, row.completion_tokens,
+                ),
+            )  # fmt: skip
+            con.executemany(
+                "INSERT INTO answer_citation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [(row.id, position, *citation) for position, citation in enumerate(row.citations)],
+            )
 
-def select(
-    connection: sqlite3.Connection, *, session: str | None, limit: int
-) -> list[LoggedAnswer]:
-    """The newest first."""
-    where, params = ("WHERE session = ?", [session]) if session is not None else ("", [])
-    rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM answer {where} ORDER BY asked_at DESC, rowid DESC LIMIT ?",
-        [*params, max(0, limit)],
-    ).fetchall()
-    return [_logged(connection, row) for row in rows]
+    def answers(self, *, session: str | None = None, limit: int = 20) -> list[LoggedAnswer]:
+        where, params = ("WHERE session = ?", [session]) if session is not None else ("", [])
+        with self._db.read() as con:
+            rows = con.execute(
+                f"SELECT {_COLUMNS} FROM answer {where} ORDER BY asked_at DESC, rowid DESC LIMIT ?",
+                [*params, max(0, limit)],
+            ).fetchall()
+            return [_logged(con, row) for row in rows]
 
-
-def get(connection: sqlite3.Connection, answer_id: str) -> LoggedAnswer | None:
-    """One answer by its id; None if there is none."""
-    row = connection.execute(f"SELECT {_COLUMNS} FROM answer WHERE id = ?", (answer_id,)).fetchone()
-    return None if row is None else _logged(connection, row)
+    def answer(self, answer_id: str) -> LoggedAnswer | None:
+        with self._db.read() as con:
+            row = con.execute(
+                f"SELECT {_COLUMNS} FROM answer WHERE id = ?", (answer_id,)
+            ).fetchone()
+            return None if row is None else _logged(con, row)
 
 
 def _logged(connection: sqlite3.Connection, row: Sequence[Any]) -> LoggedAnswer:

@@ -241,6 +241,14 @@ class Database:
             self._connection.close()
 
 
+class OnDatabase:
+    """A part of the catalog over the file that all its parts share. Each public method is one
+    transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+
 def os_error(error: OSError, path: Path) -> StoreError:
     """A failed call of the operating system on a file of the index."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):

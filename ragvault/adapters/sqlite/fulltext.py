@@ -1,6 +1,6 @@
-"""The catalog's full text search: FTS5's BM25 over title, heading path and body of each chunk.
-
-Each function runs inside a read transaction that its caller opened.
+"""Full text search: FTS5's BM25 over title, heading path and body of each chunk, and over names
+and body of each note. The statistics behind the scores are each vault's own (see
+``migrations.fts_table``).
 """
 
 from __future__ import annotations
@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from ragvault.adapters.sqlite.migrations import fts_table
-from ragvault.adapters.sqlite.search import condition_of, vault_ids
-from ragvault.model import Filter, ScoredId
+from ragvault.adapters.sqlite.chunks import chunks_by_note, condition_of, vault_ids
+from ragvault.adapters.sqlite.connection import OnDatabase
+from ragvault.adapters.sqlite.migrations import fts_table, note_fts_table
+from ragvault.model import Filter, NoteLexical, ScoredId
 from ragvault.text import tokens
 
 _PREFIX = 9  # letters of a long word that are searched for as the beginning of others,
@@ -21,18 +21,80 @@ _RARE = 1  # where at most so many chunks of the vault hold the word itself
 _MARGIN = 32  # extra rows fetched, so that ties at the n-th place can be ordered by id
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """BM25's weights of the columns."""
+class SqliteFullText(OnDatabase):
+    """The half of ``ports.ChunkSearch`` that searches by words."""
 
-    title: float = 1.0
-    heading: float = 1.0
-    body: float = 1.0
+    def lexical(self, terms: Sequence[str], n: int, where: Filter) -> list[ScoredId]:
+        """Linear in the chunks that hold any of the terms (FTS5 scores each before it sorts)."""
+        if n <= 0:
+            return []
+        found: list[ScoredId] = []
+        with self._db.read() as con:
+            for number in vault_ids(con, where.vaults):
+                expression = search_expression(con, number, terms)
+                if expression is None:
+                    return []
+                found += _best(con, number, expression, n, where)
+        found.sort(key=lambda hit: (-hit.score, hit.chunk_id))
+        return found[:n]
 
-    @property
-    def sql(self) -> str:
-        """As the arguments of FTS5's ``bm25``."""
-        return f"{float(self.title)!r}, {float(self.heading)!r}, {float(self.body)!r}"
+    def lexical_scores(self, terms: Sequence[str], chunk_ids: Collection[str]) -> dict[str, float]:
+        """Linear in the chunks that hold any of the terms; only the given ones are scored."""
+        scores: dict[str, float] = {}
+        with self._db.read() as con:
+            for number, wanted in _rows_by_vault(con, chunk_ids).items():
+                expression = search_expression(con, number, terms)
+                if expression is None:
+                    return {}
+                table = fts_table(number)
+                found = con.execute(
+                    f"SELECT rowid, bm25({table}) FROM {table}"
+                    f" WHERE {table} MATCH ? AND +rowid IN (SELECT value FROM json_each(?))",
+                    (expression, json.dumps(list(wanted))),
+                )
+                scores.update((wanted[rowid], -score) for rowid, score in found)
+        return scores
+
+    def note_lexical(
+        self, terms: Sequence[str], chunk_ids: Collection[str], where: Filter
+    ) -> NoteLexical:
+        """Linear in the notes that hold any of the terms: each is scored once, for the best."""
+        if not chunk_ids:
+            return NoteLexical({}, 0.0)
+        scores: dict[str, float] = {}
+        best = 0.0
+        with self._db.read() as con:
+            chunks = chunks_by_note(con, chunk_ids)
+            for number in vault_ids(con, where.vaults):
+                expression = search_expression(con, number, terms)
+                if expression is None:
+                    break
+                for note_id, score, is_asked in _scored(con, number, expression, chunks, where):
+                    best = max(best, -score)  # FTS5's BM25 is negative, better is smaller
+                    if is_asked:
+                        scores.update((chunk_id, -score) for chunk_id in chunks[note_id])
+        return NoteLexical(scores, best)
+
+    def document_frequencies(self, terms: Sequence[str], where: Filter) -> dict[str, int]:
+        """Linear in the chunks that hold the terms (no score is computed)."""
+        counts: dict[str, int] = {}
+        with self._db.read() as con:
+            condition = condition_of(con, where)
+            for term in dict.fromkeys(terms):
+                expression = match_expression([term])
+                counts[term] = 0
+                for number in vault_ids(con, where.vaults) if expression else ():
+                    table = fts_table(number)
+                    sql = f"SELECT count(*) FROM {table} WHERE {table} MATCH ?"
+                    params: tuple[Any, ...] = (expression,)
+                    if not where.is_empty:
+                        sql += (
+                            " AND +rowid IN (SELECT c.rowid FROM note n"
+                            f" JOIN chunk c ON c.note_id = n.id WHERE {condition.sql})"
+                        )
+                        params += condition.params
+                    counts[term] += int(con.execute(sql, params).fetchone()[0])
+        return counts
 
 
 def match_expression(terms: Sequence[str]) -> str | None:
@@ -78,32 +140,12 @@ def _any_of(phrases: Iterable[str]) -> str | None:
     return " OR ".join(dict.fromkeys(phrases)) or None
 
 
-def lexical(
-    connection: sqlite3.Connection, terms: Sequence[str], n: int, where: Filter, weights: Weights
-) -> list[ScoredId]:
-    """Linear in the chunks that hold any of the terms (FTS5 scores each before it sorts).
-
-    The statistics behind the scores are each vault's own (see migrations.fts_table).
-    """
-    if n <= 0:
-        return []
-    found: list[ScoredId] = []
-    for number in vault_ids(connection, where.vaults):
-        expression = search_expression(connection, number, terms)
-        if expression is None:
-            return []
-        found += _best(connection, number, expression, n, where, weights)
-    found.sort(key=lambda hit: (-hit.score, hit.chunk_id))
-    return found[:n]
-
-
 def _best(
     connection: sqlite3.Connection,
     number: int,
     expression: str,
     n: int,
     where: Filter,
-    weights: Weights,
 ) -> list[ScoredId]:
     """At least the best ``n`` of one vault, with all ties of the n-th."""
     table = fts_table(number)
@@ -119,7 +161,7 @@ def _best(
     size = n + _MARGIN
     while True:
         rows = connection.execute(
-            f"SELECT rowid, bm25({table}, {weights.sql}) AS score FROM {table}"
+            f"SELECT rowid, bm25({table}) AS score FROM {table}"
             f" WHERE {table} MATCH ?{limit} ORDER BY score LIMIT ?",
             (expression, *params, size),
         ).fetchall()
@@ -141,56 +183,45 @@ def _with_ids(connection: sqlite3.Connection, rows: Sequence[tuple[int, float]])
     return [ScoredId(chunk_id, -scores[rowid]) for rowid, chunk_id in ids]
 
 
-def lexical_scores(
-    connection: sqlite3.Connection,
-    terms: Sequence[str],
-    chunk_ids: Collection[str],
-    weights: Weights,
-) -> dict[str, float]:
-    """Linear in the chunks that hold any of the terms; only the given ones are scored."""
-    if not chunk_ids:
-        return {}
-    by_vault: dict[int, dict[int, str]] = {}
+def _rows_by_vault(
+    connection: sqlite3.Connection, chunk_ids: Collection[str]
+) -> dict[int, dict[int, str]]:
+    """By the vault's row id: the chunks' row ids with their ids."""
     rows = connection.execute(
         "SELECT n.vault_id, c.rowid, c.id FROM json_each(?) q"
         " CROSS JOIN chunk c ON c.id = q.value JOIN note n ON n.id = c.note_id",
         (json.dumps(list(chunk_ids)),),
     )
+    by_vault: dict[int, dict[int, str]] = {}
     for number, rowid, chunk_id in rows:
         by_vault.setdefault(number, {})[rowid] = chunk_id
-    scores: dict[str, float] = {}
-    for number, wanted in by_vault.items():
-        expression = search_expression(connection, number, terms)
-        if expression is None:
-            return {}
-        table = fts_table(number)
-        found = connection.execute(
-            f"SELECT rowid, bm25({table}, {weights.sql}) FROM {table}"
-            f" WHERE {table} MATCH ? AND +rowid IN (SELECT value FROM json_each(?))",
-            (expression, json.dumps(list(wanted))),
+    return by_vault
+
+
+def _scored(
+    connection: sqlite3.Connection,
+    number: int,
+    expression: str,
+    asked: Collection[int],
+    where: Filter,
+) -> Iterable[tuple[int, float, int]]:
+    """(note, raw score, whether it was asked for): those asked for, and the best ones."""
+    table = note_fts_table(number)
+    limit, params = "", []
+    if not where.is_empty:
+        condition = condition_of(connection, where)
+        # The unary plus keeps SQLite from running the full text query once per allowed row.
+        limit = (
+            f" AND +rowid IN (SELECT n.id FROM note n WHERE n.vault_id = {number}"
+            f" AND {condition.sql})"
         )
-        scores.update((wanted[rowid], -score) for rowid, score in found)
-    return scores
-
-
-def document_frequencies(
-    connection: sqlite3.Connection, terms: Sequence[str], where: Filter
-) -> dict[str, int]:
-    """Linear in the chunks that hold the terms (no score is computed)."""
-    counts: dict[str, int] = {}
-    condition = condition_of(connection, where)
-    for term in dict.fromkeys(terms):
-        expression = match_expression([term])
-        counts[term] = 0
-        for number in vault_ids(connection, where.vaults) if expression else ():
-            table = fts_table(number)
-            sql = f"SELECT count(*) FROM {table} WHERE {table} MATCH ?"
-            params: tuple[Any, ...] = (expression,)
-            if not where.is_empty:
-                sql += (
-                    " AND +rowid IN (SELECT c.rowid FROM note n JOIN chunk c ON c.note_id = n.id"
-                    f" WHERE {condition.sql})"
-                )
-                params += condition.params
-            counts[term] += int(connection.execute(sql, params).fetchone()[0])
-    return counts
+        params = list(condition.params)
+    return connection.execute(
+        "WITH scored AS MATERIALIZED"
+        f" (SELECT rowid AS note_id, bm25({table}) AS score FROM {table}"
+        f" WHERE {table} MATCH ?{limit}),"
+        " asked AS MATERIALIZED (SELECT value AS note_id FROM json_each(?))"
+        " SELECT note_id, score, note_id IN asked FROM scored"
+        " WHERE note_id IN asked OR score = (SELECT min(score) FROM scored)",
+        (expression, *params, json.dumps(list(asked))),
+    ).fetchall()

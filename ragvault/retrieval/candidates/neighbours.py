@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragvault.model import Hit, Scores, StoredChunk
-from ragvault.ports import Catalog
+from ragvault.ports import ChunkSearch
 
 DROPPED_BY = "neighbour"
 
 
 def around(
-    catalog: Catalog, hits: Sequence[Hit], known: Sequence[Hit], reach: int, best: int
+    catalog: ChunkSearch, hits: Sequence[Hit], known: Sequence[Hit], reach: int, best: int
 ) -> dict[str, tuple[Hit, ...]]:
     """For the chunk id of each of the ``best`` first hits the ``reach`` chunks before and after it
     under the same heading path, in the order of the note; none that is a hit itself, and each

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ragvault.config.settings import RetrievalSettings
 from ragvault.model import Filter, Hit, Query, Scores, StoredChunk
-from ragvault.ports import Catalog
+from ragvault.ports import ChunkSearch
 from ragvault.retrieval.question.wordlists import RECENCY
 from ragvault.retrieval.ranking.blend import TimeWindow
 
@@ -25,7 +25,7 @@ def sharpened(retrieval: RetrievalSettings, window: TimeWindow) -> RetrievalSett
 
 
 def newest(
-    catalog: Catalog,
+    catalog: ChunkSearch,
     query: Query,
     *,
     k: int,

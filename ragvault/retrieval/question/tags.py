@@ -7,13 +7,13 @@ from collections.abc import Collection, Sequence
 
 from ragvault.errors import UsageError
 from ragvault.model import Request
-from ragvault.ports import Catalog
+from ragvault.ports import NoteStore
 
 _NEAREST = 3
 _SHOWN = 10
 
 
-def known_tags(request: Request, catalog: Catalog, vaults: Collection[str]) -> tuple[str, ...]:
+def known_tags(request: Request, catalog: NoteStore, vaults: Collection[str]) -> tuple[str, ...]:
     """The request's tags without ``#``. Raises UsageError for one that neither a note of the
     vaults has nor a tag below it: an answer would otherwise say that the notes are silent."""
     wanted = tuple(tag.strip().lstrip("#").strip("/") for tag in request.tags)

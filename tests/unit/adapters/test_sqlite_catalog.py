@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from ragvault.adapters.sqlite import vectors as catalog_vectors
+from ragvault.adapters.sqlite import embeddings
 from ragvault.adapters.sqlite.catalog import SqliteCatalog
 from ragvault.adapters.sqlite.connection import (
     BY_CLASS,
@@ -25,7 +25,6 @@ from ragvault.adapters.sqlite.connection import (
     os_error,
     translate,
 )
-from ragvault.adapters.sqlite.fulltext import Weights
 from ragvault.errors import (
     DiskFullError,
     IndexBusyError,
@@ -269,19 +268,6 @@ def test_another_vault_does_not_move_the_scores_of_this_one(catalog: SqliteCatal
     assert {hit.chunk_id for hit in both} > {hit.chunk_id for hit in before}
 
 
-def test_the_weights_of_the_columns_count(path: Path) -> None:
-    made = open_catalog(path, weights=Weights(title=10.0, heading=1.0, body=1.0))
-    in_title = note_write("notes", "a.md", [((), "nothing of it")], title="zebra")
-    in_body = note_write("notes", "b.md", [((), "a zebra zebra")], title="some words")
-    filler = [note_write("notes", f"f{i}.md", [((), "filler")]) for i in range(9)]
-    put(made, in_title, in_body, *filler)
-    assert made.lexical(["zebra"], 1, EVERYTHING)[0].chunk_id == in_title.chunks[0].id
-    made.close()
-    flat = SqliteCatalog(path)
-    assert flat.lexical(["zebra"], 1, EVERYTHING)[0].chunk_id == in_body.chunks[0].id
-    flat.close()
-
-
 def test_a_note_is_found_by_its_file_name(catalog: SqliteCatalog) -> None:
     put(catalog, note_write("notes", "dir/Zettel 4711.md", [((), "body")], title="Other"))
     assert len(catalog.lexical(["4711"], 5, EVERYTHING)) == 1
@@ -302,7 +288,7 @@ def test_unused_embeddings_are_kept_for_a_grace(path: Path) -> None:
     hashes = [write.chunks[0].text_hash for write in (old, new)]
     assert catalog.prune_vectors(FP) == 0
     assert set(catalog.cached_vectors(FP, hashes)) == set(hashes)
-    now[0] += catalog_vectors.GRACE_S - DAY
+    now[0] += embeddings.GRACE_S - DAY
     assert catalog.prune_vectors(FP) == 0
     now[0] += 2 * DAY
     assert catalog.prune_vectors(FP) == 1
@@ -319,28 +305,28 @@ def test_an_embedding_that_is_used_again_starts_a_new_grace(path: Path) -> None:
         catalog.commit("notes", [write], [], fingerprint=FP, vectors={})
         catalog.store_vectors(FP, vectors_of([write]))
         assert catalog.prune_vectors(FP) == 0
-        now[0] += 0.8 * catalog_vectors.GRACE_S
+        now[0] += 0.8 * embeddings.GRACE_S
     catalog.close()
 
 
-def test_spare_embeddings_are_bounded(
-    catalog: SqliteCatalog, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_spare_embeddings_are_bounded(catalog: SqliteCatalog) -> None:
     """Ten years of edits must not fill the disk with vectors that nothing refers to."""
-    monkeypatch.setattr(catalog_vectors, "GRACE_FLOOR", 10)
     vector = np.ones(8, dtype=np.float32)
-    catalog.store_vectors(FP, {f"unused{i}": vector for i in range(50)})
+    unused = range(embeddings.GRACE_FLOOR + 40)
+    catalog.store_vectors(FP, {f"unused{i}": vector for i in unused})
     assert catalog.prune_vectors(FP) == 40
     assert catalog.prune_vectors(FP) == 0
 
 
-def test_another_models_embeddings_of_a_vault_that_uses_it_stay(catalog: SqliteCatalog) -> None:
+def test_another_models_embeddings_of_a_vault_that_uses_it_stay(
+    catalog: SqliteCatalog, path: Path
+) -> None:
     catalog.add_vault(VaultInfo("other", Path("/other"), "folder"))
     write = note_write("other", "a.md", [((), "text")])
     catalog.commit("other", [write], [], fingerprint="model-2", vectors=vectors_of([write]))
     catalog.finish_vault("other", fingerprint="model-2", indexed_at=1.0)
     catalog.prune_vectors(FP)
-    with catalog._db.read() as connection:
+    with sqlite3.connect(path) as connection:
         marked = connection.execute(
             "SELECT count(*) FROM embedding WHERE unused_since IS NOT NULL"
         ).fetchone()

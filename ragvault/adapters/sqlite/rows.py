@@ -1,5 +1,5 @@
-"""The catalog's writes to notes, chunks and full text. Each function runs inside a transaction
-that its caller opened; none commits.
+"""The rows of notes, chunks and full text, written. Each function runs inside a transaction that
+its caller opened; none commits.
 """
 
 from __future__ import annotations
@@ -9,14 +9,9 @@ import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import PurePosixPath
 
-from ragvault.adapters.sqlite.migrations import (
-    create_fts,
-    create_note_fts,
-    fts_table,
-    note_fts_table,
-)
+from ragvault.adapters.sqlite.migrations import fts_table, note_fts_table
 from ragvault.errors import NoIndexError
-from ragvault.model import Chunk, FileState, Note, NoteWrite, VaultInfo
+from ragvault.model import Chunk, Note, NoteWrite
 from ragvault.text import tokens
 
 NS_PER_S = 1_000_000_000
@@ -35,62 +30,6 @@ def vault_id(connection: sqlite3.Connection, name: str) -> int:
 def bump_generation(connection: sqlite3.Connection) -> None:
     """Tell other processes that what is found has changed."""
     connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
-
-
-def add_vault(connection: sqlite3.Connection, vault: VaultInfo) -> None:
-    """Remember a vault; for a name that is known, its path and kind."""
-    cursor = connection.execute(
-        "UPDATE vault SET path = ?, kind = ? WHERE name = ?",
-        (str(vault.path), vault.kind, vault.name),
-    )
-    if cursor.rowcount:
-        return
-    cursor = connection.execute(
-        "INSERT INTO vault (name, path, kind) VALUES (?, ?, ?)",
-        (vault.name, str(vault.path), vault.kind),
-    )
-    assert cursor.lastrowid is not None
-    create_fts(connection, cursor.lastrowid)
-    create_note_fts(connection, cursor.lastrowid)
-
-
-def remove_vault(connection: sqlite3.Connection, name: str) -> None:
-    """Forget a vault and its notes. The embeddings stay, for their grace. Linear in the vault."""
-    number = vault_id(connection, name)
-    connection.execute(f"DROP TABLE {fts_table(number)}")
-    connection.execute(f"DROP TABLE {note_fts_table(number)}")
-    connection.execute(
-        "DELETE FROM chunk WHERE note_id IN (SELECT id FROM note WHERE vault_id = ?)", (number,)
-    )
-    connection.execute("DELETE FROM note WHERE vault_id = ?", (number,))
-    connection.execute("DELETE FROM vault WHERE id = ?", (number,))
-
-
-def rename_vault(connection: sqlite3.Connection, old: str, new: str) -> None:
-    """The notes stay findable under their old chunk ids until the caller has indexed again: the
-    file states are voided, so that the next run does that even if this process dies now."""
-    number = vault_id(connection, old)
-    connection.execute(
-        "UPDATE vault SET name = ?, vector_marker = NULL WHERE id = ?", (new, number)
-    )
-    connection.execute(
-        "UPDATE note SET mtime_ns = -1, seen_ns = 0, fingerprint = '', content_hash = ''"
-        " WHERE vault_id = ?",
-        (number,),
-    )
-
-
-def touch_files(connection: sqlite3.Connection, vault: str, states: Sequence[FileState]) -> None:
-    """A date that came from the modification time moves with it, as in a clean run."""
-    number = vault_id(connection, vault)
-    connection.executemany(
-        "UPDATE note SET date = CASE WHEN abs(date - mtime_ns / 1e9) < 1e-5 THEN ? ELSE date END,"
-        " size = ?, mtime_ns = ?, seen_ns = ? WHERE vault_id = ? AND rel_path = ?",
-        [(s.mtime_ns / 1e9, s.size, s.mtime_ns, s.seen_ns, number, s.rel_path) for s in states],
-    )
-
-
-# --------------------------------------------------------------------------- notes
 
 
 def commit_notes(
@@ -143,7 +82,7 @@ def _write_note(connection: sqlite3.Connection, number: int, write: NoteWrite) -
     _delete_chunks(connection, number, [rowid for id_, rowid in old.items() if id_ not in new_ids])
     _delete_elsewhere(connection, note_id, new_ids - old.keys())
 
-    names = names_text(write.file.rel_path, note)
+    names = _names_text(write.file.rel_path, note)
     same_names = row is not None and names == _names_of(
         write.file.rel_path, row[1], json.loads(row[2]), json.loads(row[3])
     )
@@ -190,6 +129,23 @@ def _upsert_note(
     return note_id
 
 
+def write_note_text(connection: sqlite3.Connection, number: int, write: NoteWrite) -> int:
+    """The full text row of a note that was just written, as a whole. Returns the note's row id."""
+    table = note_fts_table(number)
+    (note_id,) = connection.execute(
+        "SELECT id FROM note WHERE vault_id = ? AND rel_path = ?", (number, write.file.rel_path)
+    ).fetchone()
+    connection.execute(f"DELETE FROM {table} WHERE rowid = ?", (note_id,))
+    if write.chunks:
+        note = write.note
+        body = "\n".join((note.frontmatter_text, *(section.text for section in note.sections)))
+        connection.execute(
+            f"INSERT INTO {table} (rowid, title, body) VALUES (?, ?, ?)",
+            (note_id, _names_text(write.file.rel_path, note), searchable(body)),
+        )
+    return int(note_id)
+
+
 def fold_tag(tag: str) -> str:
     """Tags are compared without ``#`` and case, as Obsidian does."""
     return tag.lstrip("#").strip("/").casefold()
@@ -200,7 +156,7 @@ def folder_of(rel_path: str) -> str:
     return rel_path.rpartition("/")[0]
 
 
-def names_text(rel_path: str, note: Note) -> str:
+def _names_text(rel_path: str, note: Note) -> str:
     """All that a note is called by, as the full text table reads it."""
     return _names_of(rel_path, note.title, note.aliases, note.tags)
 

@@ -1,6 +1,7 @@
-"""The embedding cache (float16 by embedder and text hash) and what is derived from it.
+"""The embedding cache (float16 by embedder and text hash), and the means of it that the catalog
+keeps: a vector for each note, a centroid for each folder.
 
-Each function runs inside a transaction that its caller opened. numpy is imported where vectors
+The functions run inside a transaction that their caller opened. numpy is imported where vectors
 are handled and nowhere else: an index run that finds nothing to do never loads it.
 """
 
@@ -8,9 +9,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ragvault.adapters.sqlite.chunks import chunks_by_note
+from ragvault.adapters.sqlite.connection import Database, OnDatabase
+from ragvault.adapters.sqlite.rows import bump_generation
 from ragvault.errors import StoreError
 from ragvault.model import VectorRecord
 
@@ -20,7 +25,65 @@ if TYPE_CHECKING:
 GRACE_S = 30 * 86_400.0  # an embedding that no chunk uses is kept this long, so that switching
 GRACE_SHARE = 0.2  # branches or renaming a vault costs no model run; at most this share extra,
 GRACE_FLOOR = 2_000  # or this many
-SOURCE_TYPE = "note"
+_SOURCE_TYPE = "note"
+_PAGE = 512  # records read at a time, to rebuild the vector store from
+
+
+class SqliteEmbeddings(OnDatabase):
+    """See ``ports.EmbeddingCache``. ``clock`` gives the seconds since the epoch that the grace of
+    an unused embedding is counted from."""
+
+    def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
+        super().__init__(database)
+        self._clock = clock
+
+    def cached_vectors(self, fingerprint: str, text_hashes: Collection[str]) -> dict[str, Vector]:
+        """Linear in the hashes; what isn't cached is absent."""
+        with self._db.read() as con:
+            return _looked_up(con, fingerprint, text_hashes, "json_each(?) q", "q.value")
+
+    def vectors(self, fingerprint: str, chunk_ids: Collection[str]) -> dict[str, Vector]:
+        """Linear in the ids; what isn't cached is absent."""
+        chunks = "json_each(?) q CROSS JOIN chunk c ON c.id = q.value"
+        with self._db.read() as con:
+            return _looked_up(con, fingerprint, chunk_ids, chunks, "c.text_hash")
+
+    def note_vectors(self, fingerprint: str, chunk_ids: Collection[str]) -> dict[str, Vector]:
+        import numpy as np
+
+        with self._db.read() as con:
+            chunks = chunks_by_note(con, chunk_ids)
+            rows = con.execute(
+                "SELECT m.note_id, m.vector FROM json_each(?) q"
+                " CROSS JOIN note_vector m ON m.note_id = q.value AND m.fingerprint_id ="
+                " (SELECT id FROM fingerprint WHERE name = ?)",
+                (json.dumps(list(chunks)), fingerprint),
+            )
+            means: dict[str, Vector] = {}
+            for note_id, blob in rows:
+                mean = np.frombuffer(blob, dtype="<f2").astype(np.float32)
+                means.update((chunk_id, mean) for chunk_id in chunks[note_id])
+            return means
+
+    def store_vectors(self, fingerprint: str, vectors: Mapping[str, Vector]) -> None:
+        with self._db.write() as con:
+            store(con, fingerprint, vectors)
+            bump_generation(con)
+
+    def prune_vectors(self, fingerprint: str) -> int:
+        with self._db.write() as con:
+            dropped = _prune(con, fingerprint, self._clock())
+            bump_generation(con)
+            return dropped
+
+    def iter_records(self, vault: str, fingerprint: str) -> Iterator[VectorRecord]:
+        """A page at a time, no transaction held between pages: a rebuild of the vector store
+        takes minutes, and holding one would keep the log from being folded back."""
+        after: int | None = 0
+        while after is not None:
+            with self._db.read() as con:
+                records, after = _record_page(con, vault, fingerprint, after, _PAGE)
+            yield from records
 
 
 def pack(vectors: Sequence[Vector]) -> list[bytes]:
@@ -82,21 +145,6 @@ def _fingerprint(connection: sqlite3.Connection, name: str, dimensions: int) -> 
     return int(row[0]), int(row[1])
 
 
-def cached(
-    connection: sqlite3.Connection, fingerprint: str, text_hashes: Collection[str]
-) -> dict[str, Vector]:
-    """By text hash, unit length; what isn't cached is absent. Linear in the hashes."""
-    return _looked_up(connection, fingerprint, text_hashes, "json_each(?) q", "q.value")
-
-
-def of_chunks(
-    connection: sqlite3.Connection, fingerprint: str, chunk_ids: Collection[str]
-) -> dict[str, Vector]:
-    """By chunk id, unit length; what isn't cached is absent. Linear in the ids."""
-    chunks = "json_each(?) q CROSS JOIN chunk c ON c.id = q.value"
-    return _looked_up(connection, fingerprint, chunk_ids, chunks, "c.text_hash")
-
-
 def _looked_up(
     connection: sqlite3.Connection,
     fingerprint: str,
@@ -115,7 +163,7 @@ def _looked_up(
     return dict(zip(blobs, unpack(list(blobs.values())), strict=True)) if blobs else {}
 
 
-def record_page(
+def _record_page(
     connection: sqlite3.Connection, vault: str, fingerprint: str, after: int, size: int
 ) -> tuple[list[VectorRecord], int | None]:
     """The next ``size`` visible chunks after a rowid, with their vectors, and the last rowid
@@ -135,7 +183,7 @@ def record_page(
     have = [row for row in rows if row[4] is not None]
     vectors = unpack([row[4] for row in have]) if have else ()
     records = [
-        VectorRecord(chunk_id, vector, folder, SOURCE_TYPE, date)
+        VectorRecord(chunk_id, vector, folder, _SOURCE_TYPE, date)
         for (_, chunk_id, folder, date, _), vector in zip(have, vectors, strict=True)
     ]
     return records, int(rows[-1][0])
@@ -144,7 +192,7 @@ def record_page(
 # --------------------------------------------------------------------------- upkeep
 
 
-def prune(connection: sqlite3.Connection, fingerprint: str, now: float) -> int:
+def _prune(connection: sqlite3.Connection, fingerprint: str, now: float) -> int:
     """Drop embeddings that have been unused for longer than the grace; returns how many.
 
     Used is what a visible chunk of a vault with that fingerprint (or of any vault, for the
@@ -229,3 +277,41 @@ def centroid_of(blob: bytes | None) -> Vector | None:
     import numpy as np
 
     return np.frombuffer(blob, dtype="<f4").astype(np.float32)
+
+
+def refresh_note_means(connection: sqlite3.Connection, number: int, fingerprint: str) -> None:
+    """Make the means that are missing or another model's. Linear in those notes' chunks."""
+    stale = connection.execute(
+        "SELECT n.id FROM note n LEFT JOIN note_vector m ON m.note_id = n.id"
+        " LEFT JOIN fingerprint p ON p.id = m.fingerprint_id"
+        " WHERE n.vault_id = ? AND n.chunk_count > 0 AND p.name IS NOT ?",
+        (number, fingerprint),
+    ).fetchall()
+    for (note_id,) in stale:
+        write_note_mean(connection, note_id, fingerprint)
+
+
+def write_note_mean(connection: sqlite3.Connection, note_id: int, fingerprint: str) -> None:
+    """None is kept of a note that lacks a chunk's vector: half a mean would be another note's.
+
+    Summed in the order of the ids and in float64, so that the order in which chunks were written
+    leaves no trace. Not normalised: its product with a question is the mean of the cosines.
+    """
+    import numpy as np
+
+    connection.execute("DELETE FROM note_vector WHERE note_id = ?", (note_id,))
+    rows = connection.execute(
+        "SELECT e.vector FROM chunk c LEFT JOIN embedding e ON e.text_hash = c.text_hash"
+        " AND e.fingerprint_id = (SELECT id FROM fingerprint WHERE name = ?)"
+        " WHERE c.note_id = ? ORDER BY c.id",
+        (fingerprint, note_id),
+    ).fetchall()
+    blobs = [row[0] for row in rows]
+    if not blobs or None in blobs:
+        return
+    mean = unpack(blobs).astype(np.float64).sum(axis=0) / len(blobs)
+    connection.execute(
+        "INSERT INTO note_vector (note_id, fingerprint_id, vector)"
+        " SELECT ?, id, ? FROM fingerprint WHERE name = ?",
+        (note_id, mean.astype("<f2").tobytes(), fingerprint),
+    )

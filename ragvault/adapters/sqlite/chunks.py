@@ -1,0 +1,203 @@
+"""Visible chunks joined with their notes, and the filters of a search in SQL.
+
+Only visible chunks are ever in the tables, so nothing here has to ask. Lists of ids travel as one
+JSON parameter: no limit on variables, and one prepared statement whatever their number.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ragvault.adapters.sqlite.connection import OnDatabase
+from ragvault.adapters.sqlite.rows import NS_PER_S, fold_tag
+from ragvault.model import Chunk, Filter, NoteInfo, StoredChunk
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """An SQL condition on ``note n`` with its parameters; "1" lets everything through."""
+
+    sql: str
+    params: tuple[Any, ...]
+
+
+def condition_of(connection: sqlite3.Connection, where: Filter) -> Condition:
+    """The filter in SQL. Folders that aren't there let nothing through."""
+    parts: list[str] = []
+    params: list[Any] = []
+    if where.vaults:
+        parts.append(
+            "n.vault_id IN (SELECT id FROM vault WHERE name IN (SELECT value FROM json_each(?)))"
+        )
+        params.append(json.dumps(where.vaults))
+    if where.folders:
+        parts.append("n.folder_id IN (SELECT value FROM json_each(?))")
+        params.append(json.dumps(_folder_ids(connection, where.folders)))
+    if where.tags:
+        # "0" is the character after "/": the range holds exactly the tags nested below.
+        parts.append(
+            "n.id IN (SELECT t.note_id FROM json_each(?) q JOIN tag t"
+            " ON t.tag = q.value OR (t.tag > q.value || '/' AND t.tag < q.value || '0'))"
+        )
+        params.append(json.dumps([fold_tag(tag) for tag in where.tags]))
+    for operator, bound in ((">=", where.since), ("<=", where.until)):
+        if bound is not None:
+            parts.append(f"n.date {operator} ?")
+            params.append(bound)
+    return Condition(" AND ".join(parts) or "1", tuple(params))
+
+
+def _folder_ids(connection: sqlite3.Connection, folders: Collection[tuple[str, str]]) -> list[int]:
+    rows = connection.execute(
+        "SELECT f.id FROM json_each(?) q JOIN vault v ON v.name = json_extract(q.value, '$[0]')"
+        " JOIN folder f ON f.vault_id = v.id AND f.path = json_extract(q.value, '$[1]')",
+        (json.dumps(list(folders)),),
+    )
+    return [row[0] for row in rows]
+
+
+def vault_ids(connection: sqlite3.Connection, names: Collection[str]) -> list[int]:
+    """Row ids of the named vaults, all without names. Linear in the vaults."""
+    rows = connection.execute("SELECT id, name FROM vault ORDER BY id")
+    return [number for number, name in rows if not names or name in names]
+
+
+def chunks_by_note(
+    connection: sqlite3.Connection, chunk_ids: Collection[str]
+) -> dict[int, list[str]]:
+    """The chunk ids by the row id of their note. Linear in the ids."""
+    rows = connection.execute(
+        "SELECT c.note_id, c.id FROM json_each(?) q CROSS JOIN chunk c ON c.id = q.value",
+        (json.dumps(list(chunk_ids)),),
+    )
+    by_note: dict[int, list[str]] = {}
+    for note_id, chunk_id in rows:
+        by_note.setdefault(note_id, []).append(chunk_id)
+    return by_note
+
+
+_STORED = (
+    "SELECT v.name, n.rel_path, n.title, f.path, n.aliases, n.tags, n.date, n.mtime_ns,"
+    " c.id, c.heading_path, c.ordinal, c.chunk_index, c.start_line, c.end_line, c.text,"
+    " c.text_hash, n.chunk_count"
+)
+_JOINED = (
+    " JOIN note n ON n.id = c.note_id JOIN folder f ON f.id = n.folder_id"
+    " JOIN vault v ON v.id = n.vault_id"
+)
+
+
+def _stored(row: Sequence[Any]) -> StoredChunk:
+    note = NoteInfo(
+        vault=row[0],
+        rel_path=row[1],
+        title=row[2],
+        folder=row[3],
+        aliases=tuple(json.loads(row[4])),
+        tags=tuple(json.loads(row[5])),
+        date=row[6],
+        mtime=row[7] / NS_PER_S,
+        chunk_count=row[16],
+    )
+    chunk = Chunk(
+        id=row[8],
+        vault=row[0],
+        rel_path=row[1],
+        heading_path=tuple(json.loads(row[9])),
+        ordinal=row[10],
+        chunk_index=row[11],
+        start_line=row[12],
+        end_line=row[13],
+        text=row[14],
+        embed_text="",
+        text_hash=row[15],
+    )
+    return StoredChunk(chunk, note)
+
+
+class SqliteChunks(OnDatabase):
+    """The half of ``ports.ChunkSearch`` that scores nothing."""
+
+    def chunks(self, chunk_ids: Collection[str]) -> dict[str, StoredChunk]:
+        """Linear in the ids."""
+        with self._db.read() as con:
+            rows = con.execute(
+                f"{_STORED} FROM json_each(?) q CROSS JOIN chunk c ON c.id = q.value{_JOINED}",
+                (json.dumps(list(chunk_ids)),),
+            )
+            return {row[8]: _stored(row) for row in rows}
+
+    def matching(self, chunk_ids: Collection[str], where: Filter) -> set[str]:
+        """Linear in the ids."""
+        with self._db.read() as con:
+            condition = condition_of(con, where)
+            rows = con.execute(
+                "SELECT c.id FROM json_each(?) q CROSS JOIN chunk c ON c.id = q.value"
+                f" JOIN note n ON n.id = c.note_id WHERE {condition.sql}",
+                (json.dumps(list(chunk_ids)), *condition.params),
+            )
+            return {row[0] for row in rows}
+
+    def filtered_ids(self, where: Filter, limit: int) -> list[str] | None:
+        """Sorted. The notes are counted first, so that a wide filter costs no list of ids."""
+        with self._db.read() as con:
+            condition = condition_of(con, where)
+            if _count(con, condition) > limit:
+                return None
+            rows = con.execute(
+                "SELECT c.id FROM note n JOIN chunk c ON c.note_id = n.id"
+                f" WHERE {condition.sql} ORDER BY c.id",
+                condition.params,
+            )
+            return [row[0] for row in rows]
+
+    def count_chunks(self, where: Filter) -> int:
+        """Linear in the notes."""
+        with self._db.read() as con:
+            return _count(con, condition_of(con, where))
+
+    def neighbours(self, chunk_id: str, reach: int) -> list[StoredChunk]:
+        with self._db.read() as con:
+            rows = con.execute(
+                f"{_STORED} FROM chunk m JOIN chunk c ON c.note_id = m.note_id"
+                " AND c.heading_path = m.heading_path"
+                f" AND abs(c.ordinal - m.ordinal) <= ?{_JOINED}"
+                " WHERE m.id = ? ORDER BY c.chunk_index, c.ordinal",
+                (reach, chunk_id),
+            )
+            return [_stored(row) for row in rows]
+
+    def note_chunks(self, vault: str, rel_path: str) -> list[StoredChunk]:
+        with self._db.read() as con:
+            rows = con.execute(
+                f"{_STORED} FROM chunk c{_JOINED} WHERE v.name = ? AND n.rel_path = ?"
+                " ORDER BY c.chunk_index",
+                (vault, rel_path),
+            )
+            return [_stored(row) for row in rows]
+
+    def recent(self, n: int, where: Filter) -> list[StoredChunk]:
+        """Ties by vault and path."""
+        with self._db.read() as con:
+            condition = condition_of(con, where)
+            rows = con.execute(
+                f"{_STORED} FROM (SELECT n.id FROM note n JOIN vault v ON v.id = n.vault_id"
+                f" WHERE n.chunk_count > 0 AND {condition.sql}"
+                " ORDER BY n.date DESC, v.name, n.rel_path LIMIT ?) q"
+                " CROSS JOIN chunk c ON c.rowid = (SELECT rowid FROM chunk WHERE note_id = q.id"
+                f" ORDER BY chunk_index LIMIT 1){_JOINED} ORDER BY n.date DESC, v.name, n.rel_path",
+                (*condition.params, max(0, n)),
+            )
+            return [_stored(row) for row in rows]
+
+
+def _count(connection: sqlite3.Connection, condition: Condition) -> int:
+    row = connection.execute(
+        f"SELECT coalesce(sum(n.chunk_count), 0) FROM note n WHERE {condition.sql}",
+        condition.params,
+    ).fetchone()
+    return int(row[0])
