@@ -1,34 +1,34 @@
-"""From evidence to an answer with citations, or to an honest no.
+"""From evidence to an answer with citations, or to an honest no, as a generator of events.
 
-1. Small talk (a greeting, thanks) gets its one line; nothing is cited.
-2. An abstention of the gate passes through.
-3. Without a chat model (``chat`` None) the extractive answer is given: step 8.
-4. The prompt is packed to the model's context length, which the server is asked for; chunks
+1. Without a chat model the extractive answer is given: step 6.
+2. The prompt is packed to the model's context length, which the server is asked for; chunks
    beside the evidence's fill what is left.
-5. The draft streams through ``CitationStream``: shown from its first held citation on.
-6. A draft that cites nothing valid, and admits no uncertainty, is asked for once more with the
+3. The draft streams through ``CitationStream``: shown from its first held citation on.
+4. A draft that cites nothing valid, and admits no uncertainty, is asked for once more with the
    firmer instruction; what admits it, and holds nothing else, is an abstention
    (insufficient_information).
-7. What remains is the answer. Its confidence is the gate's, less half of it times the share of
+5. What remains is the answer. Its confidence is the gate's, less half of it times the share of
    statements that no cited chunk holds; those are listed.
-8. Otherwise, or when the server fails before anything is shown, the extractive answer: passages
+6. Otherwise, or when the server fails before anything is shown, the extractive answer: passages
    quoted from the evidence, marked ``mode: extractive``, with a notice that says why. With
    ``answer.fallback: none`` the error is raised instead, and a draft without a citation is an
    abstention.
-A server that fails after something was shown leaves what is shown, marked as cut off.
+A server that fails after something was shown leaves what is shown, marked as cut off. A caller
+that closes the generator ends the model's stream.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
 from datetime import date
+from typing import TypeAlias
 
 from ragvault.answering.check.support import coverage, is_verbatim
 from ragvault.answering.check.uncertainty import INSUFFICIENT, admits
 from ragvault.answering.citations.parse import canonical
-from ragvault.answering.citations.stream import CitationStream, CitedText, Shown, Statement
+from ragvault.answering.citations.stream import CitationStream, CitedText, Statement
 from ragvault.answering.context import Neighbours
 from ragvault.answering.prompt import build_prompt
 from ragvault.answering.quote.extract import Embed, Quote, extract
@@ -42,13 +42,14 @@ from ragvault.model import (
     ChatUsage,
     Citation,
     CitationStatus,
+    Cited,
     Detail,
     Evidence,
-    GateOutcome,
     Hit,
     Intent,
     Prompt,
     Reference,
+    Token,
 )
 from ragvault.ports import ChatModel
 from ragvault.text import sentence_spans, snippet, strip_controls
@@ -58,238 +59,214 @@ THANKS = "You're welcome! Ask me anything else about your notes."
 DEFAULT_CONTEXT = 4096  # tokens, for a server that doesn't say the model's context length
 NO_USAGE = ChatUsage(None, None)
 
-OnText = Callable[[str], None]
-
 
 @dataclass(frozen=True, slots=True)
-class AnswerRun:
-    """One run of the answering stages. ``model`` is None when no model wrote the outcome;
-    ``llm_ms`` and ``usage`` count all attempts. ``left_out`` are hits the prompt had no room
-    for."""
+class AnswerRequest:
+    """A question with what may be answered from.
 
-    outcome: Answer | Abstention
-    model: str | None = None
-    llm_ms: float | None = None
-    usage: ChatUsage = NO_USAGE
-    notices: tuple[str, ...] = ()
-    left_out: tuple[Hit, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Draft:
-    """A finished stream: what it holds, what it cost, and what cut it off: an error, or that it
-    said one thing over and over."""
-
-    cited: CitedText
-    usage: ChatUsage
-    ms: float
-    error: ModelError | None = None
-    looped: bool = False
-
-
-def small_talk(intent: Intent) -> Answer:
-    """The one line that a greeting or thanks is answered with."""
-    text = THANKS if intent is Intent.THANKS else GREETING
-    return Answer(text=text, mode="none", confidence=0.0)
-
-
-def answer(
-    question: str,
-    gate_outcome: GateOutcome | None,
-    *,
-    chat: ChatModel | None,
-    settings: AnswerSettings,
-    ollama: OllamaSettings,
-    detail: Detail = Detail.NORMAL,
-    intent: Intent = Intent.QUESTION,
-    embed: Embed | None = None,
-    neighbours: Neighbours | None = None,
-    on_text: OnText | None = None,
-    today: date | None = None,
-    clock: Callable[[], float] = time.perf_counter,
-) -> AnswerRun:
-    """Answer from the gate's outcome; the steps are in the module's docstring.
-
-    ``gate_outcome`` None is for small talk, which has none. ``neighbours`` are the chunks around
-    the evidence's, which may be answered from too. ``on_text`` gets the answer's text
-    piece by piece, exactly what ``Answer.text`` holds in the end. Raises ModelError when
-    ``settings.fallback`` is "none" and the model can't be had.
+    ``neighbours`` are the chunks around the evidence's, which may be answered from too. ``chat``
+    None: quote the notes. ``embed`` helps to choose the quotations; ``today`` is told to the
+    model.
     """
-    show = on_text or _show_nothing
-    if intent in (Intent.GREETING, Intent.THANKS) or gate_outcome is None:
-        said = small_talk(intent)
-        show(said.text)
-        return AnswerRun(said)
-    if isinstance(gate_outcome, Abstention):
-        return AnswerRun(gate_outcome)
-    asker = _Asker(
-        question,
-        gate_outcome,
-        settings,
-        ollama,
-        detail,
-        embed,
-        neighbours or {},
-        show,
-        today,
-        clock,
-    )
-    if chat is None:
-        return asker.quote(())
-    return asker.ask(chat)
-
-
-def _show_nothing(_: str) -> None:
-    """For callers that want the answer only when it is whole."""
-
-
-@dataclass(slots=True)
-class _Asker:
-    """One question on its way to the model. Collects what the attempts cost."""
 
     question: str
     evidence: Evidence
     settings: AnswerSettings
     ollama: OllamaSettings
-    detail: Detail
-    embed: Embed | None
-    neighbours: Neighbours
-    show: OnText
-    today: date | None
-    clock: Callable[[], float]
-    usage: ChatUsage = NO_USAGE
+    chat: ChatModel | None = None
+    detail: Detail = Detail.NORMAL
+    neighbours: Neighbours = field(default_factory=dict)
+    embed: Embed | None = None
+    today: date | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What the attempts at the model cost together; None where nothing was counted."""
+
     ms: float | None = None
+    usage: ChatUsage = NO_USAGE
 
-    def ask(self, chat: ChatModel) -> AnswerRun:
-        """Steps 4 to 8."""
-        try:
-            options = self._options(chat)
-            prompt = self._prompt(options, firm=False)
-            if not prompt.included:
-                return self.quote((_no_room(options),), prompt)
-            draft = self._draft(chat, prompt, options)
-            if self._is_uncited(draft) and self.settings.retry_uncited:
-                prompt = self._prompt(options, firm=True)
-                draft = self._draft(chat, prompt, options)
-        except ModelError as error:
-            if self.settings.fallback == "none":
-                raise
-            return self.quote((_notice(error),))
-        return self._conclude(draft, prompt)
-
-    def _options(self, chat: ChatModel) -> ChatOptions:
-        known = chat.info(self.ollama.model).context_length or DEFAULT_CONTEXT
-        window = min(known, self.ollama.max_context)
-        return ChatOptions(
-            model=self.ollama.model,
-            num_ctx=window,
-            temperature=self.ollama.temperature,
-            max_tokens=min(self.ollama.max_tokens, max(16, window // 3)),
-        )
-
-    def _prompt(self, options: ChatOptions, *, firm: bool) -> Prompt:
-        return build_prompt(
-            self.question,
-            self.evidence.hits,
-            settings=self.settings,
-            context_tokens=options.num_ctx,
-            answer_tokens=options.max_tokens,
-            detail=self.detail,
-            firm=firm,
-            today=self.today,
-            neighbours=self.neighbours,
-        )
-
-    def _draft(self, chat: ChatModel, prompt: Prompt, options: ChatOptions) -> _Draft:
-        """Step 5. A failure after something was shown is kept beside it; else it is raised."""
-        stream = CitationStream(prompt.included)
-        started = self.clock()
-        error: ModelError | None = None
-        with chat.chat(prompt.messages, options) as tokens:
-            try:
-                for token in tokens:
-                    self._emit(stream.feed(token))
-                    if stream.is_looping:
-                        break
-                self._emit(stream.close(cut_off=stream.is_looping))
-            except ModelError as failure:
-                if not stream.has_shown:
-                    raise
-                error = failure
-                self._emit(stream.close(cut_off=True))
-            usage = tokens.usage
-        self._count(usage, (self.clock() - started) * 1000)
-        return _Draft(stream.result(), usage, self.ms or 0.0, error, stream.is_looping)
-
-    def _emit(self, pieces: Sequence[Shown]) -> None:
-        for piece in pieces:
-            self.show(piece.text)
-
-    def _count(self, usage: ChatUsage, ms: float) -> None:
-        self.ms = (self.ms or 0.0) + ms
-        self.usage = ChatUsage(
+    def plus(self, ms: float, usage: ChatUsage) -> Spent:
+        total = ChatUsage(
             _sum(self.usage.prompt_tokens, usage.prompt_tokens),
             _sum(self.usage.completion_tokens, usage.completion_tokens),
         )
+        return Spent((self.ms or 0.0) + ms, total)
 
-    def _is_uncited(self, draft: _Draft) -> bool:
-        return not draft.cited.substantial and not draft.cited.uncertain
 
-    def _conclude(self, draft: _Draft, prompt: Prompt) -> AnswerRun:
-        """Steps 6 to 8, after the last attempt."""
-        notices = _left_out_notice(prompt)
-        if draft.cited.substantial:
-            if draft.error is not None:
-                notices = (*notices, _notice(draft.error))
-            return self._run(self._written(draft), prompt, notices)
-        if draft.cited.uncertain or self.settings.fallback == "none":
-            return self._run(_insufficient(self.evidence), prompt, notices)
-        why = "The model cited none of the notes, so its text is not shown; quoted instead."
-        return self.quote((*notices, why), prompt)
+NOTHING = Spent()
 
-    def _run(
-        self, outcome: Answer | Abstention, prompt: Prompt, notices: tuple[str, ...]
-    ) -> AnswerRun:
-        return AnswerRun(outcome, self.ollama.model, self.ms, self.usage, notices, prompt.left_out)
 
-    def _written(self, draft: _Draft) -> Answer:
-        """Step 7."""
-        text = draft.cited
-        claims = [s for s in text.statements if not s.is_uncertain]
-        wrong = text.unsupported
-        share = len(wrong) / len(claims) if claims else 0.0
-        caveats = list(self.evidence.caveats)
-        if text.uncertain or any(
-            admits(s.text) and not is_verbatim(s.text, s.cited) for s in text.statements
-        ):
-            caveats.append("The notes answer only a part of the question.")
-        if wrong:
-            caveats.append(_unsupported_caveat(len(wrong), len(claims)))
-        if draft.looped:
-            caveats.append("The model began to repeat itself; its answer ends there.")
+@dataclass(frozen=True, slots=True)
+class AnswerRun:
+    """One run of the answering stages. ``model`` is None when no model wrote the outcome;
+    ``spent`` counts all attempts."""
+
+    outcome: Answer | Abstention
+    model: str | None = None
+    spent: Spent = NOTHING
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A finished stream: what it holds, and what cut it off: an error, or that it said one thing
+    over and over."""
+
+    cited: CitedText
+    spent: Spent
+    error: ModelError | None = None
+    is_looping: bool = False
+
+
+AnswerEvents: TypeAlias = Generator[Cited | Token, None, AnswerRun]
+
+
+def small_talk(intent: Intent) -> AnswerEvents:
+    """The one line that a greeting or thanks is answered with; nothing is cited."""
+    text = THANKS if intent is Intent.THANKS else GREETING
+    yield Token(text, "none")
+    return AnswerRun(Answer(text=text, mode="none", confidence=0.0))
+
+
+def answer(request: AnswerRequest) -> AnswerEvents:
+    """Answer from the evidence; the steps are in the module's docstring. The generator's value
+    is the outcome with what it cost.
+
+    Raises ModelError when ``settings.fallback`` is "none" and the model can't be had.
+    """
+    if request.chat is None:
+        return (yield from _quoted(request))
+    spent = NOTHING
+    try:
+        options = _options(request.chat, request.ollama)
+        prompt = _prompt(request, options)
+        if not prompt.included:
+            return (yield from _quoted(request, (_no_room(options),)))
+        draft = yield from _drafted(request.chat, prompt, options, spent)
+        if _is_uncited(draft) and request.settings.retry_uncited:
+            spent = draft.spent
+            prompt = _prompt(request, options, firm=True)
+            draft = yield from _drafted(request.chat, prompt, options, spent)
+    except ModelError as error:
+        if request.settings.fallback == "none":
+            raise
+        return (yield from _quoted(request, (_notice(error),), spent))
+    return (yield from _concluded(request, draft, prompt))
+
+
+def _options(chat: ChatModel, ollama: OllamaSettings) -> ChatOptions:
+    known = chat.info(ollama.model).context_length or DEFAULT_CONTEXT
+    window = min(known, ollama.max_context)
+    return ChatOptions(
+        model=ollama.model,
+        num_ctx=window,
+        temperature=ollama.temperature,
+        max_tokens=min(ollama.max_tokens, max(16, window // 3)),
+    )
+
+
+def _prompt(request: AnswerRequest, options: ChatOptions, *, firm: bool = False) -> Prompt:
+    return build_prompt(
+        request.question,
+        request.evidence.hits,
+        settings=request.settings,
+        context_tokens=options.num_ctx,
+        answer_tokens=options.max_tokens,
+        detail=request.detail,
+        firm=firm,
+        today=request.today,
+        neighbours=request.neighbours,
+    )
+
+
+def _drafted(
+    chat: ChatModel, prompt: Prompt, options: ChatOptions, spent: Spent
+) -> Generator[Cited | Token, None, _Draft]:
+    """Ask the model and show what may be shown. A failure after something was shown is kept
+    beside it; else it is raised."""
+    stream = CitationStream(prompt.included)
+    started = time.perf_counter()
+    error: ModelError | None = None
+    with chat.chat(prompt.messages, options) as tokens:
+        try:
+            for token in tokens:
+                yield from stream.feed(token)
+                if stream.is_looping:
+                    break
+            yield from stream.close(cut_off=stream.is_looping)
+        except ModelError as failure:
+            if not stream.has_shown:
+                raise
+            error = failure
+            yield from stream.close(cut_off=True)
+        usage = tokens.usage
+    spent = spent.plus((time.perf_counter() - started) * 1000, usage)
+    return _Draft(stream.result(), spent, error, stream.is_looping)
+
+
+def _is_uncited(draft: _Draft) -> bool:
+    return not draft.cited.substantial and not draft.cited.uncertain
+
+
+def _concluded(request: AnswerRequest, draft: _Draft, prompt: Prompt) -> AnswerEvents:
+    """The last attempt's draft as the answer, as an abstention, or replaced by quotations."""
+    notices = _left_out_notice(prompt)
+    model = request.ollama.model
+    if draft.cited.substantial:
         if draft.error is not None:
-            caveats.append("The answer was cut off.")
-        return Answer(
-            text=text.text,
-            mode="llm",
-            confidence=self.evidence.confidence * (1 - 0.5 * share),
-            references=_references(text),
-            citations=text.citations,
-            unsupported=tuple(s.text for s in wrong),
-            caveats=tuple(caveats),
-        )
+            notices = (*notices, _notice(draft.error))
+        return AnswerRun(_written(draft, request.evidence), model, draft.spent, notices)
+    if draft.cited.uncertain or request.settings.fallback == "none":
+        return AnswerRun(_insufficient(request.evidence), model, draft.spent, notices)
+    why = "The model cited none of the notes, so its text is not shown; quoted instead."
+    return (yield from _quoted(request, (*notices, why), draft.spent))
 
-    def quote(self, notices: tuple[str, ...], prompt: Prompt | None = None) -> AnswerRun:
-        """Step 8: the extractive answer, shown at once."""
-        beside = (hit for found in self.neighbours.values() for hit in found)
-        hits = (*self.evidence.hits, *beside)
-        quotes = extract(self.question, hits, detail=self.detail, embed=self.embed)
-        if not quotes:
-            return AnswerRun(_insufficient(self.evidence), None, self.ms, self.usage, notices)
-        said = compose(quotes, self.evidence)
-        self.show(said.text)
-        left_out = prompt.left_out if prompt else ()
-        return AnswerRun(said, None, self.ms, self.usage, notices, left_out)
+
+def _written(draft: _Draft, evidence: Evidence) -> Answer:
+    """The draft with its references, its caveats and what of the confidence remains."""
+    text = draft.cited
+    claims = [s for s in text.statements if not s.is_uncertain]
+    wrong = text.unsupported
+    share = len(wrong) / len(claims) if claims else 0.0
+    caveats = list(evidence.caveats)
+    if text.uncertain or any(
+        admits(s.text) and not is_verbatim(s.text, s.cited) for s in text.statements
+    ):
+        caveats.append("The notes answer only a part of the question.")
+    if wrong:
+        caveats.append(_unsupported_caveat(len(wrong), len(claims)))
+    if draft.is_looping:
+        caveats.append("The model began to repeat itself; its answer ends there.")
+    if draft.error is not None:
+        caveats.append("The answer was cut off.")
+    return Answer(
+        text=text.text,
+        mode="llm",
+        confidence=evidence.confidence * (1 - 0.5 * share),
+        references=_references(text),
+        citations=text.citations,
+        unsupported=tuple(s.text for s in wrong),
+        caveats=tuple(caveats),
+    )
+
+
+def _quoted(
+    request: AnswerRequest, notices: tuple[str, ...] = (), spent: Spent = NOTHING
+) -> AnswerEvents:
+    """The extractive answer, shown at once."""
+    beside = (hit for found in request.neighbours.values() for hit in found)
+    hits = (*request.evidence.hits, *beside)
+    quotes = extract(request.question, hits, detail=request.detail, embed=request.embed)
+    if not quotes:
+        return AnswerRun(_insufficient(request.evidence), None, spent, notices)
+    said = compose(quotes, request.evidence)
+    for reference in said.references:
+        first = next(c for c in said.citations if c.chunk_id == reference.hit.chunk.id)
+        yield Cited(reference.marker, reference.hit, first.raw, first.position)
+    yield Token(said.text, said.mode)
+    return AnswerRun(said, None, spent, notices)
 
 
 def compose(quotes: Sequence[Quote], evidence: Evidence) -> Answer:
@@ -380,4 +357,4 @@ def _sum(a: int | None, b: int | None) -> int | None:
     return b if a is None else a + (b or 0)
 
 
-__all__ = ["AnswerRun", "answer", "compose", "small_talk"]
+__all__ = ["AnswerRequest", "AnswerRun", "answer", "compose", "small_talk"]

@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -141,12 +141,8 @@ class _Asker:
             return search.search(self.container, request, 1, now=self.now).retrieval, None
         if not self.options.answers:
             return search.retrieve(self.container, request, now=self.now, for_answer=True), None
-        asked = asking.ask(
-            self.container,
-            request,
-            asking.AskOptions(use_model=self.options.use_model),
-            now=self.now,
-        )
+        request = replace(request, use_model=self.options.use_model)
+        asked = asking.answer_of(asking.ask(self.container, request, now=self.now))
         if asked.retrieval is None:  # small talk: it is answered, but from no note
             return search.retrieve(self.container, request, now=self.now, for_answer=True), None
         return asked.retrieval, asked.outcome

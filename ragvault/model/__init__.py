@@ -8,6 +8,7 @@ otherwise; lines are 1-based and inclusive, counted in the file as it is on disk
     stores     what the stores hold and give back: vaults, stored chunks, folders, filters
     retrieval  one search: request, query, scores, hits, the gate's outcome
     answers    one answer: prompt, citations, references, the log's row
+    events     an answer in the making
 """
 
 from typing import TYPE_CHECKING
@@ -24,6 +25,13 @@ from ragvault.model.answers import (
     ModelInfo as ModelInfo,
     Prompt as Prompt,
     Reference as Reference,
+)
+from ragvault.model.events import (
+    AskEvent as AskEvent,
+    Cited as Cited,
+    Done as Done,
+    Retrieved as Retrieved,
+    Token as Token,
 )
 from ragvault.model.notes import (
     Chunk as Chunk,

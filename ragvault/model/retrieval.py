@@ -49,7 +49,11 @@ class TimeHint:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the user asked for, before any analysis. ``k`` None means automatic."""
+    """What the user asked for, before any analysis. ``k`` None means automatic.
+
+    The last two are for an answer: ``use_model`` False quotes the notes and asks no model,
+    ``session`` names the conversation in the answer log.
+    """
 
     question: str
     vaults: tuple[str, ...] = ()
@@ -63,6 +67,8 @@ class Request:
     expand: bool | None = None  # search other wordings too; None: the config's
     hyde: bool | None = None  # search a guess at the answer too; None: the config's
     rerank: bool | None = None  # read the best passages again; None: the config's
+    use_model: bool = True
+    session: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,71 +4,51 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from ragvault.errors import StoreError
 from ragvault.model import (
     Abstention,
     Answer,
+    AskEvent,
     AskResult,
+    Done,
     GateOutcome,
     Hit,
     Intent,
     LoggedAnswer,
     Request,
     Retrieval,
+    Retrieved,
 )
 from ragvault.service.calibration import gate_calibration
 from ragvault.service.search import embed_of, retrieve
 
 if TYPE_CHECKING:
+    from ragvault.answering.pipeline import AnswerEvents
     from ragvault.wiring import Container
 
-
-@dataclass(frozen=True, slots=True)
-class AskOptions:
-    """``use_model`` False: quote the notes, ask no model. ``on_evidence`` is told the hits that
-    may be cited, before any text; ``on_text`` gets the answer's text as it comes."""
-
-    use_model: bool = True
-    on_evidence: Callable[[Sequence[Hit]], None] | None = None
-    on_text: Callable[[str], None] | None = None
-    session: str | None = None
+AskEvents: TypeAlias = Generator[AskEvent, None, None]
 
 
-def ask(container: Container, request: Request, options: AskOptions, *, now: datetime) -> AskResult:
-    """Find, decide, answer, remember. Raises as the stages do.
+def ask(container: Container, request: Request, *, now: datetime) -> AskEvents:
+    """Find, decide, answer, remember: the events of an answer in the making.
 
-    A log that can't be written costs a notice, not the answer.
+    Closing the generator ends the model's stream; nothing is logged then. Raises as the stages
+    do. A log that can't be written costs a notice, not the answer.
     """
-    from ragvault.answering import pipeline as answering
-
     started = time.perf_counter()
     retrieval = retrieve(container, request, now=now, for_answer=True)
     query = retrieval.query
     is_small_talk = query.intent in (Intent.GREETING, Intent.THANKS)
     outcome = None if is_small_talk else _decide(container, retrieval)
     hits = outcome.hits if outcome is not None and not isinstance(outcome, Abstention) else ()
-    if options.on_evidence is not None:
-        options.on_evidence(hits)
-    settings = container.settings
     neighbours = _beside(container, retrieval, hits)
-    run = answering.answer(
-        query.text,
-        outcome,
-        chat=container.chat if options.use_model and hits else None,
-        settings=settings.answer,
-        ollama=settings.ollama,
-        detail=request.detail,
-        intent=query.intent,
-        embed=embed_of(container, retrieval),
-        neighbours=neighbours,
-        on_text=options.on_text,
-        today=now.date(),
-    )
+    yield Retrieved(retrieval, hits)
+    run = yield from _answered(container, request, retrieval, outcome, neighbours, now)
     retrieval = _with_beside(retrieval, neighbours)
     result = AskResult(
         question=query.text,
@@ -76,12 +56,54 @@ def ask(container: Container, request: Request, options: AskOptions, *, now: dat
         retrieval=None if is_small_talk else retrieval,
         id=uuid.uuid4().hex,
         model=run.model,
-        llm_ms=run.llm_ms,
+        llm_ms=run.spent.ms,
         total_ms=(time.perf_counter() - started) * 1000,
-        usage=run.usage,
+        usage=run.spent.usage,
         notices=(*retrieval.notices, *run.notices),
     )
-    return _logged(container, result, now, options.session)
+    yield Done(_logged(container, result, now, request.session))
+
+
+def answer_of(events: Iterable[AskEvent]) -> AskResult:
+    """The end of it, for a caller that shows nothing on the way."""
+    result = None
+    for event in events:
+        if isinstance(event, Done):
+            result = event.result
+    assert result is not None, "ask ends with Done or raises"
+    return result
+
+
+def _answered(
+    container: Container,
+    request: Request,
+    retrieval: Retrieval,
+    outcome: GateOutcome | None,
+    neighbours: Mapping[str, Sequence[Hit]],
+    now: datetime,
+) -> AnswerEvents:
+    from ragvault.answering import pipeline as answering
+
+    if outcome is None:
+        return (yield from answering.small_talk(retrieval.query.intent))
+    if isinstance(outcome, Abstention):
+        return answering.AnswerRun(outcome)
+    settings = container.settings
+    return (
+        yield from answering.answer(
+            answering.AnswerRequest(
+                question=retrieval.query.text,
+                evidence=outcome,
+                settings=settings.answer,
+                ollama=settings.ollama,
+                chat=container.chat if request.use_model and outcome.hits else None,
+                detail=request.detail,
+                neighbours=neighbours,
+                embed=embed_of(container, retrieval),
+                today=now.date(),
+            )
+        )
+    )
 
 
 def _decide(container: Container, retrieval: Retrieval) -> GateOutcome:
@@ -161,10 +183,3 @@ def log_row(result: AskResult, now: datetime, session: str | None = None) -> Log
         prompt_tokens=result.usage.prompt_tokens,
         completion_tokens=result.usage.completion_tokens,
     )
-
-
-def citation_of(hit: Hit) -> str:
-    """The canonical citation of a hit, as ``Answer.text`` holds it."""
-    from ragvault.answering.citations.parse import canonical
-
-    return canonical(hit)

@@ -9,10 +9,10 @@ import pytest
 
 from ragvault.adapters.ollama.chat import OllamaChat
 from ragvault.answering.citations.parse import canonical, parse
-from ragvault.answering.pipeline import answer
+from ragvault.answering.pipeline import AnswerRequest, answer
 from ragvault.config.settings import AnswerSettings, OllamaSettings
 from ragvault.model import Abstention, Answer, CitationStatus
-from tests.support.answering import evidence, hit
+from tests.support.answering import evidence, finished, hit
 from tests.support.ollama_fixtures import OllamaHandle, real_server
 from tests.support.ollama_real import CHAT_MODEL
 
@@ -48,21 +48,20 @@ def test_every_run_ends_in_a_valid_outcome_with_resolvable_citations(
     server: OllamaHandle, question: str
 ) -> None:
     settings = OllamaSettings(host=server.url, model=CHAT_MODEL, max_context=2048, max_tokens=120)
-    shown: list[str] = []
-    run = answer(
-        question,
-        evidence(*HITS),
+    request = AnswerRequest(
+        question=question,
+        evidence=evidence(*HITS),
         chat=OllamaChat(host=server.url),
         settings=AnswerSettings(),
         ollama=settings,
-        on_text=shown.append,
     )
+    run, shown = finished(answer(request))
     if isinstance(run.outcome, Abstention):
-        assert shown == []
+        assert shown == ""
         return
     result = run.outcome
     assert isinstance(result, Answer)
-    assert result.text == "".join(shown)
+    assert result.text == shown
     assert result.references
     known = {h.chunk.id: canonical(h) for h in HITS}
     for citation in result.citations:

@@ -42,7 +42,7 @@ def asked(vault: Path, index: Path, server: OllamaHandle, reach: int) -> tuple[A
     sections = {"ollama": ollama, "retrieval": retrieval, "answer": {"neighbours": reach}}
     with stack(index, vault, **sections) as container:
         question = "How is the dinghy checked before winter?"
-        result = asking.ask(container, Request(question), asking.AskOptions(), now=NOW)
+        result = asking.answer_of(asking.ask(container, Request(question), now=NOW))
     return result, server.requests("/api/chat")[0]["body"]["messages"][-1]["content"]
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 
+from ragvault.answering.pipeline import AnswerRun
 from ragvault.errors import RagvaultError
 from ragvault.model import (
     ChatOptions,
     ChatUsage,
     Chunk,
+    Cited,
     Evidence,
     Hit,
     Message,
@@ -17,6 +19,7 @@ from ragvault.model import (
     NoteInfo,
     Scores,
     StoredChunk,
+    Token,
 )
 
 
@@ -48,10 +51,22 @@ def evidence(*hits: Hit, confidence: float = 0.8) -> Evidence:
     return Evidence(tuple(hits), confidence)
 
 
+def finished(events: Generator[Cited | Token, None, AnswerRun]) -> tuple[AnswerRun, str]:
+    """The run at the end of the events, and the text that was shown on the way."""
+    shown = ""
+    while True:
+        try:
+            event = next(events)
+        except StopIteration as end:
+            return end.value, shown
+        shown += event.text if isinstance(event, Token) else ""
+
+
 class ScriptedStream:
     def __init__(self, tokens: Sequence[str], error: RagvaultError | None) -> None:
         self._tokens, self._error = tokens, error
         self.usage = ChatUsage(None, None)
+        self.is_closed = False
 
     def __iter__(self) -> Iterator[str]:
         for count, token in enumerate(self._tokens, 1):
@@ -64,7 +79,7 @@ class ScriptedStream:
         return self
 
     def __exit__(self, *failure: object) -> None:
-        return None
+        self.is_closed = True
 
 
 class ScriptedChat:
@@ -84,6 +99,7 @@ class ScriptedChat:
         self._drafts = list(drafts)
         self._context_length = context_length
         self._token_length = token_length
+        self.streams: list[ScriptedStream] = []
         self.asked: list[tuple[tuple[Message, ...], ChatOptions]] = []
 
     def version(self) -> str:
@@ -102,7 +118,10 @@ class ScriptedChat:
             raise draft
         text, error = draft if isinstance(draft, tuple) else (draft, None)
         n = self._token_length
-        return ScriptedStream([text[i : i + n] for i in range(0, len(text), n)], error)
+        self.streams.append(
+            ScriptedStream([text[i : i + n] for i in range(0, len(text), n)], error)
+        )
+        return self.streams[-1]
 
     def complete(self, messages: Sequence[Message], options: ChatOptions) -> str:
         return "".join(self.chat(messages, options))

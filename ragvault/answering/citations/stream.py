@@ -2,11 +2,9 @@
 
     stream = CitationStream(hits)
     for token in tokens:
-        for shown in stream.feed(token):
-            print(shown.text, end="")
-    for shown in stream.close():
-        print(shown.text, end="")
-    result = stream.result()          # result.text is what was printed, character by character
+        yield from stream.feed(token)
+    yield from stream.close()
+    result = stream.result()          # result.text is that of all Tokens, character by character
 
 Nothing is shown before a statement whose citation resolves and whose chunk holds it; then all
 that was held back, and from there each sentence as it is complete. The draft is read one
@@ -17,14 +15,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ragvault.answering.check.support import content_stems, is_verbatim, unsupported
 from ragvault.answering.check.uncertainty import is_uncertain
 from ragvault.answering.citations.parse import Known, RawCitation, canonical, parse
 from ragvault.answering.citations.resolve import Resolution, resolve
-from ragvault.model import Citation, Hit
+from ragvault.model import Citation, Cited, Hit, Token
 from ragvault.text import sentence_spans, strip_controls, words
 
 _FENCE_OPEN = re.compile(r"(?m)^[ \t]{0,3}(`{3,}|~{3,})[^\n`]*\n")
@@ -57,13 +55,6 @@ class Statement:
     cited: tuple[Hit, ...]
     reasons: tuple[str, ...]
     is_uncertain: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A piece of text that is to be shown now, as it is."""
-
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +96,7 @@ class CitationStream:
         self._buffer = ""
         self._waiting = False  # a sentence has ended, but a citation of it may follow
         self._held: list[_Piece] = []
-        self._pieces: list[_Piece] = []
+        self._cited: dict[str, Hit] = {}  # by chunk id, in order of first citation
         self._gap = ""  # white space owed before the next piece
         self._length = 0
         self._statements: list[Statement] = []
@@ -124,23 +115,23 @@ class CitationStream:
         """The draft says one sentence over and over: nothing more is to be expected of it."""
         return any(times > _MOST_REPEATS for times in self._said.values())
 
-    def feed(self, token: str) -> list[Shown]:
+    def feed(self, token: str) -> list[Cited | Token]:
         """Take in some of the draft; what may be shown now. Linear in the draft, times the
         length of a sentence."""
-        shown: list[Shown] = []
+        shown: list[Cited | Token] = []
         for char in token:
             self._buffer += char
             if self._may_split(char):
                 shown += self._advance(final=False)
         return shown
 
-    def close(self, *, cut_off: bool = False) -> list[Shown]:
+    def close(self, *, cut_off: bool = False) -> list[Cited | Token]:
         """The draft has ended. With ``cut_off`` its last, incomplete sentence is dropped."""
         return self._advance(final=True, drop_last=cut_off)
 
     def result(self) -> CitedText:
         """What was shown, and what it rests on."""
-        cited = tuple(dict.fromkeys(hit for piece in self._pieces for hit in piece.cited))
+        cited = tuple(self._cited.values())
         statements = tuple(self._checked(s, cited) for s in self._statements)
         return CitedText(
             text="".join(self._texts),
@@ -164,8 +155,8 @@ class CitationStream:
             return True
         return not char.isspace() and (self._waiting or bool(_ENDED.search(self._buffer[-24:])))
 
-    def _advance(self, *, final: bool, drop_last: bool = False) -> list[Shown]:
-        shown: list[Shown] = []
+    def _advance(self, *, final: bool, drop_last: bool = False) -> list[Cited | Token]:
+        shown: list[Cited | Token] = []
         while True:
             end, self._waiting = _next_end(self._buffer, self._known, final=final)
             if end is None:
@@ -178,7 +169,7 @@ class CitationStream:
 
     # -- showing
 
-    def _take(self, source: str) -> list[Shown]:
+    def _take(self, source: str) -> list[Cited | Token]:
         piece = _render(strip_controls(source), self._hits, self._known)
         said = words(piece.statement)
         if len(said) >= _LOOPING_WORDS:
@@ -195,7 +186,7 @@ class CitationStream:
         held, self._held = self._held, []
         return [shown for piece in held for shown in self._show(piece)]
 
-    def _show(self, piece: _Piece) -> list[Shown]:
+    def _show(self, piece: _Piece) -> list[Cited | Token]:
         body = piece.text.rstrip()
         if not body.strip():
             self._gap = _widest(self._gap, piece.text) if self._length else ""
@@ -208,8 +199,8 @@ class CitationStream:
         self._gap = piece.text[len(piece.text.rstrip()) :]
         self._length += len(text)
         self._texts.append(text)
-        self._pieces.append(piece)
-        self._citations += [_moved(c, start - lead, self._length) for c in piece.citations]
+        citations = [_moved(c, start - lead, self._length) for c in piece.citations]
+        self._citations += citations
         if re.search(r"\w", piece.statement) and not _is_heading(piece.statement):
             self._statements.append(
                 Statement(
@@ -221,7 +212,14 @@ class CitationStream:
                     _admits(piece),
                 )
             )
-        return [Shown(text)]
+        return [*self._first_cited(piece.cited, citations), Token(text)]
+
+    def _first_cited(self, hits: Sequence[Hit], citations: Sequence[Citation]) -> Iterator[Cited]:
+        for hit in hits:
+            if hit.chunk.id not in self._cited:
+                self._cited[hit.chunk.id] = hit
+                place = next(c.position for c in citations if c.chunk_id == hit.chunk.id)
+                yield Cited(len(self._cited), hit, canonical(hit), place)
 
     def _basis(self, cited: tuple[Hit, ...]) -> tuple[Hit, ...]:
         """The cited chunks, and those that the model read right before and after them in their
@@ -486,4 +484,4 @@ def _without(source: str, raws: Sequence[RawCitation]) -> str:
     return re.sub(r"[ \t]+([.,;:!?])", r"\1", re.sub(r"[ \t]{2,}", " ", text)).strip()
 
 
-__all__ = ["CitationStream", "CitedText", "Shown", "Statement"]
+__all__ = ["CitationStream", "CitedText", "Statement"]

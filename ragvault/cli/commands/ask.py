@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
@@ -67,22 +69,18 @@ def ask(
     now = datetime.now()
     with Session.open(config, {"ollama.model": model}) as session:
         request = request_of(question_of(question), filters, options, now, k=k, detail=detail)
+        request = replace(request, use_model=not no_llm)
         if as_json:
-            return _as_json(session, request, now, use_model=not no_llm, debug=debug)
-        return _as_text(
-            session, request, now, use_model=not no_llm, debug=debug, stream=not no_stream
-        )
+            return _as_json(session, request, now, debug=debug)
+        return _as_text(session, request, now, debug=debug, stream=not no_stream)
 
 
-def _as_json(
-    session: Session, request: Request, now: datetime, *, use_model: bool, debug: bool
-) -> int:
+def _as_json(session: Session, request: Request, now: datetime, *, debug: bool) -> int:
     from ragvault.cli.render.terminal import print_json
     from ragvault.service import asking
     from ragvault.service.objects import ask_object, debug_object
 
-    options = asking.AskOptions(use_model=use_model)
-    result = asking.ask(session.container, request, options, now=now)
+    result = asking.answer_of(asking.ask(session.container, request, now=now))
     session.notices(result.notices)
     value = ask_object(result)
     if debug:
@@ -92,24 +90,13 @@ def _as_json(
 
 
 def _as_text(
-    session: Session,
-    request: Request,
-    now: datetime,
-    *,
-    use_model: bool,
-    debug: bool,
-    stream: bool,
+    session: Session, request: Request, now: datetime, *, debug: bool, stream: bool
 ) -> int:
     from ragvault.cli.render.ask import AskView
     from ragvault.service import asking
 
-    view = AskView(session, stream=stream)
-    options = asking.AskOptions(
-        use_model=use_model, on_evidence=view.on_evidence, on_text=view.on_text
-    )
-    with view.waiting():
-        result = asking.ask(session.container, request, options, now=now)
-    view.show(result)
+    with closing(asking.ask(session.container, request, now=now)) as events:
+        result = AskView(session, stream=stream).draw(events)
     session.notices(result.notices)
     if debug:
         from ragvault.cli.render.debug import print_debug

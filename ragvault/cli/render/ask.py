@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 from ragvault.cli.render import words
 from ragvault.cli.render.citations import MAX_TEXT_WIDTH, AnswerPrinter
@@ -12,8 +12,20 @@ from ragvault.cli.render.places import CitationMarks, Links, PlaceView
 from ragvault.cli.render.progress import Waiting
 from ragvault.cli.render.search import excerpt, stems_of
 from ragvault.cli.session import Session
-from ragvault.model import AbstainReason, Abstention, Answer, AskResult, Band, Hit, Reference
-from ragvault.service import asking
+from ragvault.model import (
+    AbstainReason,
+    Abstention,
+    Answer,
+    AskEvent,
+    AskResult,
+    Band,
+    Cited,
+    Done,
+    Hit,
+    Reference,
+    Retrieved,
+    Token,
+)
 from ragvault.text import snippet, strip_controls
 
 BAND_WORDS = {
@@ -33,55 +45,53 @@ _HOW_TO_ASK_BETTER = {  # a question that names nothing is told so by the messag
 
 
 class AskView:
-    """One answer on the terminal. ``on_evidence`` and ``on_text`` are given to ``asking.ask``."""
+    """One answer on the terminal, drawn from its events; without ``stream`` when it is whole."""
 
     def __init__(self, session: Session, *, stream: bool) -> None:
         self._out = session.out
         self._stream = stream
         self._waiting = Waiting(session.err)
         self._session = session
-        self._places: PlaceView | None = None
-        self._marks: CitationMarks | None = None
-        self._printer: AnswerPrinter | None = None
-        self._held = ""
 
-    def waiting(self) -> AbstractContextManager[None]:
-        return self._waiting.shown("Searching your notes …")
-
-    def on_evidence(self, hits: Sequence[Hit]) -> None:
-        """The hits that may be cited: citations of them become numbers and links."""
+    @cached_property
+    def _places(self) -> PlaceView:
         vaults = self._session.container.catalog.vaults()
         links = Links(vaults, self._session.settings.output.links)
-        self._places = PlaceView(self._out, links, show_vault=len(vaults) > 1)
-        by_citation: dict[str, Hit] = {}
-        for hit in hits:
-            by_citation.setdefault(strip_controls(asking.citation_of(hit)), hit)
-        self._marks = CitationMarks(self._out, self._places, by_citation)
-        self._printer = AnswerPrinter(self._out, by_citation, self._marks)
-        if hits:
-            self._waiting.say("Reading what was found …")
+        return PlaceView(self._out, links, show_vault=len(vaults) > 1)
 
-    def on_text(self, text: str) -> None:
-        """Print it as it comes. What may be the whole of a quoted answer waits for the next
-        piece, since quotations are set apart (and come in one piece)."""
-        if not self._stream:
-            return
-        if self._held or not _may_be_quotations(text):
-            held, self._held = self._held, ""
-            self._write(held + text)
-        else:
-            self._held = text
+    @cached_property
+    def _marks(self) -> CitationMarks:
+        return CitationMarks(self._out, self._places)
 
-    def _write(self, text: str) -> None:
-        assert self._printer is not None
-        self._waiting.clear()
-        self._printer.write(text)
+    @cached_property
+    def _printer(self) -> AnswerPrinter:
+        return AnswerPrinter(self._out, self._marks)
 
-    def show(self, result: AskResult) -> None:
+    def draw(self, events: Iterable[AskEvent]) -> AskResult:
+        """All of it; the waiting line stands until there is something to read."""
+        result = None
+        with self._waiting.shown("Searching your notes …"):
+            for event in events:
+                if isinstance(event, Retrieved) and event.hits:
+                    self._waiting.say("Reading what was found …")
+                elif isinstance(event, Cited):
+                    self._marks.add(event.text, event.hit)
+                    self._printer.expect(event.text)
+                elif isinstance(event, Token):
+                    self._token(event)
+                elif isinstance(event, Done):
+                    result = event.result
+        assert result is not None, "ask ends with Done or raises"
+        self._show(result)
+        return result
+
+    def _token(self, token: Token) -> None:
+        if self._stream and token.mode != "extractive":  # quotations are set apart, at the end
+            self._waiting.clear()
+            self._printer.write(token.text)
+
+    def _show(self, result: AskResult) -> None:
         """The rest, once the outcome is known."""
-        self._waiting.clear()
-        if self._places is None:
-            self.on_evidence(())
         outcome = result.outcome
         if isinstance(outcome, Abstention):
             self._abstention(outcome, result)
@@ -92,7 +102,6 @@ class AskView:
         self._out.flush()
 
     def _answer(self, answer: Answer) -> None:
-        assert self._printer is not None
         if answer.mode == "extractive":
             self._quotations(answer)
         else:
@@ -104,7 +113,6 @@ class AskView:
 
     def _quotations(self, answer: Answer) -> None:
         """Each passage behind a bar, its citation at its end."""
-        assert self._marks is not None
         out = self._out
         bar = out.style(out.symbol("│", "|"), "cyan")
         start = 0
@@ -142,20 +150,17 @@ class AskView:
             out.print(out.style(f"{mark} {text}", "yellow"))
 
     def _sources(self, references: Sequence[Reference]) -> None:
-        assert self._marks is not None and self._places is not None
         if not references:
             return
         self._out.print()
         self._out.print(self._out.style("Sources", "bold"))
         by_mark: dict[str, list[Hit]] = {}  # passages of one section share a citation
         for reference in references:
-            citation = strip_controls(asking.citation_of(reference.hit))
-            by_mark.setdefault(self._marks(citation)[0], []).append(reference.hit)
+            by_mark.setdefault(self._marks.of(reference.hit), []).append(reference.hit)
         for mark, (first, *more) in by_mark.items():
             self._places.print(mark, first, more=more)
 
     def _abstention(self, outcome: Abstention, result: AskResult) -> None:
-        assert self._places is not None
         out = self._out
         for line in wrapped(outcome.message, min(out.width, MAX_TEXT_WIDTH)):
             out.print(out.style(line, "bold"))
@@ -185,8 +190,3 @@ class AskView:
         parts.append(words.duration(result.total_ms / 1000))
         out.print()
         out.print(out.style(facts(out, parts), "dim"))
-
-
-def _may_be_quotations(text: str) -> bool:
-    """An extractive answer's text ends with a citation, as does each of its paragraphs."""
-    return text.rstrip().endswith("]")

@@ -6,28 +6,25 @@ Works on a stream: a citation or a word is held back until it is whole.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 from ragvault.cli.render.layout import columns
 from ragvault.cli.render.terminal import Terminal
 from ragvault.text import strip_controls
 
-OPENING = "[File:"
 MAX_TEXT_WIDTH = 92  # columns: longer lines tire the eye
 
 
 class AnswerPrinter:
     """Prints an answer's text as it comes, wrapped at words.
 
-    ``known`` are the canonical citations that may come; ``mark`` gives what a person sees of one
-    ("[1]") and that with its link around it. Anywhere but on a terminal lines are not wrapped.
+    ``mark`` gives what a person sees of a citation ("[1]") and that with its link around it.
+    Anywhere but on a terminal lines are not wrapped.
     """
 
-    def __init__(
-        self, out: Terminal, known: Iterable[str], mark: Callable[[str], tuple[str, str]]
-    ) -> None:
+    def __init__(self, out: Terminal, mark: Callable[[str], tuple[str, str]]) -> None:
         self._out = out
-        self._known = sorted({strip_controls(text) for text in known}, key=len, reverse=True)
+        self._known: list[str] = []
         self._mark = mark
         self._pending = ""
         self._column = 0
@@ -35,6 +32,11 @@ class AnswerPrinter:
         # Two columns are left for a full stop that follows a citation.
         self._limit = min(out.width - 2, MAX_TEXT_WIDTH) if out.is_tty else None
         self.has_printed = False
+
+    def expect(self, citation: str) -> None:
+        """This citation may come in the text that follows."""
+        known = {*self._known, strip_controls(citation)}
+        self._known = sorted(known, key=len, reverse=True)
 
     def write(self, text: str) -> None:
         """Take the next piece of the text; prints what is whole of it."""
@@ -68,12 +70,8 @@ class AnswerPrinter:
 
     def _citations(self, text: str) -> Iterator[tuple[int, int]]:
         """(start, end) of each known citation, the longest that fits."""
-        position = 0
-        while (start := text.find(OPENING, position)) >= 0:
-            found = next((c for c in self._known if text.startswith(c, start)), OPENING)
-            position = start + len(found)
-            if found != OPENING:
-                yield start, position
+        if self._known:
+            yield from (m.span() for m in re.finditer("|".join(map(re.escape, self._known)), text))
 
     def _emit(self, text: str) -> None:
         position = 0
@@ -89,7 +87,7 @@ class AnswerPrinter:
                 self._gap = ""
                 self._newline()
             elif piece.isspace():
-                self._gap = piece.replace("\t", "    ")
+                self._gap += piece.replace("\t", "    ")
             else:
                 self._word(piece, piece)
 

@@ -9,7 +9,7 @@ after it).
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
@@ -150,18 +150,28 @@ class PlaceView:
 class CitationMarks:
     """Numbers citations in order of their first appearance, and links each to its note."""
 
-    def __init__(self, out: Terminal, view: PlaceView, hits: Mapping[str, Hit]) -> None:
+    def __init__(self, out: Terminal, view: PlaceView) -> None:
         self._out = out
         self._view = view
-        self._hits = hits
+        self._hits: dict[str, Hit] = {}  # by citation: one names a section, so several passages
+        self._citations: dict[str, str] = {}  # by chunk id
         self._numbers: dict[str, int] = {}
+
+    def add(self, citation: str, hit: Hit) -> None:
+        """From now on this citation may come, and means this passage."""
+        text = strip_controls(citation)
+        self._hits.setdefault(text, hit)
+        self._citations[hit.chunk.id] = text
+
+    def of(self, hit: Hit) -> str:
+        """What is seen of the citation of a passage."""
+        return self(self._citations[hit.chunk.id])[0]
 
     def __call__(self, citation: str) -> tuple[str, str]:
         """What is seen ("[1]"), and the same with colour and link."""
         number = self._numbers.setdefault(citation, len(self._numbers) + 1)
         visible = f"[{number}]"
-        hit = self._hits.get(citation)
-        uri = self._view.uri(hit) if hit is not None else None
+        uri = self._view.uri(self._hits[citation]) if citation in self._hits else None
         return visible, self._out.link(self._out.style(visible, "cyan"), uri)
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ragvault.answering.check.uncertainty import is_uncertain
-from ragvault.answering.pipeline import AnswerRun, answer
+from ragvault.answering.pipeline import AnswerRequest, AnswerRun, answer, small_talk
 from ragvault.config.settings import AnswerSettings, OllamaSettings
 from ragvault.errors import ModelMissingError, ModelServerError, ModelStreamError
-from ragvault.model import AbstainReason, Abstention, Answer, CitationStatus, Intent
-from tests.support.answering import ScriptedChat, evidence, hit
+from ragvault.model import AbstainReason, Abstention, Answer, CitationStatus, Cited, Intent
+from tests.support.answering import ScriptedChat, evidence, finished, hit
 
 BACKEND = hit(
     "work/backend.md",
@@ -24,19 +26,19 @@ GOOD = f"The backend is written in Go {CITE}. Alice leads the project [Chunk 2].
 
 
 def ask(
-    chat: ScriptedChat | None, question: str = "What did I choose for the backend?", **kw: object
+    chat: ScriptedChat | None,
+    *,
+    settings: AnswerSettings | None = None,
+    ollama: OllamaSettings | None = None,
 ) -> tuple[AnswerRun, str]:
-    shown: list[str] = []
-    run = answer(
-        question,
-        kw.pop("gate", evidence(BACKEND, TEAM)),  # type: ignore[arg-type]
+    request = AnswerRequest(
+        question="What did I choose for the backend?",
+        evidence=evidence(BACKEND, TEAM),
+        settings=settings or AnswerSettings(),
+        ollama=ollama or OllamaSettings(),
         chat=chat,
-        settings=kw.pop("settings", AnswerSettings()),  # type: ignore[arg-type]
-        ollama=kw.pop("ollama", OllamaSettings()),  # type: ignore[arg-type]
-        on_text=shown.append,
-        **kw,  # type: ignore[arg-type]
     )
-    return run, "".join(shown)
+    return finished(answer(request))
 
 
 def answered(run: AnswerRun) -> Answer:
@@ -56,7 +58,7 @@ def test_a_cited_draft_is_the_answer_and_what_was_shown() -> None:
     assert result.confidence == 0.8
     assert result.unsupported == ()
     assert run.model == "llama3.2"
-    assert run.usage.prompt_tokens == 100
+    assert run.spent.usage.prompt_tokens == 100
 
 
 def test_only_cited_chunks_are_references() -> None:
@@ -207,17 +209,48 @@ def test_a_server_that_breaks_off_before_anything_is_shown_gives_quotes() -> Non
     assert not shown.startswith("The backend")
 
 
-def test_an_abstention_of_the_gate_passes_through_unasked() -> None:
-    no = Abstention(AbstainReason.NO_RELEVANT_CONTEXT, 0.1, "Nothing near.")
-    chat = ScriptedChat()
-    run, shown = ask(chat, gate=no)
-    assert run.outcome is no
-    assert (chat.asked, shown) == ([], "")
+def test_each_source_is_named_once_right_before_its_first_citation_is_shown() -> None:
+    """A page that draws links as the text comes must know where each leads by then."""
+    request = AnswerRequest(
+        "What did I choose?", evidence(BACKEND, TEAM), AnswerSettings(), OllamaSettings()
+    )
+    draft = f"The backend is written in Go {CITE}. Alice leads the project [2]. It is Go {CITE}."
+    for chat in (ScriptedChat(draft), None):
+        shown = ""
+        announced: list[Cited] = []
+        run = None
+        events = answer(replace(request, chat=chat))
+        while run is None:
+            try:
+                event = next(events)
+            except StopIteration as end:
+                run = end.value
+                break
+            if isinstance(event, Cited):
+                assert event.position >= len(shown)
+                announced.append(event)
+            else:
+                shown += event.text
+        made = answered(run)
+        assert [c.marker for c in announced] == [r.marker for r in made.references]
+        assert [c.hit for c in announced] == [r.hit for r in made.references]
+        assert all(shown.startswith(c.text, c.position) for c in announced)
+
+
+def test_a_caller_that_stops_listening_ends_the_models_stream() -> None:
+    chat = ScriptedChat(GOOD)
+    request = AnswerRequest(
+        "?", evidence(BACKEND, TEAM), AnswerSettings(), OllamaSettings(), chat=chat
+    )
+    events = answer(request)
+    next(events)
+    events.close()
+    assert chat.streams[0].is_closed
 
 
 def test_greetings_and_thanks_get_one_line_with_no_confidence() -> None:
     for intent in (Intent.GREETING, Intent.THANKS):
-        run, shown = ask(ScriptedChat(), gate=None, intent=intent)
+        run, shown = finished(small_talk(intent))
         assert answered(run).mode == "none"
         assert answered(run).confidence == 0.0
         assert shown.count("\n") == 0

@@ -10,11 +10,11 @@ from hypothesis import given, strategies as st
 from ragvault.answering.citations.parse import RawCitation
 from ragvault.answering.citations.resolve import resolve
 from ragvault.answering.context import Passage
-from ragvault.answering.pipeline import answer
+from ragvault.answering.pipeline import AnswerRequest, answer
 from ragvault.answering.prompt import build_prompt
 from ragvault.config.settings import AnswerSettings, OllamaSettings
 from ragvault.model import Answer, Hit, Prompt
-from tests.support.answering import ScriptedChat, evidence, hit
+from tests.support.answering import ScriptedChat, evidence, finished, hit
 
 COLOURS = ("amber", "blue", "coral", "green", "ivory", "mauve")
 THINGS = ("boat", "clock", "drum", "ladder", "mirror")
@@ -114,14 +114,15 @@ def test_a_citation_means_the_chunk_that_holds_the_sentence() -> None:
 
 
 def answered(chat: ScriptedChat | None) -> Answer:
-    run = answer(
-        "What is done about the mauve drum?",
-        evidence(MIDDLE),
+    request = AnswerRequest(
+        question="What is done about the mauve drum?",
+        evidence=evidence(MIDDLE),
         chat=chat,
         settings=AnswerSettings(),
         ollama=OllamaSettings(),
         neighbours=BESIDE,
     )
+    run, _ = finished(answer(request))
     assert isinstance(run.outcome, Answer)
     return run.outcome
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from ragvault.answering.citations.parse import canonical
 from ragvault.answering.citations.stream import CitationStream, CitedText
-from ragvault.model import CitationStatus
+from ragvault.model import CitationStatus, Cited, Token
 from tests.support.answering import hit
 
 STANDUP = hit(
@@ -22,12 +23,16 @@ HITS = (STANDUP, TOP)
 S, T = canonical(STANDUP), canonical(TOP)
 
 
+def texts(events: Iterable[Cited | Token]) -> list[str]:
+    return [event.text for event in events if isinstance(event, Token)]
+
+
 def run(draft: str, size: int = 1) -> tuple[CitedText, list[str]]:
     stream = CitationStream(HITS)
     shown: list[str] = []
     for i in range(0, len(draft), size):
-        shown += [piece.text for piece in stream.feed(draft[i : i + size])]
-    shown += [piece.text for piece in stream.close()]
+        shown += texts(stream.feed(draft[i : i + size]))
+    shown += texts(stream.close())
     return stream.result(), shown
 
 
@@ -45,7 +50,7 @@ def test_nothing_is_shown_before_a_citation_resolves_then_all_of_it() -> None:
     assert stream.feed("An introduction. The backend is Go ") == []
     assert stream.feed("[Chunk 1]. ") == []
     shown = stream.feed("Next")
-    assert "".join(p.text for p in shown) == f"An introduction. The backend is Go {S}."
+    assert "".join(texts(shown)) == f"An introduction. The backend is Go {S}."
 
 
 @pytest.mark.parametrize(
@@ -65,7 +70,7 @@ def test_a_model_that_says_one_thing_for_ever_is_heard_three_times() -> None:
     stream = CitationStream(HITS)
     shown = ""
     for _ in range(50):
-        shown += "".join(piece.text for piece in stream.feed("The backend is Go [1].\n"))
+        shown += "".join(texts(stream.feed("The backend is Go [1].\n")))
         if stream.is_looping:
             break
     stream.close(cut_off=True)
@@ -140,7 +145,7 @@ def test_numbers_dots_and_names_inside_citations_end_no_sentence() -> None:
     note = hit("1. a. b.md", "1. Intro. Part", "The backend is Go.")
     stream = CitationStream((note,))
     shown = stream.feed(f"The backend is Go {canonical(note)}. Next one")
-    assert [p.text for p in shown] == [f"The backend is Go {canonical(note)}."]
+    assert texts(shown) == [f"The backend is Go {canonical(note)}."]
 
 
 def test_references_are_in_order_of_first_citation() -> None:

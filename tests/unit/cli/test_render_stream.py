@@ -30,7 +30,9 @@ def printed(pieces: list[str], *, width: int = 40, tty: bool = True) -> str:
         text = f"[{numbers.setdefault(citation, len(numbers) + 1)}]"
         return text, text
 
-    printer = AnswerPrinter(out, [A, B], mark)
+    printer = AnswerPrinter(out, mark)
+    for citation in (A, B):
+        printer.expect(citation)
     for piece in pieces:
         printer.write(piece)
     printer.finish()
