@@ -18,6 +18,7 @@ from ragvault.model import (
     LoggedAnswer,
     Message,
     ModelInfo,
+    Note,
     NoteLexical,
     NoteWrite,
     ScoredId,
@@ -28,6 +29,14 @@ from ragvault.model import (
 
 if TYPE_CHECKING:
     from ragvault.model import Matrix, Vector
+
+
+class NoteReader(Protocol):
+    """A source format."""
+
+    def __call__(self, rel_path: str, data: bytes, mtime: float) -> Note:
+        """A file's content as a note. ``mtime`` (seconds since the epoch) is its date when nothing
+        in it or its path tells another. Raises formats.decoding.NotTextError. Pure, linear."""
 
 
 class TokenCounter(Protocol):
@@ -360,6 +369,7 @@ __all__ = [
     "ChunkSearch",
     "Embedder",
     "EmbeddingCache",
+    "NoteReader",
     "NoteStore",
     "Progress",
     "Reranker",

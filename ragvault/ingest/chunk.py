@@ -25,7 +25,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ragvault.config.settings import ChunkingSettings
-from ragvault.ingest.formats.blocks import says_nothing
+from ragvault.formats.inline import says_nothing
 from ragvault.ingest.split import Piece, cost_of, piece_text, split_lines
 from ragvault.model import Chunk, HeadingPath, Note, Section
 from ragvault.ports import TokenCounter
@@ -272,16 +272,20 @@ class _Maker:
         """Pieces of a unit that is too long. Token counts hardly add up to less than the
         whole's; where they do, the pieces are made again, smaller."""
         title, path = self._header(unit)
-        lines = self._note.lines[unit.first - 1 : unit.last - unit.links]
+        place = (unit.first - 1, unit.last - unit.links - 1)
         header = embed_format(title, path, 0, "")
         header_cost, front_cost = self._counter.count_tokens([header, self._front_text])
         budget = max(1, self._limit - header_cost - 2)
-        lead = (self._front_last, cost_of(front_cost, self._front_text)) if unit.front else None
+        lead = None
+        if unit.front:
+            lead = (self._front_last - 1, cost_of(front_cost, self._front_text))
         drafts: list[_Draft] = []
         for _ in range(_ATTEMPTS):
             overlap = int(self._overlap * budget)
-            pieces = split_lines(lines, self._counter, budget=budget, overlap=overlap, lead=lead)
-            drafts = [self._piece(unit, piece, lines, title, path) for piece in pieces]
+            pieces = split_lines(
+                self._note, place, self._counter, budget=budget, overlap=overlap, lead=lead
+            )
+            drafts = [self._piece(unit, piece, title, path) for piece in pieces]
             counts = self._counter.count_tokens([draft.embed_text for draft in drafts])
             worst = max(counts)
             if worst <= self._limit or budget == 1:
@@ -300,24 +304,23 @@ class _Maker:
         text = "\n".join((last.text + blank, *links))
         return [*before, replace(last, last=unit.last, text=text)]
 
-    def _piece(
-        self, unit: _Unit, piece: Piece, lines: Sequence[str], title: str, path: HeadingPath
-    ) -> _Draft:
+    def _piece(self, unit: _Unit, piece: Piece, title: str, path: HeadingPath) -> _Draft:
+        lines = self._note.lines
         text = body = piece_text(piece, lines)
-        is_start = piece.first == 0 and piece.start == 0
+        is_start = piece.first == unit.first - 1 and piece.start == 0
         if is_start and unit.front:
-            rest = (
-                replace(piece, first=self._front_last) if piece.last >= self._front_last else None
-            )
-            after = piece_text(rest, lines).lstrip("\n") if rest is not None else ""
+            after = ""
+            if piece.last >= self._front_last:
+                rest = replace(piece, first=self._front_last)
+                after = piece_text(rest, lines).lstrip("\n")
             body = "\n\n".join(filter(None, (self._front_text, after)))
         elif piece.repeat:
             body = f"{piece.repeat}\n{text}"
         shown = min(unit.shown, len(path)) if is_start else 0
         return _Draft(
             unit.heading_path,
-            unit.first + piece.first,
-            unit.first + piece.last,
+            piece.first + 1,
+            piece.last + 1,
             text,
             embed_format(title, path, shown, body),
         )

@@ -4,8 +4,9 @@ as a run that finds nothing to do needs no Markdown parser."""
 from __future__ import annotations
 
 from ragvault.config.settings import Settings
+from ragvault.formats import reader_for
+from ragvault.formats.decoding import NotTextError
 from ragvault.ingest.chunk import chunk_note
-from ragvault.ingest.formats.parse import NotTextError, parse_note
 from ragvault.ingest.read import Content, Gone, Unreadable, read_note
 from ragvault.ingest.walk import max_bytes, shown
 from ragvault.model import NoteFile, NoteWrite, Skipped
@@ -31,7 +32,8 @@ class Preparer:
         if not isinstance(content, Content):
             return content
         try:
-            note = parse_note(file.rel_path, content.data, content.file.mtime_ns / 1e9)
+            read = reader_for(file.rel_path)
+            note = read(file.rel_path, content.data, content.file.mtime_ns / 1e9)
         except NotTextError as error:
             return Unreadable(error.reason, is_note=False)
         self.warnings.extend(Skipped(shown(file.rel_path), w) for w in note.warnings)
@@ -49,6 +51,6 @@ class Preparer:
             return True
         mtime = content.file.mtime_ns / 1e9
         try:
-            return parse_note(file.rel_path, content.data, mtime).date == mtime
+            return reader_for(file.rel_path)(file.rel_path, content.data, mtime).date == mtime
         except NotTextError:
             return True

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import ceil
 
-from ragvault.ingest.formats.blocks import Block, blocks, says_nothing
+from ragvault.formats.inline import says_nothing
+from ragvault.model import Block, Note
 from ragvault.ports import TokenCounter
 from ragvault.text import sentence_spans
 
@@ -28,7 +30,6 @@ _STRENGTH_WEIGHT = 0.06  # of one such step, against a piece's distance from the
 
 _WORDS = re.compile(r"\s*[^\s，、；：・]+[，、；：・]*\s*|\s*[，、；：・]+\s*")
 _ENDS_SENTENCE = re.compile(r"[.!?…。！？｡؟۔:][\"'”’」』)\]*_]*\s*$")
-_CALLOUT = re.compile(r"\s*>\s*\[!")
 _SEGMENT = 4_000  # characters of a line that are looked at together
 _RUN_LENGTH = 64
 _MAX_GRAPHEME = 40  # characters; Unicode's stream-safe text has at most 30 marks in a row
@@ -38,8 +39,8 @@ _MAX_GRAPHEME = 40  # characters; Unicode's stream-safe text has at most 30 mark
 class Piece:
     """From column ``start`` of line ``first`` to column ``end`` (exclusive) of line ``last``.
 
-    Lines count from 0. ``repeat`` is the opening of the fence or table that the piece starts
-    inside of, to be put before it in what is embedded.
+    Lines count from 0 in the note. ``repeat`` is the opening of the fence or table that the piece
+    starts inside of, to be put before it in what is embedded.
     """
 
     first: int
@@ -51,11 +52,13 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class _Atom:
-    """Text that stays together. ``strength`` says how good a cut before it is."""
+    """Text that stays together. ``strength`` says how good a cut before it is; ``depth`` in how
+    many items and quotes its block stands."""
 
     piece: Piece
     strength: float
     block: Block | None = None
+    depth: int = 0
     grain: float = _BLOCK  # what it is: a block, a line, a sentence, a word or a run
     cost: int = 0
 
@@ -65,26 +68,30 @@ def cost_of(tokens: int, text: str) -> int:
 
 
 def split_lines(
-    lines: Sequence[str],
+    note: Note,
+    place: tuple[int, int],
     counter: TokenCounter,
     *,
     budget: int,
     overlap: int,
     lead: tuple[int, int] | None = None,
 ) -> list[Piece]:
-    """Pieces of at most ``budget`` tokens that cover every non-blank line, in order.
+    """Pieces of at most ``budget`` tokens that cover every non-blank line of ``place`` (first and
+    last, from 0), in order.
 
-    ``lead`` is (number of lines, cost) of frontmatter at the start that stays whole. A line is
-    cut only when it alone exceeds the budget, a word only when it alone does. Neighbours share
-    up to ``overlap`` tokens of whole atoms. Linear in the lines, and in a piece's atoms.
+    ``lead`` is (last line, cost) of frontmatter at the start that stays whole. A line is cut only
+    when it alone exceeds the budget, a word only when it alone does. Neighbours share up to
+    ``overlap`` tokens of whole atoms. Linear in the lines, and in a piece's atoms.
     """
     budget = max(1, budget)
+    first, last = place
+    lines = note.lines
     atoms: list[_Atom] = []
-    skip = 0
     if lead is not None:
-        skip = lead[0]
-        atoms.append(_Atom(Piece(0, 0, skip - 1, len(lines[skip - 1])), _BLOCK, cost=lead[1]))
-    body = _top(lines, skip)
+        end, cost = lead
+        atoms.append(_Atom(Piece(first, 0, end, len(lines[end])), _BLOCK, cost=cost))
+        first = end + 1
+    body = _block_atoms(_within(note.blocks, first, last, lines), lines, "", 0)
     atoms.extend(_fitting(body, lines, counter, budget))
     repeats = sorted({atom.piece.repeat for atom in atoms})
     repeat_costs = dict(zip(repeats, counter.count_tokens(repeats), strict=True))
@@ -160,32 +167,48 @@ def piece_text(piece: Piece, lines: Sequence[str]) -> str:
     return "\n".join(parts)
 
 
-def _top(lines: Sequence[str], skip: int) -> list[_Atom]:
+def _within(blocks: Sequence[Block], first: int, last: int, lines: Sequence[str]) -> list[Block]:
+    """The blocks of some lines. A block that goes on beyond them ends with them: the lines after
+    it, such as link definitions right below a paragraph, are not to be cut."""
+    found: list[Block] = []
+    for block in blocks[bisect_left(blocks, first, key=lambda b: b.last) :]:
+        if block.first > last:
+            break
+        if block.last > last:
+            end = last
+            while not lines[end].strip():
+                end -= 1
+            children = tuple(_within(block.children, block.first, end, lines))
+            block = Block(block.kind, block.first, end, children)
+        found.append(block)
+    return found
+
+
+def _block_atoms(
+    blocks: Iterable[Block], lines: Sequence[str], repeat: str, depth: int
+) -> list[_Atom]:
     atoms: list[_Atom] = []
     previous: Block | None = None
-    for block in blocks(lines[skip:]):
-        block = _moved(block, skip)
-        atoms.append(_block_atom(block, previous, lines, ""))
+    for block in _without_lists(blocks):
+        strength = max(_SENTENCE + 0.5, _BLOCK - depth)
+        if previous is not None:
+            if previous.kind == "heading" or _is_empty(block, lines):
+                strength = _GLUED
+            elif lines[previous.last].rstrip().endswith((":", "：")):
+                strength = _SENTENCE  # what the line announces
+        piece = Piece(block.first, 0, block.last, len(lines[block.last]), repeat)
+        atoms.append(_Atom(piece, strength, block, depth))
         previous = block
     return atoms
 
 
-def _moved(block: Block, by: int) -> Block:
-    if not by:
-        return block
-    children = tuple(_moved(child, by) for child in block.children)
-    return Block(block.kind, block.first + by, block.last + by, block.depth, children)
-
-
-def _block_atom(block: Block, previous: Block | None, lines: Sequence[str], repeat: str) -> _Atom:
-    strength = max(_SENTENCE + 0.5, _BLOCK - block.depth)
-    if previous is not None:
-        if previous.kind == "heading" or _is_empty(block, lines):
-            strength = _GLUED
-        elif lines[previous.last].rstrip().endswith((":", "：")):
-            strength = _SENTENCE  # what the line announces
-    piece = Piece(block.first, 0, block.last, len(lines[block.last]), repeat)
-    return _Atom(piece, strength, block)
+def _without_lists(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Items stand beside other blocks: a list is cut where a text is."""
+    for block in blocks:
+        if block.kind == "list":
+            yield from _without_lists(block.children)
+        else:
+            yield block
 
 
 def _is_empty(block: Block, lines: Sequence[str]) -> bool:
@@ -201,10 +224,13 @@ def _parts(atom: _Atom, lines: Sequence[str]) -> list[_Atom]:
     """The next smaller atoms of one that is too long; none when it can't be cut."""
     piece = atom.piece
     if atom.block is not None and atom.block.children:
-        block = atom.block
-        while len(block.children) == 1 and block.children[0].children:
-            block = block.children[0]  # a quote in a quote: the same lines
-        parts = _child_atoms(block, lines, piece.repeat)
+        block, depth = atom.block, atom.depth + 1
+        children = list(_without_lists(block.children))
+        while len(children) == 1 and children[0].children:
+            block, depth = children[0], depth + 1  # a quote in a quote: the same lines
+            children = list(_without_lists(block.children))
+        repeat = lines[block.first] if block.kind == "callout" else piece.repeat
+        parts = _block_atoms(children, lines, repeat, depth)
     elif atom.block is not None and piece.first < piece.last:
         parts = list(_line_atoms(atom.block, lines, piece.repeat))
     else:
@@ -232,18 +258,6 @@ _COARSER = {
 }
 
 
-def _child_atoms(block: Block, lines: Sequence[str], repeat: str) -> list[_Atom]:
-    opening = lines[block.first]
-    if block.kind == "blockquote" and _CALLOUT.match(opening):
-        repeat = opening
-    atoms: list[_Atom] = []
-    previous: Block | None = None
-    for child in block.children:
-        atoms.append(_block_atom(child, previous, lines, repeat))
-        previous = child
-    return atoms
-
-
 def _line_atoms(block: Block, lines: Sequence[str], repeat: str) -> Iterator[_Atom]:
     """A block's lines; the opening of a fence or table stays with the next, its end with the
     last. A cut inside a paragraph is better after a line that ends a sentence."""
@@ -265,14 +279,14 @@ def _line_atoms(block: Block, lines: Sequence[str], repeat: str) -> Iterator[_At
             strength = _LINE
         inside = at >= block.first + max(1, opening)
         piece = Piece(at, 0, at, len(lines[at]), repeat if inside else "")
-        yield _Atom(piece, strength, None, _LINE)
+        yield _Atom(piece, strength, grain=_LINE)
         blank = False
 
 
 def _span_atom(piece: Piece, a: int, b: int, grain: float) -> _Atom:
     start = piece.start + a
     part = Piece(piece.first, start, piece.last, piece.start + b, piece.repeat)
-    return _Atom(part, grain, None, grain)
+    return _Atom(part, grain, grain=grain)
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:

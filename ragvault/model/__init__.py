@@ -34,6 +34,8 @@ from ragvault.model.events import (
     Token as Token,
 )
 from ragvault.model.notes import (
+    Block as Block,
+    BlockKind as BlockKind,
     Chunk as Chunk,
     FileState as FileState,
     HeadingPath as HeadingPath,

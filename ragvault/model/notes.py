@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 HeadingPath: TypeAlias = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class NoteFile:
-    """A Markdown file found by the walk.
+    """A file found by the walk.
 
     ``rel_path`` is POSIX, relative to the vault, NFC-normalised: the key everywhere.
     ``path`` is what the file system calls it: the one to open.
@@ -48,6 +48,30 @@ class Section:
     text: str
 
 
+BlockKind: TypeAlias = Literal[
+    "heading", "paragraph", "list", "item", "task", "quote", "callout", "table", "fence", "code",
+    "html", "rule", "delimited", "field", "text",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Lines that belong together: ``first..last`` count from 0 in the lines that were read,
+    inclusive, without blank lines at the end.
+
+    A ``list`` has ``item`` and ``task`` (``- [ ]``) children; those, and ``quote`` and
+    ``callout`` (``> [!note]``), have the blocks in them as children, which cover all their lines.
+    The others have none. A ``table`` is its header, its rule, then a line a row; ``fence`` has
+    its marks, ``code`` is indented; ``delimited`` is a comment or formula of several lines;
+    ``field`` a key of the frontmatter with its values; ``text`` what is none of these.
+    """
+
+    kind: BlockKind
+    first: int
+    last: int
+    children: tuple[Block, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Note:
     """A parsed note.
@@ -55,7 +79,9 @@ class Note:
     ``frontmatter_text`` renders every human-readable frontmatter value as ``key: value`` lines;
     ``frontmatter_lines`` is its (first, last) line in the file, or None. ``date`` comes from the
     frontmatter, else the file name, else the modification time. ``lines`` are the file's own
-    lines without line ends. ``warnings`` are sentences for the user (bad UTF-8, broken YAML).
+    lines without line ends; ``blocks`` hold each that isn't blank, in order (the frontmatter's are
+    those of plain Markdown: where it can be cut if it is too long). ``warnings`` are sentences for
+    the user (bad UTF-8, broken YAML).
     """
 
     rel_path: str
@@ -68,6 +94,7 @@ class Note:
     frontmatter_lines: tuple[int, int] | None
     sections: tuple[Section, ...]
     lines: tuple[str, ...]
+    blocks: tuple[Block, ...]
     warnings: tuple[str, ...] = ()
 
 

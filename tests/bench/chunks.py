@@ -6,8 +6,9 @@ from pathlib import Path
 
 from ragvault.adapters.onnx.embedder import OnnxEmbedder
 from ragvault.config.settings import Settings
+from ragvault.formats.decoding import NotTextError
+from ragvault.formats.markdown import read_markdown
 from ragvault.ingest.chunk import chunk_note
-from ragvault.ingest.formats.parse import NotTextError, parse_note
 from ragvault.ingest.walk import walk
 
 
@@ -22,7 +23,7 @@ def embedded_texts(vault: Path) -> list[str]:
     texts: dict[str, str] = {}
     for file in walk(vault, settings.index).files:
         try:
-            note = parse_note(file.rel_path, file.path.read_bytes(), file.mtime_ns / 1e9)
+            note = read_markdown(file.rel_path, file.path.read_bytes(), file.mtime_ns / 1e9)
         except NotTextError:
             continue
         window = embedder.max_tokens

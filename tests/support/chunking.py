@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from hypothesis import strategies as st
 
 from ragvault.config.settings import ChunkingSettings
+from ragvault.formats.markdown import read_markdown
 from ragvault.ingest.chunk import chunk_note
-from ragvault.ingest.formats.parse import parse_note
 from ragvault.model import Chunk, Note
 
 
@@ -48,7 +48,7 @@ class SuperadditiveCounter:
 
 
 def parsed(text: str, rel_path: str = "folder/note.md", mtime: float = 0.0) -> Note:
-    return parse_note(rel_path, text.encode("utf-8", "surrogatepass"), mtime)
+    return read_markdown(rel_path, text.encode("utf-8", "surrogatepass"), mtime)
 
 
 def chunked(

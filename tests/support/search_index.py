@@ -129,6 +129,7 @@ def _write(vault: str, note: Source) -> NoteWrite:
         frontmatter_lines=None,
         sections=(),
         lines=(),
+        blocks=(),
     )
     chunks = []
     for index, (headings, text) in enumerate(note.sections):

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from ragvault.config.settings import ChunkingSettings
+from ragvault.formats.decoding import NotTextError
+from ragvault.formats.markdown import read_markdown
 from ragvault.ingest.chunk import chunk_note
-from ragvault.ingest.formats.parse import NotTextError, parse_note
 from tests.support.chunking import (
     CharCounter,
     EstimateCounter,
@@ -82,7 +83,7 @@ def test_sections_partition_the_body(text):
 def test_any_bytes_are_a_note_or_a_reason(data):
     """One bad file must not end the indexing of a vault."""
     try:
-        note = parse_note("a.md", data, 0.0)
+        note = read_markdown("a.md", data, 0.0)
     except NotTextError as problem:
         assert problem.reason
         return

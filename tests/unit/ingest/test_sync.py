@@ -93,6 +93,16 @@ def test_a_first_run_fills_both_stores(world: World, tmp_path: Path) -> None:
     world.agrees_with_clean(tmp_path)
 
 
+def test_text_files_are_notes_where_the_settings_say_so(world: World) -> None:
+    world.put("minutes.txt", "# no heading\n\nWe met at ten.\n")
+    assert "minutes.txt" not in world.sync().added
+    world.settings = Settings(index=IndexSettings(extensions=(".md", ".txt")))
+    assert world.sync().added == ("minutes.txt",)
+    (chunk,) = world.catalog.note_chunks("v", "minutes.txt")
+    assert chunk.chunk.heading_path == ()
+    assert chunk.chunk.text == "# no heading\n\nWe met at ten."
+
+
 def test_nothing_changed_loads_neither_model_nor_vector_store(world: World) -> None:
     """A refresh that finds nothing must be as fast as looking."""
     world.sync()

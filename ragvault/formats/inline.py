@@ -1,4 +1,5 @@
-"""What stands inside lines: ``#tags``, link targets, and a heading's text without its markup."""
+"""What stands inside Markdown's lines: ``#tags``, link targets, a heading's text without its
+markup, and whether a block says anything at all."""
 
 from __future__ import annotations
 
@@ -7,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
+
+from ragvault.text import is_link_definition
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -33,6 +36,15 @@ _BLANK_LINES = re.compile(r"\n[ \t]*\n")
 _BLOCK_ID = re.compile(r"\s\^[A-Za-z0-9-]{1,64}$")
 _MARKUP = re.compile(r"[*_`\[<&\\~=!]")
 _HIGHLIGHT = re.compile(r"(==|~~|%%)(?=\S)([^\n]*?\S)\1")
+
+_WORD = re.compile(r"\w")
+_LONGEST_EMPTY = 4_000  # characters: what says nothing is short, and so is the look at it
+_HTML_TAG = re.compile(r"<!--.*?-->|</?[a-z][^<>]*>", re.DOTALL | re.IGNORECASE)
+_ALT = re.compile(r"\balt\s*=\s*[\"']([^\"'<>]*)", re.IGNORECASE)
+_EMBED = re.compile(r"!\[\[[^\[\]\n]*\]\]")
+_IMAGE = re.compile(r"!\[([^\[\]\n]*)\](?:\([^()\n]*\)|\[[^\[\]\n]*\])")
+_LINKED_IMAGE = re.compile(r"\[\s*\](?:\([^()\n]*\)|\[[^\[\]\n]*\])")
+_DESCRIBED = 3  # words: an image's text of so many says what is on it
 
 
 def heading_text(source: str) -> str:
@@ -69,13 +81,17 @@ def _inline() -> MarkdownIt:
     return MarkdownIt("commonmark", {"maxNesting": 20})
 
 
-def tags_and_links(lines: Sequence[str], code_lines: frozenset[int]) -> tuple[list[str], list[str]]:
-    """Inline tags (without ``#``) and link targets in order of appearance, code left out.
+def tags_and_links(
+    lines: Sequence[str], start: int = 0, code_lines: frozenset[int] = frozenset()
+) -> tuple[list[str], list[str]]:
+    """Inline tags (without ``#``) and link targets of ``lines[start:]``, in order of appearance,
+    code left out.
 
     A target is the note's name or path, with its ``#heading``, or a URL. Linear in the text,
     but for unclosed backticks, which cost at most the square root of a paragraph's length more.
     """
-    text = "\n".join("" if i in code_lines else line for i, line in enumerate(lines))
+    body = enumerate(lines[start:], start)
+    text = "\n".join("" if i in code_lines else line for i, line in body)
     tags: list[str] = []
     links: list[str] = []
     if "#" not in text and "[" not in text:
@@ -116,3 +132,27 @@ def unique(values: Iterable[str]) -> tuple[str, ...]:
     for value in values:
         seen.setdefault(value.casefold(), value)
     return tuple(seen.values())
+
+
+def says_nothing(text: str) -> bool:
+    """No word but link definitions, embeds, HTML without text, and images that nobody described.
+
+    Such a block is kept with the text beside it: alone it would be found by the words of its
+    addresses, and could be quoted for nothing. Linear in at most ``_LONGEST_EMPTY`` characters.
+    """
+    if _WORD.search(text) is None:
+        return True
+    if len(text) > _LONGEST_EMPTY:
+        return all(not line.strip() or is_link_definition(line) for line in text.split("\n"))
+    rest = _IMAGE.sub(_image_text, _EMBED.sub("", _HTML_TAG.sub(_tag_text, text)))
+    rest = _LINKED_IMAGE.sub("", rest)
+    return not any(_WORD.search(line) and not is_link_definition(line) for line in rest.split("\n"))
+
+
+def _image_text(match: re.Match[str]) -> str:
+    return match[1] if len(match[1].split()) >= _DESCRIBED else ""
+
+
+def _tag_text(match: re.Match[str]) -> str:
+    alt = _ALT.search(match[0])
+    return _image_text(alt) if alt and not match[0].startswith("<!--") else ""

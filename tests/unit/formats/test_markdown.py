@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ragvault.ingest.formats.parse import NotTextError, parse_note
+from ragvault.formats.decoding import NotTextError
+from ragvault.formats.markdown import read_markdown
+from ragvault.model import Block
 from tests.support.chunking import parsed
 
 
@@ -20,19 +22,19 @@ def test_lines_are_an_editors_lines():
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
 def test_byte_order_marks(encoding):
-    note = parse_note("a.md", "---\ntitle: Zürich\n---\n# 会議\n".encode(encoding), 0)
+    note = read_markdown("a.md", "---\ntitle: Zürich\n---\n# 会議\n".encode(encoding), 0)
     assert note.title == "Zürich"
     assert note.warnings == ()
 
 
 def test_windows_1252_is_read_with_a_warning():
-    note = parse_note("a.md", "Café – “quoted” €5".encode("cp1252"), 0)
+    note = read_markdown("a.md", "Café – “quoted” €5".encode("cp1252"), 0)
     assert note.lines == ("Café – “quoted” €5",)
     assert "read as Windows-1252" in note.warnings[0]
 
 
 def test_one_bad_byte_does_not_spoil_the_rest():
-    note = parse_note("a.md", "会議の予算".encode() + b"\xff" + "は百万".encode(), 0)
+    note = read_markdown("a.md", "会議の予算".encode() + b"\xff" + "は百万".encode(), 0)
     assert note.lines == ("会議の予算ÿは百万",)
     assert note.warnings
 
@@ -42,7 +44,7 @@ def test_one_bad_byte_does_not_spoil_the_rest():
 )
 def test_binary_is_refused_with_a_reason(data):
     with pytest.raises(NotTextError) as caught:
-        parse_note("a.md", data, 0)
+        read_markdown("a.md", data, 0)
     assert caught.value.reason
 
 
@@ -183,3 +185,44 @@ def test_hostile_markdown_ends(text):
     """Quadratic time on any of these is a hang (the suite's timeout)."""
     note = parsed(text)
     assert "\n".join(note.lines).strip() == text.strip()
+
+
+def _tree(blocks: tuple[Block, ...]) -> list[object]:
+    return [
+        (b.kind, b.first, b.last, _tree(b.children)) if b.children else (b.kind, b.first, b.last)
+        for b in blocks
+    ]
+
+
+def test_blocks_know_what_belongs_together():
+    """A list, a task list, a table can be quoted whole, each with the line that announces it."""
+    text = (
+        "# Trip\n\nTo pack:\n\n- [ ] tent\n- [x] rope\n  1. knots\n\n"
+        "| day | km |\n|-----|----|\n| Mon | 12 |\n\n> [!tip]\n> Start early.\n\n"
+        "```sh\nls\n\npwd\n```\n"
+    )
+    assert _tree(parsed(text).blocks) == [
+        ("heading", 0, 0),
+        ("paragraph", 2, 2),
+        (
+            "list",
+            4,
+            6,
+            [
+                ("task", 4, 4, [("paragraph", 4, 4)]),
+                (
+                    "task",
+                    5,
+                    6,
+                    [("paragraph", 5, 5), ("list", 6, 6, [("item", 6, 6, [("paragraph", 6, 6)])])],
+                ),
+            ],
+        ),
+        ("table", 8, 10),
+        ("callout", 12, 13, [("paragraph", 12, 13)]),
+        ("fence", 15, 19),
+    ]
+
+
+def test_blocks_count_their_lines_in_the_file():
+    assert parsed("---\ntitle: T\n---\n\nText.\n").blocks[-1] == Block("paragraph", 4, 4)

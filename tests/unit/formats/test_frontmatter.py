@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ragvault.ingest.formats.dates import date_from_path, parse_date
-from ragvault.ingest.formats.frontmatter import read_frontmatter
+from ragvault.formats.dates import date_from_path, parse_date
+from ragvault.formats.frontmatter import read_frontmatter
 from tests.support.chunking import parsed
 
 

@@ -1,0 +1,33 @@
+"""Source formats: a file's bytes → a ``Note`` with its sections, and its blocks with their lines.
+
+    decoding      bytes → lines (byte order marks, stray bytes; binary files are refused)
+    markdown      Markdown with frontmatter, as Obsidian and its kin write it
+    blocks        its block structure (headings, lists, tables, fences …), by markdown-it-py;
+                  also of a passage alone, such as one that is to be quoted
+    frontmatter   its YAML
+    inline        its #tags, links, and a heading's text without markup
+    plain_text    paragraphs between blank lines
+    dates         when a note is from: in words, in fields, in its path
+
+A further format is a module with a reader (``ports.NoteReader``) and a line in ``READERS``. Which
+files are notes is the setting ``index.extensions``; an extension that no reader is named for is
+read as Markdown.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+from ragvault.formats.markdown import read_markdown
+from ragvault.formats.plain_text import read_plain_text
+from ragvault.ports import NoteReader
+
+READERS: dict[str, NoteReader] = {
+    ".md": read_markdown,
+    ".txt": read_plain_text,
+}
+
+
+def reader_for(rel_path: str) -> NoteReader:
+    """The reader of a file, by its extension, whatever its case."""
+    return READERS.get(PurePosixPath(rel_path).suffix.lower(), read_markdown)

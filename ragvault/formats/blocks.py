@@ -1,0 +1,201 @@
+"""The block structure of Markdown: headings, and what belongs together below them.
+
+markdown-it-py's block parser does the work (inline parsing is off: about 0.25 ms a kilobyte),
+with GitHub's tables, and one rule more: Obsidian's ``%%`` comments and ``$$`` formulas, inside
+which a ``#`` opens no section. Link reference definitions stay plain paragraphs: reading them is
+quadratic in a long list of them, and chunks keep them verbatim anyway.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from ragvault.model import Block, BlockKind
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.token import Token
+
+# Levels of lists and quotes that are looked into; text below is kept, only not split by item.
+MAX_NESTING = 100
+# Below this depth an item or quote has no children: each level costs one more look at the text.
+_MAX_DEPTH = 8
+_CODE = ("fence", "code_block")
+_LISTS = ("bullet_list_open", "ordered_list_open")
+_CONTAINERS = (*_LISTS, "list_item_open", "blockquote_open")
+_LEAVES: dict[str, BlockKind] = {
+    "heading_open": "heading",
+    "paragraph_open": "paragraph",
+    "fence": "fence",
+    "code_block": "code",
+    "html_block": "html",
+    "hr": "rule",
+    "table_open": "table",
+    "delimited": "delimited",
+}
+_TASK = re.compile(r"(?:[>\s]*(?:[-*+]|\d{1,9}[.)]))+\s+\[[ xX]\](?:\s|$)")
+_CALLOUT = re.compile(r"\s*>\s*\[!")
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """``line`` counts from 0; ``source`` is its Markdown without the marks."""
+
+    level: int
+    line: int
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """``headings`` are those at the top level (not in lists or quotes); ``code_lines`` the lines
+    that hold code, where ``#`` makes no tag; ``blocks`` hold every line that isn't blank."""
+
+    headings: tuple[Heading, ...]
+    code_lines: frozenset[int]
+    blocks: tuple[Block, ...]
+
+
+def outline(lines: Sequence[str], start: int = 0) -> Outline:
+    """The structure of ``lines[start:]``; its line numbers are those in ``lines``. Linear."""
+    headings: list[Heading] = []
+    code: set[int] = set()
+    tokens = _parse(lines[start:])
+    for i, token in enumerate(tokens):
+        if token.map is None:
+            continue
+        if token.type == "heading_open" and token.level == 0:
+            source = tokens[i + 1].content
+            headings.append(Heading(int(token.tag[1:]), start + token.map[0], source))
+        elif token.type in _CODE:
+            code.update(range(start + token.map[0], start + token.map[1]))
+    tree = _Tree(tokens, lines, start)
+    return Outline(tuple(headings), frozenset(code), tree.blocks())
+
+
+class _Tree:
+    """Blocks out of the parser's flat list of tokens."""
+
+    def __init__(self, tokens: Sequence[Token], lines: Sequence[str], start: int) -> None:
+        self._tokens = tokens
+        self._lines = lines
+        self._start = start
+        self._at = 0  # the token that is next
+
+    def blocks(self) -> tuple[Block, ...]:
+        return self._cover(self._until_close(0), self._start, len(self._lines) - 1)
+
+    def _until_close(self, depth: int) -> list[Block]:
+        """Blocks up to the token that closes the container around them, which is taken, too."""
+        found: list[Block] = []
+        while self._at < len(self._tokens):
+            token = self._tokens[self._at]
+            self._at += 1
+            if token.nesting == -1 and token.type.replace("_close", "_open") in _CONTAINERS:
+                break
+            if token.map is None or token.nesting < 0:
+                continue
+            first = self._start + token.map[0]
+            last = self._last(first, self._start + token.map[1])
+            if token.type in _CONTAINERS:
+                found.append(self._container(token, first, last, depth))
+            elif token.type in _LEAVES:
+                found.append(Block(_LEAVES[token.type], first, last))
+                if token.type == "table_open":
+                    while self._tokens[self._at].type != "table_close":
+                        self._at += 1
+        return found
+
+    def _container(self, token: Token, first: int, last: int, depth: int) -> Block:
+        if token.type in _LISTS:
+            items = self._cover(self._until_close(depth), first, last)
+            return Block("list", first, last, items)
+        children = self._cover(self._until_close(depth + 1), first, last)
+        opening = self._lines[first]
+        kind: BlockKind
+        if token.type == "blockquote_open":
+            kind = "callout" if _CALLOUT.match(opening) else "quote"
+        else:
+            is_text = bool(children) and children[0].kind == "paragraph"
+            kind = "task" if is_text and _TASK.match(opening) else "item"
+        return Block(kind, first, last, children if depth < _MAX_DEPTH else ())
+
+    def _cover(self, found: Sequence[Block], first: int, last: int) -> tuple[Block, ...]:
+        """The blocks, with lines that none of them holds as blocks of their own."""
+        covered: list[Block] = []
+        at = first
+        for block in found:
+            covered.extend(self._gap(at, block.first - 1))
+            if block.last >= at:
+                covered.append(block if block.first >= at else Block("text", at, block.last))
+                at = block.last + 1
+        covered.extend(self._gap(at, last))
+        return tuple(covered)
+
+    def _gap(self, first: int, last: int) -> Iterator[Block]:
+        while first <= last and not self._lines[first].strip():
+            first += 1
+        if first <= last:
+            yield Block("text", first, self._last(first, last + 1))
+
+    def _last(self, first: int, end: int) -> int:
+        """The last non-blank line of ``first..end-1`` (``first`` when all are blank)."""
+        last = min(end, len(self._lines)) - 1
+        while last > first and not self._lines[last].strip():
+            last -= 1
+        return last
+
+
+def _parse(lines: Sequence[str]) -> list[Token]:
+    md = _parser()
+    tokens: list[Token] = []
+    # A NUL never gets here (the note would be binary); any other character is one to the parser.
+    md.block.parse("\n".join(lines), md, {}, tokens)
+    return tokens
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # 50 ms that a run without a changed note doesn't pay
+
+    md = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable("table")
+    md.disable("reference")
+    md.block.ruler.before(
+        "fence",
+        "delimited",
+        _delimited,
+        {"alt": ["paragraph", "blockquote", "list"]},
+    )
+    return md
+
+
+def _delimited(state: StateBlock, line: int, end: int, silent: bool) -> bool:
+    """``%%`` or ``$$`` at the start of a line, up to the line that closes it.
+
+    Only when something closes it: an unclosed mark is text, and hides no heading after it.
+    """
+    if state.level or state.is_code_block(line):
+        return False
+    start = state.bMarks[line] + state.tShift[line]
+    mark = state.src[start : start + 2]
+    if mark not in ("%%", "$$"):
+        return False
+    close = state.src.find(mark, start + 2)
+    if close < 0 or close >= state.eMarks[end - 1]:
+        return False
+    last = line
+    while state.eMarks[last] < close:
+        last += 1
+    if last == line:
+        return False  # closed on its own line: an ordinary paragraph
+    if silent:
+        return True
+    token = state.push("delimited", "", 0)
+    token.map = [line, last + 1]
+    state.line = last + 1
+    return True

@@ -1,0 +1,92 @@
+"""A Markdown file to a Note: frontmatter, title, date, tags, links, sections, blocks. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from ragvault.formats.blocks import Heading, outline
+from ragvault.formats.dates import date_from_fields, date_from_path
+from ragvault.formats.decoding import read_lines, title_of
+from ragvault.formats.frontmatter import Frontmatter, read_frontmatter
+from ragvault.formats.inline import clean_tag, heading_text, tags_and_links, unique
+from ragvault.model import HeadingPath, Note, Section
+
+
+def read_markdown(rel_path: str, data: bytes, mtime: float) -> Note:
+    """Read one note. ``mtime`` in seconds since the epoch is its date when nothing else tells.
+
+    The title is the frontmatter's, else the first level-1 heading, else the file's name. The
+    date is the first that can be read of the frontmatter's ``dates.DATE_KEYS``, else the one in
+    the path, else ``mtime``. Raises NotTextError for a binary file. Linear in the file.
+    """
+    lines, warnings = read_lines(data)
+    front = read_frontmatter(lines)
+    if front is not None and front.warning:
+        warnings = (*warnings, front.warning)
+    body = front.lines[1] if front is not None else 0
+    found = outline(lines, body)
+    named = [(heading, heading_text(heading.source)) for heading in found.headings]
+    named = [(heading, name) for heading, name in named if name]
+    tags, links = tags_and_links(lines, body, found.code_lines)
+    return Note(
+        rel_path=rel_path,
+        title=_title(front, named, rel_path),
+        aliases=unique(front.listed("aliases", "alias") if front is not None else ()),
+        tags=unique([*_frontmatter_tags(front), *tags]),
+        links=unique([*_frontmatter_links(front), *links]),
+        date=_date(front, rel_path, mtime),
+        frontmatter_text=front.text if front is not None else "",
+        frontmatter_lines=front.lines if front is not None else None,
+        sections=_sections(lines, named, body),
+        lines=tuple(lines),
+        blocks=(*(outline(lines[:body]).blocks if body else ()), *found.blocks),
+        warnings=warnings,
+    )
+
+
+def _title(front: Frontmatter | None, named: Sequence[tuple[Heading, str]], rel_path: str) -> str:
+    title = (front.first("title") if front is not None else None) or ""
+    first = next((name for heading, name in named if heading.level == 1), "")
+    return title_of(title.strip() or first, rel_path)
+
+
+def _frontmatter_tags(front: Frontmatter | None) -> Iterable[str]:
+    for text in [*front.listed("tags"), *front.listed("tag")] if front is not None else ():
+        # a tag has no space and no comma: "tags: a b" are two
+        yield from filter(None, (clean_tag(part) for part in re.split(r"[\s,]+", text)))
+
+
+def _frontmatter_links(front: Frontmatter | None) -> list[str]:
+    if front is None:
+        return []
+    texts = [text for text in front.raw() if "[" in text]
+    return tags_and_links(texts)[1]
+
+
+def _date(front: Frontmatter | None, rel_path: str, mtime: float) -> float:
+    found = date_from_fields(front.fields()) if front is not None else None
+    if found is None:
+        found = date_from_path(rel_path)
+    return mtime if found is None else found
+
+
+def _sections(
+    lines: Sequence[str], named: Sequence[tuple[Heading, str]], body: int
+) -> tuple[Section, ...]:
+    """``lines[body:]`` cut at its headings; the part before the first only when it isn't blank."""
+    sections: list[Section] = []
+    starts = [*(heading.line for heading, _ in named), len(lines)]
+    if any(line.strip() for line in lines[body : starts[0]]):
+        sections.append(_section((), lines, body, starts[0]))
+    stack: list[tuple[int, str]] = []
+    for (heading, name), start, end in zip(named, starts, starts[1:], strict=False):
+        while stack and stack[-1][0] >= heading.level:
+            stack.pop()
+        stack.append((heading.level, name))
+        sections.append(_section(tuple(text for _, text in stack), lines, start, end))
+    return tuple(sections)
+
+
+def _section(path: HeadingPath, lines: Sequence[str], start: int, end: int) -> Section:
+    return Section(path, start + 1, end, "\n".join(lines[start:end]))

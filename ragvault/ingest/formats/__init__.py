@@ -1,1 +1,0 @@
-"""ingest/formats."""
