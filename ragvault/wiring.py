@@ -202,7 +202,6 @@ class Container:
                 host=server.host,
                 model=server.embedding_model,
                 timeout_s=server.timeout_s,
-                connect_timeout_s=server.connect_timeout_s,
                 keep_alive=server.keep_alive,
                 query_prefix=wanted.query_prefix,
                 document_prefix=wanted.document_prefix,
@@ -287,7 +286,6 @@ class Container:
         return OllamaChat(
             host=server.host,
             timeout_s=min(server.timeout_s, max_wait_s),
-            connect_timeout_s=min(server.connect_timeout_s, max_wait_s),
             keep_alive=server.keep_alive,
             think=server.think,
         )

@@ -145,7 +145,7 @@ def answer(request: AnswerRequest) -> AnswerEvents:
         if not prompt.included:
             return (yield from _quoted(request, (_no_room(options),)))
         draft = yield from _drafted(request.chat, prompt, options, spent)
-        if _is_uncited(draft) and request.settings.retry_uncited:
+        if _is_uncited(draft):
             spent = draft.spent
             prompt = _prompt(request, options, firm=True)
             draft = yield from _drafted(request.chat, prompt, options, spent)

@@ -127,10 +127,10 @@ def build_prompt(
     """Pack the hits, best first, into what the window leaves beside question and answer.
 
     ``context_tokens`` is the whole window (num_ctx), ``answer_tokens`` what is kept for the
-    answer. At most ``settings.max_chunks`` chunks and ``settings.max_chars`` characters of
-    them. A first chunk that is too big alone is cut at a sentence. ``included`` may be empty
-    when the window hardly holds the question. ``neighbours`` widen the passages by what is left;
-    those that came in follow the hits in ``included``.
+    answer. At most ``settings.max_chars`` characters of them. A first chunk that is too big alone
+    is cut at a sentence. ``included`` may be empty when the window hardly holds the question.
+    ``neighbours`` widen the passages by what is left; those that came in follow the hits in
+    ``included``.
     """
     question = _guard_question(question)
     system = _system(today)
@@ -183,8 +183,6 @@ def _pack(
     passages: list[Passage] = []
     cut: list[str] = []  # the first block, when it had to be cut
     for hit in hits:
-        if len(passages) == settings.max_chunks:
-            break
         passage = Passage(hit, (hit,))
         if room.take(_text(passage), _block(len(passages) + 1, hit, _text(passage))):
             passages.append(passage)

@@ -124,7 +124,7 @@ class SearchOptions:
     ] = None
 
 
-MAX_STDIN_CHARS = 100_000  # a question is limited far below this, in retrieval.max_question_chars
+MAX_STDIN_CHARS = 100_000  # a question is limited far below this, when it is analysed
 
 
 def question_of(words: Sequence[str]) -> str:

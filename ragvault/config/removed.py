@@ -10,6 +10,10 @@ from __future__ import annotations
 # Dotted key, or "key: value" for a choice that went → what is so now, as it stands in the notice:
 # "`retrieval.heading_bonus` is no longer a setting (fixed at 0.05)".
 REMOVED: dict[str, str] = {
+    "index.watch_debounce_s": "fixed at 1",
+    "retrieval.vector_candidates": "fixed at 15",
+    "retrieval.lexical_candidates": "fixed at 50",
+    "retrieval.max_candidates": "fixed at 200",
     "retrieval.time_weight_vector": "fixed at 0.6",
     "retrieval.time_weight_lexical": "fixed at 0.25",
     "retrieval.time_weight_recency": "fixed at 0.15",
@@ -19,7 +23,14 @@ REMOVED: dict[str, str] = {
     "retrieval.note_chunks": "fixed at 12",
     "retrieval.max_per_note": "there is no limit",
     "retrieval.expand_variants": "fixed at 3",
+    "retrieval.k_min": "fixed at 3, or k_default if that is lower",
+    "retrieval.max_folders": "fixed at 8",
+    "retrieval.max_question_chars": "fixed at 2000",
     "rerank.backend: late-interaction": "it gained nothing; there are onnx and cross-encoder",
+    "gate.mode": "the confidence decides; `gate.min_confidence: 0` goes by the floors alone",
+    "answer.max_chunks": "retrieval.k_max and answer.max_chars limit the prompt",
+    "answer.retry_uncited": "fixed at true",
+    "ollama.connect_timeout_s": "fixed at 2",
     "answer.neighbours_for": "the best passage gets its neighbours",
 }
 

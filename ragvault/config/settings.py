@@ -27,7 +27,6 @@ class IndexSettings(_Part):
     respect_gitignore: bool = True
     max_file_mb: Annotated[float, Field(gt=0)] = 20.0
     lock_timeout_s: Annotated[float, Field(ge=0)] = 0.0
-    watch_debounce_s: Annotated[float, Field(gt=0)] = 1.0
 
 
 class ChunkingSettings(_Part):
@@ -58,9 +57,6 @@ class StoreSettings(_Part):
 class RetrievalSettings(_Part):
     """notes-engine-rag.md's numbers, unless a measurement moved them (see CHANGELOG.md)."""
 
-    vector_candidates: Annotated[int, Field(ge=1, le=1000)] = 15  # per scope
-    lexical_candidates: Annotated[int, Field(ge=1, le=1000)] = 50
-    max_candidates: Annotated[int, Field(ge=1, le=1000)] = 200
     min_vector: Annotated[float, Field(ge=-1.0, le=1.0)] = 0.3
     weight_vector: Unit = 0.75  # the seed's 0.7 and 0.3 rank clapnq-dev below vectors alone
     weight_lexical: Unit = 0.25
@@ -77,17 +73,14 @@ class RetrievalSettings(_Part):
     expand_variants: Annotated[int, Field(ge=1, le=8)] = 3
     hyde: bool = False  # needs the model server
     recency_half_life_days: Annotated[float, Field(gt=0)] = 30.0
-    k_min: Annotated[int, Field(ge=1, le=50)] = 3
     k_default: Annotated[int, Field(ge=1, le=50)] = 5
     k_max: Annotated[int, Field(ge=1, le=50)] = 8
     folder_select: Literal["auto", "llm", "off"] = "auto"
-    max_folders: Annotated[int, Field(ge=1, le=100)] = 8
-    max_question_chars: Annotated[int, Field(ge=10)] = 2000
 
     @model_validator(mode="after")
     def _check_range_of_k(self) -> RetrievalSettings:
-        if not self.k_min <= self.k_default <= self.k_max:
-            raise ValueError("k_min, k_default and k_max have to rise, or be the same")
+        if self.k_default > self.k_max:
+            raise ValueError("k_default has to be at most k_max")
         return self
 
 
@@ -127,9 +120,8 @@ class CalibrationSettings(_Part):
 
 
 class GateSettings(_Part):
-    """``min_final`` and (mode calibrated) ``min_confidence``: below either, ragvault abstains."""
+    """``min_final`` and ``min_confidence``: below either, ragvault abstains."""
 
-    mode: Literal["calibrated", "thresholds"] = "calibrated"
     min_final: Unit = 0.3  # notes-engine-rag.md: 0.4, which drops one good answer in 200
     min_confidence: Unit = 0.07  # see the README: what it refuses and lets pass
     calibration: CalibrationSettings | None = None  # None: the one built in for the model
@@ -137,12 +129,10 @@ class GateSettings(_Part):
 
 class AnswerSettings(_Part):
     fallback: Literal["extractive", "none"] = "extractive"
-    max_chunks: Annotated[int, Field(ge=1, le=50)] = 12
     max_chars: Annotated[int, Field(ge=200)] = 12000
     neighbours: Annotated[int, Field(ge=0, le=5)] = 1  # before and after, of the same section
     # More would double the prompt; for as many tokens, more hits hold more (see CHANGELOG.md).
     neighbours_for: Annotated[int, Field(ge=1, le=50)] = 1
-    retry_uncited: bool = True
     log: bool = True  # keep questions and answers in the local answer log
 
 
@@ -152,7 +142,6 @@ class OllamaSettings(_Part):
     embedding_model: str = "nomic-embed-text"
     temperature: Annotated[float, Field(ge=0.0, le=2.0)] = 0.3
     timeout_s: Annotated[float, Field(gt=0)] = 120.0  # to the first token, and between tokens
-    connect_timeout_s: Annotated[float, Field(gt=0)] = 2.0
     keep_alive: str = "5m"
     max_context: Annotated[int, Field(ge=512)] = 8192  # num_ctx: the model's own, at most this
     max_tokens: Annotated[int, Field(ge=16)] = 1000  # of an answer

@@ -32,6 +32,7 @@ CHECK_S = 60.0  # between comparisons while events come
 POLL_S = 5.0  # … and when none can
 POLL_SHARE = 0.05  # at most this share of the time goes into polling a large vault
 PULSE_S = 1.0  # how often the roots and the observer are looked after
+DEBOUNCE_S = 1.0  # a save in several steps, or of several notes, is one burst
 MAX_DELAY = 10  # debounce times that a burst which never pauses is waited for
 RETRY_S = 5.0  # after a failed run; doubles up to
 MAX_RETRY_S = 300.0
@@ -79,13 +80,13 @@ class Burst:
 class _Root:
     """One vault that is followed."""
 
-    def __init__(self, path: Path, settings: IndexSettings) -> None:
+    def __init__(self, path: Path, settings: IndexSettings, debounce_s: float) -> None:
         self.path = path
         self.real = os.path.realpath(path)
         self.extensions = tuple(e.lower() for e in settings.extensions)
         self.ignore_names = ignore_files(settings)
         self.rules = PathRules(self.real, exclude_rules(settings), self.ignore_names)
-        self.burst = Burst(settings.watch_debounce_s)
+        self.burst = Burst(debounce_s)
         self.retry_s = RETRY_S
         self.place: tuple[int, int] | None = _UNKNOWN  # device and inode; None: out of reach
         self.is_armed = False
@@ -125,6 +126,7 @@ def watch_vaults(
     *,
     notify: Notify = lambda _line: None,
     make_observer: ObserverFactory | None = None,
+    debounce_s: float = DEBOUNCE_S,
     check_s: float = CHECK_S,
     poll_s: float = POLL_S,
 ) -> None:
@@ -136,7 +138,8 @@ def watch_vaults(
     busy, the disk full, the drive unplugged); Interrupted and anything else ends the watch.
     ``notify`` is told, once each, when events can't be had and when a vault goes or comes back.
     """
-    watch = _Watch(roots, on_change, stop, settings, notify, make_observer or _observer)
+    followed = [_Root(path, settings, debounce_s) for path in roots]
+    watch = _Watch(followed, on_change, stop, settings, notify, make_observer or _observer)
     watch.check_s, watch.poll_s = check_s, poll_s
     watch.run()
 
@@ -152,14 +155,14 @@ class _Watch:
 
     def __init__(
         self,
-        roots: Sequence[Path],
+        roots: Sequence[_Root],
         on_change: OnChange,
         stop: threading.Event,
         settings: IndexSettings,
         notify: Notify,
         make_observer: ObserverFactory,
     ) -> None:
-        self.roots = [_Root(path, settings) for path in roots]
+        self.roots = roots
         self.on_change = on_change
         self.stop = stop
         self.settings = settings

@@ -43,7 +43,15 @@ from ragvault.model import (
     VaultInfo,
 )
 from ragvault.retrieval.candidates import expand
-from ragvault.retrieval.candidates.legs import Deps, Store, lexical_leg, open_store, vector_leg
+from ragvault.retrieval.candidates.legs import (
+    LEXICAL_CANDIDATES,
+    VECTOR_CANDIDATES,
+    Deps,
+    Store,
+    lexical_leg,
+    open_store,
+    vector_leg,
+)
 from ragvault.retrieval.candidates.pool import gather, over_limit
 from ragvault.retrieval.candidates.recent import newest, sharpened
 from ragvault.retrieval.candidates.wordings import Finder, written
@@ -269,7 +277,7 @@ class _Search:
                 self.deps.catalog,
                 self.query.terms,
                 filters,
-                self.settings.retrieval.lexical_candidates,
+                LEXICAL_CANDIDATES,
             )
             lexical_ms = _ms(started)
             return _collect(embedding, opening), by_keyword, lexical_ms
@@ -310,7 +318,7 @@ class _Search:
             vectors.vector,
             scopes,
             filters,
-            self.settings.retrieval.vector_candidates,
+            VECTOR_CANDIDATES,
         )
         notices = tuple(
             f"The vector store of {vault} can't be used ({_clause(why)}): "
@@ -348,7 +356,6 @@ class _Search:
         """What the model's wordings find."""
         finder = Finder(
             self.deps,
-            self.settings,
             self.where,
             scopes,
             vectors.store,
@@ -423,7 +430,7 @@ class _Search:
             k=self.k,
             min_vector=retrieval.min_vector,
             min_final=self.settings.gate.min_final if for_answer else None,
-            trimmed=over_limit(candidates, retrieval.max_candidates),
+            trimmed=over_limit(candidates),
             terms=self.query.terms,
             diversity=self._diversity(candidates, fingerprint),
         )

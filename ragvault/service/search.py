@@ -45,7 +45,7 @@ def retrieve(
     from ragvault.retrieval.question.query import analyse
 
     settings = container.settings
-    query = analyse(request.question, now, settings)
+    query = analyse(request.question, now)
     wants_model = _wants_model(request, settings)
     deps = pipeline.Deps(
         catalog=container.catalog,

@@ -84,7 +84,6 @@ def _chat(handle: OllamaHandle) -> Iterator[OllamaChat]:
     chat = OllamaChat(
         host=handle.url,
         timeout_s=_TIMEOUT_S,
-        connect_timeout_s=10.0,
         keep_alive="5m",
         think=False,
     )

@@ -143,7 +143,7 @@ class Searches:
     def run(self, option: Option, question: str, settings: Settings) -> Retrieval:
         return pipeline.retrieve(
             Request(question=question),
-            query=analyse(question, self.now, settings),
+            query=analyse(question, self.now),
             deps=pipeline.Deps(
                 catalog=self.container.catalog,
                 embedder=lambda: self.container.embedder,

@@ -144,7 +144,7 @@ def test_second_index_says_who_is_writing(cli: Cli, vault: Path) -> None:
 def test_watch_follows_changes_and_ends_cleanly(cli: Cli, vault: Path) -> None:
     with subprocess.Popen(
         cli.command("index", str(vault), "--watch"),
-        env=cli.environment(RAGVAULT_INDEX_WATCH_DEBOUNCE_S="0.1", PYTHONUNBUFFERED="1"),
+        env=cli.environment(PYTHONUNBUFFERED="1"),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

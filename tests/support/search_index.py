@@ -99,7 +99,7 @@ class SearchIndex:
         used = settings or self.settings
         return retrieve(
             asked,
-            query=analyse(asked.question, NOW, used),
+            query=analyse(asked.question, NOW),
             deps=deps or self.deps,
             settings=used,
             now=NOW,

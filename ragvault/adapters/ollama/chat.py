@@ -28,9 +28,9 @@ _LISTED = 8  # models named in an error
 class OllamaChat:
     """The server at ``host``. Connects at the first call.
 
-    ``timeout_s`` bounds the wait for the first token and between tokens, ``connect_timeout_s``
-    that for the connection. ``think`` lets a reasoning model reason first (which is slower, is
-    never shown, and eats into ``max_tokens``); off, it is asked not to.
+    ``timeout_s`` bounds the wait for the first token and between tokens. ``think`` lets a
+    reasoning model reason first (which is slower, is never shown, and eats into ``max_tokens``);
+    off, it is asked not to.
     """
 
     def __init__(
@@ -38,13 +38,11 @@ class OllamaChat:
         *,
         host: str,
         timeout_s: float = 120.0,
-        connect_timeout_s: float = 2.0,
         keep_alive: str = "5m",
         think: bool = False,
     ) -> None:
         self._url = base_url(host)
         self._timeout_s = timeout_s
-        self._connect_timeout_s = connect_timeout_s
         self._keep_alive = keep_alive
         self._think = think
         self._connection: ollama.Client | None = None
@@ -60,7 +58,6 @@ class OllamaChat:
                 self._url,
                 "/api/version",
                 timeout_s=self._timeout_s,
-                connect_timeout_s=self._connect_timeout_s,
             )
             return str(reply["version"])
         except failures() as error:
@@ -118,7 +115,6 @@ class OllamaChat:
             self._connection = connect(
                 self._url,
                 timeout_s=self._timeout_s,
-                connect_timeout_s=self._connect_timeout_s,
             )
         return self._connection
 

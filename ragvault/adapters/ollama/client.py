@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import ollama
 
 DEFAULT_PORT = 11434
+CONNECT_TIMEOUT_S = 2.0  # a server on this machine or its network answers at once, or is not there
 _START = "Start Ollama with `ollama serve`, or answer without it: `--no-llm`."
 _SLOW = "Raise `ollama.timeout_s` in the config, or use a smaller model."
 _NOT_OLLAMA = "Check `ollama.host` in the config: it should be Ollama's own address."
@@ -62,23 +63,24 @@ def is_loopback(url: str) -> bool:
         return False
 
 
-def connect(url: str, *, timeout_s: float, connect_timeout_s: float) -> ollama.Client:
-    """A client whose reads wait ``timeout_s`` at most: to the first token, and between tokens.
+def connect(url: str, *, timeout_s: float) -> ollama.Client:
+    """A client whose reads wait ``timeout_s`` at most: to the first token, and between tokens. The
+    connection waits no longer than CONNECT_TIMEOUT_S.
 
     On loopback the environment's proxies are ignored: notes must not leave through one.
     """
     import httpx
     import ollama
 
-    timeout = httpx.Timeout(timeout_s, connect=connect_timeout_s)
+    timeout = httpx.Timeout(timeout_s, connect=min(CONNECT_TIMEOUT_S, timeout_s))
     return ollama.Client(host=url, timeout=timeout, trust_env=not is_loopback(url))
 
 
-def get_json(url: str, path: str, *, timeout_s: float, connect_timeout_s: float) -> Any:
+def get_json(url: str, path: str, *, timeout_s: float) -> Any:
     """GET what the client library has no method for (``/api/version``)."""
     import httpx
 
-    timeout = httpx.Timeout(timeout_s, connect=connect_timeout_s)
+    timeout = httpx.Timeout(timeout_s, connect=min(CONNECT_TIMEOUT_S, timeout_s))
     reply = httpx.get(url + path, timeout=timeout, trust_env=not is_loopback(url))
     reply.raise_for_status()
     return reply.json()

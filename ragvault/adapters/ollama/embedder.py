@@ -41,7 +41,6 @@ class OllamaEmbedder:
         model: str,
         window: int = 512,
         timeout_s: float = 120.0,
-        connect_timeout_s: float = 2.0,
         keep_alive: str = "5m",
         query_prefix: str = "",
         document_prefix: str = "",
@@ -51,7 +50,6 @@ class OllamaEmbedder:
         self._model = model
         self._window = window
         self._timeout_s = timeout_s
-        self._connect_timeout_s = connect_timeout_s
         self._keep_alive = keep_alive
         self._query_prefix = query_prefix
         self._document_prefix = document_prefix
@@ -213,7 +211,6 @@ class OllamaEmbedder:
                 self._connection = connect(
                     self._url,
                     timeout_s=self._timeout_s,
-                    connect_timeout_s=self._connect_timeout_s,
                 )
             return self._connection
 

@@ -90,7 +90,7 @@ def evaluated(session: Session, options: EvalOptions, now: datetime) -> Evaluati
 
 def threshold_in_force(settings: Settings) -> float:
     """The confidence below which the gate refuses."""
-    return settings.gate.min_confidence if settings.gate.mode == "calibrated" else 0.0
+    return settings.gate.min_confidence
 
 
 def unplaced(

@@ -18,6 +18,9 @@ from ragvault.ports import Catalog, ChatModel, Embedder, Reranker, VectorIndex
 if TYPE_CHECKING:
     from ragvault.model import Vector
 
+# What each leg proposes: so many of a scope's nearest vectors, and so many chunks by BM25.
+VECTOR_CANDIDATES = 15
+LEXICAL_CANDIDATES = 50
 # Up to this many chunks a filtered scope is scored in full: exact, and no slower than a filtered
 # vector query (reading 2,000 cached vectors of 384 takes about as long).
 EXACT_LIMIT = 2000

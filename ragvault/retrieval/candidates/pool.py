@@ -13,6 +13,9 @@ from ragvault.retrieval.ranking.blend import Candidate
 if TYPE_CHECKING:
     from ragvault.model import Vector
 
+# Most that are scored: what many scopes or other wordings propose beyond it is cut.
+MAX_CANDIDATES = 200
+
 
 def gather(
     catalog: Catalog,
@@ -103,7 +106,7 @@ def _product(vector: Vector | None, query: Vector | None) -> float | None:
     return max(-1.0, min(1.0, float(vector @ query)))
 
 
-def over_limit(candidates: Sequence[Candidate], limit: int) -> frozenset[str]:
+def over_limit(candidates: Sequence[Candidate], limit: int = MAX_CANDIDATES) -> frozenset[str]:
     """Ids beyond the best ``limit`` by weighted vector score (notes-engine-rag.md, step 4)."""
     ranked = sorted(candidates, key=lambda c: (-c.weighted_vector, c.id))
     return frozenset(c.id for c in ranked[limit:])

@@ -14,7 +14,14 @@ from ragvault.config.settings import Settings
 from ragvault.errors import ModelError
 from ragvault.model import Filter, Request, Scope
 from ragvault.retrieval.candidates import expand
-from ragvault.retrieval.candidates.legs import Deps, Store, lexical_leg, vector_leg
+from ragvault.retrieval.candidates.legs import (
+    LEXICAL_CANDIDATES,
+    VECTOR_CANDIDATES,
+    Deps,
+    Store,
+    lexical_leg,
+    vector_leg,
+)
 
 if TYPE_CHECKING:
     from ragvault.model import Vector
@@ -39,7 +46,6 @@ class Finder:
     def __init__(
         self,
         deps: Deps,
-        settings: Settings,
         where: Filter,
         scopes: Sequence[Scope],
         store: Store,
@@ -47,7 +53,6 @@ class Finder:
         vector: Vector | None,
     ) -> None:
         self.deps = deps
-        self.retrieval = settings.retrieval
         self.where = where
         self.scopes = [scope for scope in scopes if scope.folders is None] or list(scopes)
         self.store = store
@@ -81,8 +86,8 @@ class Finder:
         return tuple(boost for boost in boosts if boost.ids), expansion
 
     def _by_words(self, variant: str) -> tuple[str, ...]:
-        terms, n = expand.terms_of(variant), self.retrieval.lexical_candidates
-        return lexical_leg(self.deps.catalog, terms, [self.where], n)
+        terms = expand.terms_of(variant)
+        return lexical_leg(self.deps.catalog, terms, [self.where], LEXICAL_CANDIDATES)
 
     def _by_vector(self, vector: Vector) -> list[tuple[str, ...]]:
         """One list for each scope: without the cosines their orders can't be merged."""
@@ -94,7 +99,7 @@ class Finder:
                 vector,
                 [scope],
                 [self.where],
-                self.retrieval.vector_candidates,
+                VECTOR_CANDIDATES,
             ).ids
             for scope in self.scopes
         ]

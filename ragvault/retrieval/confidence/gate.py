@@ -1,10 +1,10 @@
 """Is there evidence to answer from? Pure: retrieval in, Evidence or Abstention out.
 
 First the floors of notes-engine-rag.md ("Abstention"): nothing found, nothing above
-``min_vector``, nothing above ``min_final``. Then, unless ``gate.mode`` is "thresholds", the
-calibrated confidence against ``gate.min_confidence``. Between that and the band "high" an answer
-carries a caveat (disclosures-rag.md, "Confidence Thresholds"), and another one where the question
-names something that no hit holds.
+``min_vector``, nothing above ``min_final``. Then the calibrated confidence
+against ``gate.min_confidence``. Between that and the band "high" an answer carries a caveat
+(disclosures-rag.md, "Confidence Thresholds"), and another one where the question names something
+that no hit holds.
 """
 
 from __future__ import annotations
@@ -61,8 +61,7 @@ def decide(retrieval: Retrieval, settings: Settings, calibration: Calibration) -
     if not kept:
         return _abstain(retrieval, AbstainReason.NO_RELEVANT_CONTEXT, 0.0, _NOTHING)
     confidence = in_force(calibration, retrieval).confidence(features_of(retrieval))
-    by_confidence = settings.gate.mode == "calibrated"
-    if by_confidence and confidence < settings.gate.min_confidence:
+    if confidence < settings.gate.min_confidence:
         return _abstain(retrieval, AbstainReason.NO_RELEVANT_CONTEXT, confidence, _WEAK)
     return Evidence(kept, confidence, _caveats(retrieval, kept, confidence))
 

@@ -2,7 +2,7 @@
 
 Pure: the same question and ``now`` give the same Query. After auroranotes-rag.md
 (``analyzeQuery``: keywords and time hint) and sprint17-rag.md (intent detection). Linear in the
-question, which is at most ``max_question_chars`` long.
+question, which is at most MAX_QUESTION_CHARS long.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import re
 from datetime import datetime
 
 from ragvault import text
-from ragvault.config.settings import Settings
 from ragvault.errors import QuestionError
 from ragvault.model import Breadth, Intent, Query, TimeHint
 from ragvault.retrieval.question.subject import as_noted, subject_of
@@ -30,17 +29,18 @@ from ragvault.retrieval.question.wordlists import (
 
 __all__ = ["analyse", "parse_when"]
 
+MAX_QUESTION_CHARS = 2000
 LONG_QUESTION_WORDS = 25
 SHORT_QUESTION_WORDS = 12
 
 
-def analyse(question: str, now: datetime, settings: Settings) -> Query:
+def analyse(question: str, now: datetime) -> Query:
     """The question as the search stages need it.
 
     Raises QuestionError when nothing is left without white space and control characters, or
-    when more than ``retrieval.max_question_chars`` are.
+    when more than MAX_QUESTION_CHARS are.
     """
-    cleaned = clean(question, settings.retrieval.max_question_chars)
+    cleaned = clean(question)
     hint = find_hint(cleaned, now)
     asked = _without_salutation(cleaned)
     passing = hint if hint is not None and hint.relative else None
@@ -57,15 +57,15 @@ def analyse(question: str, now: datetime, settings: Settings) -> Query:
     )
 
 
-def clean(question: str, max_chars: int) -> str:
+def clean(question: str) -> str:
     """The question on one line without control characters; raises QuestionError."""
     cleaned = " ".join(text.strip_controls(question).split())
     if not cleaned:
         raise QuestionError("The question is empty.", 'Ask one: `ragvault ask "What did I …?"`')
-    if len(cleaned) > max_chars:
+    if len(cleaned) > MAX_QUESTION_CHARS:
         raise QuestionError(
-            f"The question has {len(cleaned):,} characters; the limit is {max_chars:,}.",
-            "Ask in a sentence or two, or raise `retrieval.max_question_chars`.",
+            f"The question has {len(cleaned):,} characters; the limit is {MAX_QUESTION_CHARS:,}.",
+            "Ask in a sentence or two.",
         )
     return cleaned
 

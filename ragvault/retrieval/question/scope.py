@@ -30,6 +30,8 @@ WEIGHT_STEP = 0.1
 AUTO_SCOPES = 3
 # The name says more than the centroid does: one word of the question in it is worth this cosine.
 NAME_WEIGHT = 0.3
+# Named and chosen folders together.
+MAX_FOLDERS = 8
 # A folder with no word in common has to be at least this close.
 MIN_CENTROID = 0.25
 
@@ -102,7 +104,7 @@ def select_folders(
         ranked, notices = _by_model(query, rest, chat, settings)
     else:
         ranked = rank_by_similarity(query, rest, query_vector, AUTO_SCOPES)
-    ranked = ranked[: max(0, settings.retrieval.max_folders - len(named))]
+    ranked = ranked[: max(0, MAX_FOLDERS - len(named))]
     guesses = [_Group(f.vault, (f.folder,), f.qualified) for f in ranked]
     weighted = bool(named) or mode == "llm"
     scopes = [

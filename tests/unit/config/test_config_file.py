@@ -286,31 +286,27 @@ def test_deep_nesting_is_an_error_not_a_crash(tmp_path: Path) -> None:
     assert error.exit_code == 2
 
 
-def test_k_range_has_to_be_a_range(tmp_path: Path) -> None:
-    """k_min above k_max would leave no k to choose."""
-    error = failure(tmp_path, "retrieval: {k_min: 9}\n")
-    assert "k_min" in error.message
+def test_usual_k_is_not_above_the_highest(tmp_path: Path) -> None:
+    error = failure(tmp_path, "retrieval: {k_default: 9}\n")
+    assert "k_default" in error.message and "k_max" in error.message
 
 
 # ------------------------------------------------------------------ keys of earlier versions
 
 
-def test_a_key_of_an_earlier_version_is_named_and_ignored(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_of_an_earlier_version_is_named_and_ignored(tmp_path: Path) -> None:
     """After an upgrade a command that worked goes on working, and says which line to remove."""
-    monkeypatch.setitem(REMOVED, "retrieval.old_bonus", "fixed at 0.05")
-    loaded = load_text(tmp_path, "retrieval:\n  k_default: 6\n  old_bonus: [what, ever]\n")
+    loaded = load_text(tmp_path, "retrieval:\n  k_default: 6\n  max_folders: [what, ever]\n")
     assert loaded.settings.retrieval.k_default == 6
     (line,) = loaded.notices
     assert line == (
-        f"{tmp_path / 'config.yaml'}:3: `retrieval.old_bonus` is no longer a setting "
-        "(fixed at 0.05); remove the line."
+        f"{tmp_path / 'config.yaml'}:3: `retrieval.max_folders` is no longer a setting "
+        "(fixed at 8); remove the line."
     )
-    loaded = load_text(tmp_path, "", {"RAGVAULT_RETRIEVAL_OLD_BONUS": "0.1"})
+    loaded = load_text(tmp_path, "", {"RAGVAULT_RETRIEVAL_MAX_FOLDERS": "0.1"})
     assert loaded.settings == Settings()
     (line,) = loaded.notices
-    assert line.startswith("RAGVAULT_RETRIEVAL_OLD_BONUS: `retrieval.old_bonus` is no longer")
+    assert line.startswith("RAGVAULT_RETRIEVAL_MAX_FOLDERS: `retrieval.max_folders` is no longer")
     assert line.endswith("unset the variable.")
 
 
@@ -323,11 +319,9 @@ def test_a_choice_of_an_earlier_version_is_named_and_ignored(
     assert "`rerank.backend: magic` is no longer a choice (there is onnx)" in loaded.notices[0]
 
 
-def test_many_old_keys_make_one_notice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_old_keys_make_one_notice(tmp_path: Path) -> None:
     """A full file of the version before would cover the answer with a dozen lines."""
-    for name in "abc":
-        monkeypatch.setitem(REMOVED, f"retrieval.{name}", "fixed")
-    loaded = load_text(tmp_path, "retrieval: {a: 1, b: 2, c: 3}\n")
+    loaded = load_text(tmp_path, "retrieval: {max_folders: 1, k_min: 2, max_candidates: 3}\n")
     assert len(loaded.removed) == 3
     (line,) = loaded.notices
     assert "3 keys" in line and "`ragvault config validate`" in line

@@ -36,12 +36,17 @@ class Watched:
         self.stop = threading.Event()
         self.during: Callable[[], None] = lambda: None
         self.error: BaseException | None = None
-        settings = options.pop("settings", IndexSettings(watch_debounce_s=0.05))
 
         def run() -> None:
             try:
                 watch_vaults(
-                    roots, self._told, self.stop, settings, notify=self.lines.put, **options
+                    roots,
+                    self._told,
+                    self.stop,
+                    IndexSettings(),
+                    notify=self.lines.put,
+                    debounce_s=0.05,
+                    **options,
                 )
             except BaseException as error:
                 self.error = error

@@ -15,6 +15,7 @@ import pytest
 
 from ragvault.config import file as config_file
 from ragvault.config.settings import OllamaSettings, RetrievalSettings, Settings
+from ragvault.retrieval.question.autok import K_MIN
 from tests.support import readme_output
 
 ROOT = Path(__file__).parents[3]
@@ -143,7 +144,7 @@ def test_formula_has_the_default_weights() -> None:
     )
     assert timed in README
     assert f"halves with every {r.recency_half_life_days:g} days" in README
-    assert f"best {r.k_min} to {r.k_max}" in README
+    assert f"best {K_MIN} to {r.k_max}" in README
     assert f"`{OllamaSettings().model}` (3 B, the default)" in README
 
 

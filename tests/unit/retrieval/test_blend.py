@@ -155,7 +155,7 @@ def test_the_explanation_is_the_score(
 
 
 def picked(*candidates: Candidate, k: int = 3, min_final: float | None = None) -> list[Hit]:
-    trimmed = over_limit(candidates, SETTINGS.max_candidates)
+    trimmed = over_limit(candidates)
     ranked = blended(*candidates)
     return list(pick(ranked, k=k, min_vector=0.3, min_final=min_final, trimmed=trimmed))
 

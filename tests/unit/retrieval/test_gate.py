@@ -129,8 +129,8 @@ def test_low_confidence_abstains_and_says_how_sure_it_was() -> None:
     assert len(found.nearest) == 1
 
 
-def test_in_the_mode_of_thresholds_the_confidence_only_informs() -> None:
-    by_thresholds = Settings(gate=GateSettings(mode="thresholds", min_final=0.5))
+def test_with_no_least_confidence_it_only_informs() -> None:
+    by_thresholds = Settings(gate=GateSettings(min_confidence=0.0, min_final=0.5))
     found = decide(retrieval(hit(1, 0.3, 0.6)), by_thresholds, FLAT)
     assert isinstance(found, Evidence)
     assert found.confidence < 0.2

@@ -7,18 +7,17 @@ from datetime import datetime
 import pytest
 from hypothesis import given, strategies as st
 
-from ragvault.config.settings import RetrievalSettings, Settings
+from ragvault.config.settings import RetrievalSettings
 from ragvault.errors import QuestionError
 from ragvault.model import Breadth, Detail, Intent, Query, Request
 from ragvault.retrieval.question.autok import choose_k
 from ragvault.retrieval.question.query import analyse
 
 NOW = datetime(2024, 5, 15, 10, 30)
-SETTINGS = Settings()
 
 
 def query(question: str) -> Query:
-    return analyse(question, NOW, SETTINGS)
+    return analyse(question, NOW)
 
 
 def test_the_seeds_example() -> None:

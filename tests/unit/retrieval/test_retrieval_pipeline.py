@@ -211,7 +211,7 @@ def test_recent_notes_of_a_named_time_are_of_that_time(real: SearchIndex) -> Non
 
 
 def test_search_may_list_more_than_an_answer_is_made_from(real: SearchIndex) -> None:
-    settings = Settings(retrieval=RetrievalSettings(k_min=1, k_default=1, k_max=1, min_vector=-1.0))
+    settings = Settings(retrieval=RetrievalSettings(k_default=1, k_max=1, min_vector=-1.0))
     found = real.search("API backend", settings=settings)
     assert len(found.kept) == 1
     listed = ranked_hits(found, 50)
@@ -351,13 +351,6 @@ def test_a_hint_brings_in_notes_that_many_others_hide(fake: SearchIndex) -> None
     found = fake.search(Request("standup about the api last week", vaults=("diary",)))
     assert "daily/week.md" in [h.note.rel_path for h in found.hits]
     assert found.strategy == "hybrid_recency"
-
-
-def test_the_candidates_are_capped_and_the_cut_is_shown(fake: SearchIndex) -> None:
-    settings = Settings(retrieval=RetrievalSettings(max_candidates=2, min_vector=-1.0))
-    found = fake.search("API backend Heroku dough", settings=settings)
-    reasons = [h.dropped_by for h in found.hits]
-    assert reasons.count("max_candidates") == len(found.hits) - 2
 
 
 def test_legs_run_side_by_side(fake: SearchIndex) -> None:

@@ -77,7 +77,7 @@ def select(
     query_vector = None if vector is None else np.array(vector, dtype=np.float32)
     return select_folders(
         request,
-        analyse(question, NOW, SETTINGS),
+        analyse(question, NOW),
         FOLDERS,
         query_vector,
         chat,
@@ -167,7 +167,7 @@ def test_auto_survives_centroids_of_another_model() -> None:
     other = np.ones(3, dtype=np.float32)
     request = Request("bread")
     found = select_folders(
-        request, analyse("bread", NOW, SETTINGS), FOLDERS, other, None, SETTINGS, ["personal"]
+        request, analyse("bread", NOW), FOLDERS, other, None, SETTINGS, ["personal"]
     )
     assert found.selected == ()
 
