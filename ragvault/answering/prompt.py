@@ -46,6 +46,7 @@ DETAIL_HINTS = {
     Detail.DETAILED: "Answer in detail, covering everything relevant in the context.",
 }
 
+MAX_CHUNKS = 12
 _ELLIPSIS = " […]"
 _MESSAGE_TOKENS = 12  # of a chat template, for each message
 _SAFETY = 0.03  # of the window, kept free for what the estimate may miss
@@ -127,10 +128,10 @@ def build_prompt(
     """Pack the hits, best first, into what the window leaves beside question and answer.
 
     ``context_tokens`` is the whole window (num_ctx), ``answer_tokens`` what is kept for the
-    answer. At most ``settings.max_chars`` characters of them. A first chunk that is too big alone
-    is cut at a sentence. ``included`` may be empty when the window hardly holds the question.
-    ``neighbours`` widen the passages by what is left; those that came in follow the hits in
-    ``included``.
+    answer. At most MAX_CHUNKS chunks and ``settings.max_chars`` characters of them. A first chunk
+    that is too big alone is cut at a sentence. ``included`` may be empty when the window hardly
+    holds the question. ``neighbours`` widen the passages by what is left; those that came in
+    follow the hits in ``included``.
     """
     question = _guard_question(question)
     system = _system(today)
@@ -183,6 +184,8 @@ def _pack(
     passages: list[Passage] = []
     cut: list[str] = []  # the first block, when it had to be cut
     for hit in hits:
+        if len(passages) == MAX_CHUNKS:
+            break
         passage = Passage(hit, (hit,))
         if room.take(_text(passage), _block(len(passages) + 1, hit, _text(passage))):
             passages.append(passage)

@@ -28,7 +28,7 @@ REMOVED: dict[str, str] = {
     "retrieval.max_question_chars": "fixed at 2000",
     "rerank.backend: late-interaction": "it gained nothing; there are onnx and cross-encoder",
     "gate.mode": "the confidence decides; `gate.min_confidence: 0` goes by the floors alone",
-    "answer.max_chunks": "retrieval.k_max and answer.max_chars limit the prompt",
+    "answer.max_chunks": "fixed at 12",
     "answer.retry_uncited": "fixed at true",
     "ollama.connect_timeout_s": "fixed at 2",
     "answer.neighbours_for": "the best passage gets its neighbours",
