@@ -81,7 +81,7 @@ class Embedder(TokenCounter, Protocol):
 
 @runtime_checkable
 class TokenEmbedder(Protocol):
-    """An embedder that also has a vector for each token: for late interaction."""
+    """An embedder that also has a vector for each token: for a closer look at a few passages."""
 
     def embed_tokens(self, texts: Sequence[str]) -> list[Matrix]:
         """One matrix a text, a unit row for each of its tokens, specials left out."""
@@ -96,9 +96,8 @@ class VectorIndex(Protocol):
     @property
     def identity(self) -> str:
         """Names this very store: where it is, and a random id that was made with it (a small file
-        in the persistent folder; for a server its address). After ``reset`` it is another one.
-        The adapter's module also offers it without opening the store or importing its library
-        (None when there is no store yet): wiring hands that to ``sync_vault`` as ``stored``."""
+        in the persistent folder; for a server its address). Makes the store when there is none;
+        after ``reset`` it is another one."""
 
     def upsert(self, vault: str, records: Sequence[VectorRecord]) -> None:
         """Add, or replace by id. Raises StoreError for a vector that isn't finite or has another
@@ -135,6 +134,25 @@ class VectorIndex(Protocol):
         """Make writes of other processes up to ``generation`` visible (reopens when it moved)."""
 
     def close(self) -> None: ...
+
+
+class VectorStore(Protocol):
+    """A vector store as the config names it, before it is opened.
+
+    Making one imports no library, connects to nothing and writes nothing. What its index raises
+    says in the hint what a person can do about this store.
+    """
+
+    def stored_identity(self) -> str | None:
+        """What ``VectorIndex.identity`` of the store that is there would say, without opening it:
+        that is all an index run asks which finds nothing to do. None when there is no store yet,
+        or when it shows damage: what is there then is not the store that was left."""
+
+    def open(self) -> VectorIndex:
+        """The store's index, which connects at its first use. The caller closes it."""
+
+    def size(self) -> int:
+        """Bytes on this machine's disk (0 for a server's). Linear in the store's files."""
 
 
 class NoteStore(Protocol):
@@ -376,5 +394,6 @@ __all__ = [
     "TokenCounter",
     "TokenEmbedder",
     "VectorIndex",
+    "VectorStore",
     "WriterLock",
 ]

@@ -7,27 +7,28 @@ for what it uses.
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from ragvault.config.backends import EMBEDDERS, RERANKERS, VECTOR_STORES
 
 if TYPE_CHECKING:
     from ragvault.adapters.files import IndexLock
     from ragvault.adapters.ollama.chat import OllamaChat
     from ragvault.adapters.sqlite.catalog import SqliteCatalog
     from ragvault.config.file import LoadedSettings
-    from ragvault.config.settings import Settings
+    from ragvault.config.settings import Settings, StoreSettings
     from ragvault.model import VaultInfo
-    from ragvault.ports import Embedder, Reranker, VectorIndex
+    from ragvault.ports import Embedder, Reranker, VectorIndex, VectorStore
 
 Notify = Callable[[str], None]
 
 CATALOG_NAME = "catalog.sqlite3"
-VECTORS_NAME = "chroma"
 FACTS_NAME = "facts.json"
-NAMESPACE_NAME = "chroma-namespace"
 
 
 def load_settings(
@@ -53,6 +54,12 @@ def index_folder(settings: Settings) -> Path:
     import platformdirs
 
     return platformdirs.user_data_path("ragvault", appauthor=False)
+
+
+def _class_at(place: str) -> Any:
+    """The class that ``config.backends`` names as "module:class"."""
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(module), name)
 
 
 class Container:
@@ -115,11 +122,9 @@ class Container:
 
     def sizes(self) -> tuple[tuple[str, int], ...]:
         """Bytes on disk: of the catalog, and of the vector store. Linear in its files."""
-        from ragvault.adapters.files import folder_size
-
-        folder = self.data_dir
-        catalog = sum(file.stat().st_size for file in folder.glob(f"{CATALOG_NAME}*"))
-        return (("catalog", catalog), ("vectors", folder_size(folder / VECTORS_NAME)))
+        files = self.data_dir.glob(f"{CATALOG_NAME}*")
+        catalog = sum(file.stat().st_size for file in files)
+        return (("catalog", catalog), ("vectors", self.vector_store.size()))
 
     def try_writing(self) -> None:
         """Write and remove a small file in the index folder, if it is there. Raises StoreError."""
@@ -131,50 +136,18 @@ class Container:
             probe.unlink()
 
     @cached_property
-    def vectors(self) -> VectorIndex:
-        """The vector store, as ``store.mode`` says. Nothing is opened yet."""
+    def vector_store(self) -> VectorStore:
+        """The vector store that ``store.mode`` names, not opened."""
         store = self.settings.store
-        index: VectorIndex
-        if store.mode == "http":
-            from ragvault.adapters.chroma.stores import HttpChroma
+        make: Callable[[StoreSettings, Path], VectorStore] = _class_at(VECTOR_STORES[store.mode])
+        return make(store, self.data_dir)
 
-            index = HttpChroma(
-                store.host,
-                store.port,
-                ssl=store.ssl,
-                headers=store.headers,
-                namespace=self._namespace(),
-            )
-        else:
-            from ragvault.adapters.chroma.stores import PersistentChroma
-
-            index = PersistentChroma(self.data_dir / VECTORS_NAME)
+    @cached_property
+    def vectors(self) -> VectorIndex:
+        """The index of the vector store, which connects at its first use."""
+        index = self.vector_store.open()
         self._closers.append(index.close)
         return index
-
-    def stored_identity(self) -> str | None:
-        """The vector store's identity without opening it; None when there is none, or none
-        that is whole."""
-        from ragvault.adapters.chroma.stores import server_identity, sound_identity
-
-        store = self.settings.store
-        if store.mode == "http":
-            return server_identity(
-                store.host, store.port, ssl=store.ssl, namespace=self._namespace()
-            )
-        return sound_identity(self.data_dir / VECTORS_NAME)
-
-    def _namespace(self) -> str:
-        """Tells this index apart from others on the same Chroma server: random, made once."""
-        from ragvault.adapters.files import atomic_write, private_folder
-
-        file = self.data_dir / NAMESPACE_NAME
-        if not file.exists():
-            import uuid
-
-            private_folder(self.data_dir)
-            atomic_write(file, uuid.uuid4().hex[:12])
-        return file.read_text(encoding="ascii").strip()
 
     def lock(self) -> IndexLock:
         """The writer's lock on the index folder."""
@@ -186,46 +159,10 @@ class Container:
 
     @cached_property
     def embedder(self) -> Embedder:
-        embedder = self._make_embedder()
+        kind = _class_at(EMBEDDERS[self.settings.embedding.backend])
+        embedder: Embedder = kind.from_settings(self.settings, self._facts_file(), self._notify)
         self._closers.append(embedder.close)
         return embedder
-
-    def _make_embedder(self) -> Embedder:
-        wanted = self.settings.embedding
-        path = Path(wanted.path).expanduser() if wanted.path else None
-        facts = self._facts_file()
-        if wanted.backend == "ollama":
-            from ragvault.adapters.ollama.embedder import OllamaEmbedder
-
-            server = self.settings.ollama
-            return OllamaEmbedder(
-                host=server.host,
-                model=server.embedding_model,
-                timeout_s=server.timeout_s,
-                keep_alive=server.keep_alive,
-                query_prefix=wanted.query_prefix,
-                document_prefix=wanted.document_prefix,
-                cache_file=facts,
-            )
-        local: type[SentenceTransformersEmbedder | OnnxEmbedder]
-        if wanted.backend == "sentence-transformers":
-            from ragvault.adapters.torch.embedder import SentenceTransformersEmbedder
-
-            local = SentenceTransformersEmbedder
-        else:
-            from ragvault.adapters.onnx.embedder import OnnxEmbedder
-
-            local = OnnxEmbedder
-        return local(
-            model=wanted.model,
-            path=path,
-            threads=wanted.threads,
-            query_prefix=wanted.query_prefix,
-            document_prefix=wanted.document_prefix,
-            download=wanted.download,
-            cache_file=facts,
-            notify=self._notify,
-        )
 
     def _facts_file(self) -> Path | None:
         """None before the first index: a dry run then leaves nothing behind."""
@@ -240,37 +177,10 @@ class Container:
         if backend == "none" or wanted is False:
             return None
         if self._reranker is None:
-            self._reranker = self._make_reranker(backend)
+            kind = _class_at(RERANKERS[backend])
+            self._reranker = kind.from_settings(self.settings, self._facts_file(), self._notify)
             self._closers.append(self._reranker.close)
         return self._reranker
-
-    def _make_reranker(self, backend: str) -> Reranker:
-        wanted = self.settings.rerank
-        path = Path(wanted.path).expanduser() if wanted.path else None
-        if backend == "late-interaction":
-            from ragvault.adapters.onnx.late_interaction import LateInteraction
-
-            return LateInteraction(lambda: self.embedder)
-        if backend == "cross-encoder":
-            from ragvault.adapters.torch.cross_encoder import CrossEncoderReranker
-
-            return CrossEncoderReranker(
-                model=wanted.model,
-                path=path,
-                threads=self.settings.embedding.threads,
-                download=wanted.download,
-                notify=self._notify,
-            )
-        from ragvault.adapters.onnx.cross_encoder import OnnxCrossEncoder
-
-        return OnnxCrossEncoder(
-            model=wanted.model,
-            path=path,
-            threads=self.settings.embedding.threads,
-            download=wanted.download,
-            cache_file=self._facts_file(),
-            notify=self._notify,
-        )
 
     @cached_property
     def chat(self) -> OllamaChat:

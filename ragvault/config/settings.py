@@ -11,6 +11,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from ragvault.config.backends import EmbeddingBackend, RerankBackend, StoreMode
+
 Unit = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
@@ -37,7 +39,7 @@ class ChunkingSettings(_Part):
 
 
 class EmbeddingSettings(_Part):
-    backend: Literal["onnx", "sentence-transformers", "ollama"] = "onnx"
+    backend: EmbeddingBackend = "onnx"
     model: str = "sentence-transformers/all-MiniLM-L6-v2"
     path: str | None = None  # an .onnx file, or a folder for sentence-transformers
     threads: Annotated[int, Field(ge=0, le=256)] = 0  # 0: as many as cores
@@ -47,7 +49,7 @@ class EmbeddingSettings(_Part):
 
 
 class StoreSettings(_Part):
-    mode: Literal["persistent", "http"] = "persistent"
+    mode: StoreMode = "persistent"
     host: str = "localhost"
     port: Annotated[int, Field(ge=1, le=65535)] = 8000
     ssl: bool = False
@@ -87,7 +89,7 @@ class RetrievalSettings(_Part):
 class RerankSettings(_Part):
     """Reading the best candidates again, together with the question."""
 
-    backend: Literal["none", "onnx", "cross-encoder", "late-interaction"] = "none"
+    backend: RerankBackend = "none"
     model: str = "cross-encoder/ms-marco-MiniLM-L-6-v2"
     path: str | None = None  # a model's folder (onnx: or an .onnx file), instead of model
     top: Annotated[int, Field(ge=1, le=200)] = 20

@@ -36,7 +36,7 @@ def sync(
             catalog=catalog,
             embedder=lambda: container.embedder,
             vectors=lambda: container.vectors,
-            stored=container.stored_identity,
+            stored=container.vector_store.stored_identity,
         )
         return sync_vault(
             vault, container.settings, parts, full=full, dry_run=dry_run, progress=progress

@@ -104,7 +104,7 @@ def _model(container: Container) -> tuple[str, str | None, str | None]:
 def _vault_status(container: Container, vault: VaultInfo, fingerprint: str | None) -> VaultStatus:
     from ragvault.ingest.write import marker_of
 
-    stored = container.stored_identity()
+    stored = container.vector_store.stored_identity()
     in_step = False
     if stored is not None and fingerprint is not None:
         marker = container.catalog.vector_marker(vault.name)

@@ -104,17 +104,15 @@ def why_no_cross_encoders() -> str | None:
 
 
 def reranker_settings(folder: Path, size: cross_encoders.Size) -> dict[str, RerankSettings]:
-    """By row: late interaction, and where they can be built a cross-encoder for torch and its
-    export, as it is and with int8 weights (as the hub's file for most processors is)."""
-    found = {"rerank: late interaction": RerankSettings(backend="late-interaction")}
+    """By row, where they can be built: a cross-encoder for torch and its export, as it is and with
+    int8 weights (as the hub's file for most processors is)."""
     if why_no_cross_encoders():
-        return found
+        return {}
     built = folder / "cross-encoder"
     cross_encoders.write_bert(built, size=size)
     cross_encoders.export_bert(built)
     int8 = _quantised(built, folder / "cross-encoder int8")
     return {
-        **found,
         "rerank: onnx, int8": RerankSettings(backend="onnx", path=str(int8)),
         "rerank: onnx, float32": RerankSettings(backend="onnx", path=str(built)),
         "rerank: cross-encoder (torch)": RerankSettings(backend="cross-encoder", path=str(built)),

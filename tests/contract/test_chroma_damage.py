@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ragvault.adapters.chroma.files import damage
-from ragvault.adapters.chroma.stores import PersistentChroma, sound_identity
+from ragvault.adapters.chroma.persistent import PersistentChroma, PersistentStore, damage
+from ragvault.config.settings import StoreSettings
 from ragvault.errors import StoreDamagedError
 from ragvault.model import VectorRecord
 
@@ -67,6 +67,10 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 }
 
 
+def _stored(folder: Path) -> str | None:
+    return PersistentStore(StoreSettings(), folder.parent).stored_identity()
+
+
 @pytest.mark.parametrize("name", DAMAGES)
 def test_damage_is_seen_before_chroma_opens_it_and_reset_makes_it_usable(
     folder: Path, name: str
@@ -75,7 +79,7 @@ def test_damage_is_seen_before_chroma_opens_it_and_reset_makes_it_usable(
     it."""
     DAMAGES[name](folder)
     assert damage(folder)
-    assert sound_identity(folder) is None, "the next `index` must look at it"
+    assert _stored(folder) is None, "the next `index` must look at it"
     store = PersistentChroma(folder)
     try:
         with pytest.raises(StoreDamagedError) as caught:
@@ -102,7 +106,7 @@ def test_vectors_overwritten_in_place_are_seen_at_the_first_use(folder: Path) ->
 def test_sound_stores_are_left_alone(folder: Path, tmp_path: Path) -> None:
     """A false alarm would rebuild the store at each run."""
     assert damage(folder) is None
-    assert sound_identity(folder)
+    assert _stored(folder)
     small = PersistentChroma(tmp_path / "small")
     small.upsert("v", [VectorRecord("0" * 32, np.ones(3, dtype=np.float32), "", "note", 0.0)])
     assert damage(tmp_path / "small") is None, "nothing is saved yet, all is in the queue"

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 import pytest
 
 from ragvault.adapters.onnx.cross_encoder import OnnxCrossEncoder
-from ragvault.adapters.onnx.embedder import OnnxEmbedder
-from ragvault.adapters.onnx.late_interaction import LateInteraction
 from ragvault.adapters.torch.cross_encoder import CrossEncoderReranker
 from ragvault.ports import Reranker
 from tests.support.cross_encoders import write_bert, write_table_model
@@ -22,14 +20,13 @@ TEXTS = (
     "Let the dough rest for an hour, then bake the bread in a hot oven.",
 )
 # A score must not depend on what is ranked with it. torch pads its batches.
-TOLERANCE = {"onnx": 0.0, "late-interaction": 0.0, "cross-encoder": 1e-5}
+TOLERANCE = {"onnx": 0.0, "cross-encoder": 1e-5}
 
 
 @pytest.fixture(
     scope="module",
     params=[
         "onnx",
-        "late-interaction",
         pytest.param("cross-encoder", marks=[pytest.mark.torch, pytest.mark.slow]),
     ],
 )
@@ -43,15 +40,9 @@ def reranker(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Re
     made: Reranker
     if kind == "onnx":
         made = OnnxCrossEncoder(path=write_table_model(folder / "tiny"))
-        yield made
-    elif kind == "cross-encoder":
-        made = CrossEncoderReranker(path=write_bert(folder / "tiny"))
-        yield made
     else:
-        embedder = OnnxEmbedder(download=False)
-        made = LateInteraction(lambda: embedder)
-        yield made
-        embedder.close()
+        made = CrossEncoderReranker(path=write_bert(folder / "tiny"))
+    yield made
     made.close()
 
 

@@ -11,15 +11,11 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import pytest
 
-from ragvault.adapters.chroma import stores as chroma
 from ragvault.adapters.chroma.errors import BY_CLASS, translate
-from ragvault.adapters.chroma.stores import (
-    HttpChroma,
-    PersistentChroma,
-    collection_name,
-    persistent_identity,
-    server_identity,
-)
+from ragvault.adapters.chroma.http import HttpChroma, HttpStore
+from ragvault.adapters.chroma.index import chroma_settings, collection_name
+from ragvault.adapters.chroma.persistent import PersistentChroma, PersistentStore
+from ragvault.config.settings import StoreSettings
 from ragvault.errors import (
     DiskFullError,
     IndexBusyError,
@@ -302,9 +298,11 @@ def test_names_that_chroma_allows() -> None:
 def test_nothing_is_opened_or_made_to_read_an_empty_store(folder: Path) -> None:
     """`ask` before the first `index` would spend a second on importing Chroma and leave files."""
     code = (
-        "import sys; from pathlib import Path; from ragvault.adapters.chroma.stores import *\n"
-        "folder = Path(sys.argv[1]); index = PersistentChroma(folder)\n"
-        "assert persistent_identity(folder) is None\n"
+        "import sys; from pathlib import Path\n"
+        "from ragvault.adapters.chroma.persistent import PersistentStore\n"
+        "folder = Path(sys.argv[1]); store = PersistentStore(None, folder.parent)\n"
+        "assert store.stored_identity() is None and store.size() == 0\n"
+        "index = store.open()\n"
         "assert index.count('v') == 0 and index.ids('v') == set()\n"
         "index.delete('v', ['a']); index.drop('v'); index.sync_to(3); index.close()\n"
         "assert not {'chromadb', 'numpy', 'httpx'} & set(sys.modules), 'imported too early'\n"
@@ -315,29 +313,31 @@ def test_nothing_is_opened_or_made_to_read_an_empty_store(folder: Path) -> None:
 
 def test_the_identity_is_the_stores_own(folder: Path) -> None:
     """A store that was deleted or copied over must not be taken for the one the catalog knows."""
-    index = PersistentChroma(folder)
+    store = PersistentStore(StoreSettings(), folder.parent)
+    index = store.open()
     first = index.identity
-    assert persistent_identity(folder) == first
+    assert store.stored_identity() == first
     index.upsert("notes", records(1))
     index.close()
-    assert persistent_identity(folder) == first == PersistentChroma(folder).identity
+    assert store.stored_identity() == first == store.open().identity
+    assert store.size() > 1000
     index.reset()
-    assert persistent_identity(folder) is None
+    assert store.stored_identity() is None
     assert index.identity != first
     index.close()
     (folder / "chroma.sqlite3").unlink()
-    assert persistent_identity(folder) is None
+    assert store.stored_identity() is None
 
 
-def test_servers_and_namespaces_have_identities_of_their_own() -> None:
-    made = {
-        server_identity("h", 1),
-        server_identity("h", 2),
-        server_identity("h", 1, ssl=True),
-        server_identity("h", 1, namespace="x"),
-    }
-    assert len(made) == 4
-    assert HttpChroma("h", 1, namespace="x").identity == server_identity("h", 1, namespace="x")
+def test_servers_and_indexes_have_identities_of_their_own(tmp_path: Path) -> None:
+    """Else a store that was never filled would be taken for the one that was."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    settings = [StoreSettings(mode="http", host="h", port=port) for port in (1, 2)]
+    settings.append(StoreSettings(mode="http", host="h", port=1, ssl=True))
+    stores = [HttpStore(one, here) for one in settings] + [HttpStore(settings[0], there)]
+    made = [store.stored_identity() for store in stores]
+    assert len(set(made)) == 4
+    assert [store.open().identity for store in stores] == made, "also the second time"
 
 
 def test_installations_on_one_server_do_not_touch_each_other(server: int) -> None:
@@ -366,7 +366,7 @@ def _python(code: str, *args: str) -> str:
 
 _WRITER = """
 import sys; from pathlib import Path; import numpy as np
-from ragvault.adapters.chroma.stores import PersistentChroma
+from ragvault.adapters.chroma.persistent import PersistentChroma
 from ragvault.model import VectorRecord
 index = PersistentChroma(Path(sys.argv[1]))
 rows = np.eye(16, dtype=np.float32)
@@ -454,7 +454,7 @@ def test_no_env_file_or_variable_redirects_the_store(
     monkeypatch.setenv("PERSIST_DIRECTORY", str(tmp_path / "elsewhere"))
     index = PersistentChroma(folder)
     index.upsert("notes", records(1))
-    settings = chroma._settings()
+    settings = chroma_settings()
     assert settings.chroma_otel_collection_endpoint == ""
     assert settings.anonymized_telemetry is False
     assert settings.chroma_server_host is None

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ragvault.adapters.chroma.stores import PersistentChroma, collection_name
+from ragvault.adapters.chroma.index import collection_name
+from ragvault.adapters.chroma.persistent import PersistentChroma
 from ragvault.adapters.sqlite.catalog import SqliteCatalog
 from ragvault.model import Filter
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from ragvault.adapters.chroma.stores import PersistentChroma
+from ragvault.adapters.chroma.persistent import PersistentChroma
 from ragvault.adapters.onnx.embedder import OnnxEmbedder
 from ragvault.adapters.sqlite.catalog import SqliteCatalog
 from ragvault.config.settings import Settings

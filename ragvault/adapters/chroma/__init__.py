@@ -1,1 +1,10 @@
-"""adapters/chroma."""
+"""Vector stores on Chroma: a cache of the catalog, rebuilt from its embeddings when it is lost.
+
+- ``index.py``: what every way to reach Chroma shares: collections, batches, queries, filters.
+- ``persistent.py``: Chroma inside this process; its files, and what is wrong with them.
+- ``http.py``: a Chroma server.
+- ``errors.py``: what Chroma raises, as ragvault's errors.
+
+A store of another kind gets a package like this one, with a class that is ``ports.VectorStore``,
+and a line in ``config/backends.py``.
+"""

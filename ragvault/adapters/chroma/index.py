@@ -1,8 +1,19 @@
-"""What embedded Chroma and a Chroma server share: collections, batches, filters, errors."""
+"""The vectors in Chroma, whether it is embedded or a server: `ports.VectorIndex`.
+
+One collection a vault; a vector's id is its chunk's. Nothing here is the truth: what is lost or
+damaged is rebuilt from the catalog's embedding cache. Chroma takes most of a second to import,
+so that happens at the first real use, and neither for an empty store nor to name one.
+
+Nothing is sent anywhere: chromadb 1.5 has no product telemetry left (its client's ``capture`` is
+empty), OpenTelemetry runs only with an endpoint, which is set to none here whatever the
+environment says, and no embedding function is given, so no model is ever fetched.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import logging
+import os
 import re
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -43,7 +54,7 @@ def collection_name(vault: str, namespace: str = "") -> str:
 
 
 class ChromaIndex:
-    """What both modes share. Safe to use from several threads."""
+    """What both ways to reach Chroma share. Safe to use from several threads."""
 
     def __init__(self, place: str, *, server: bool, namespace: str) -> None:
         self._place = place
@@ -54,7 +65,7 @@ class ChromaIndex:
         self._collections: dict[str, Any] = {}
         self._generation: int | None = None
 
-    # -- what a mode adds
+    # -- what differs between them
     def _connect(self) -> Any:
         raise NotImplementedError
 
@@ -216,6 +227,30 @@ class ChromaIndex:
             if type(error).__name__ != "PanicException":  # a panic of the Rust core
                 raise
             raise translate(error, self._place, server=self._server) from error
+
+
+def import_chromadb() -> Any:
+    # Read by chromadb at import; a stray OTEL variable must not open a connection.
+    os.environ["ANONYMIZED_TELEMETRY"] = "False"
+    logging.getLogger("chromadb").setLevel(logging.ERROR)
+    import chromadb
+
+    return chromadb
+
+
+def chroma_settings() -> Any:
+    """Chroma's settings, none of them from a ``.env`` file in the current folder."""
+    from chromadb.config import Settings
+
+    return Settings(
+        _env_file=None,
+        anonymized_telemetry=False,
+        chroma_otel_collection_endpoint="",
+        chroma_api_impl="chromadb.api.rust.RustBindingsAPI",
+        chroma_server_host=None,
+        chroma_server_http_port=None,
+        migrations="apply",
+    )
 
 
 def _get_collection(client: Any, name: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from ragvault.errors import EmbedderUnavailableError, ModelMissingError
 if TYPE_CHECKING:
     import ollama
 
+    from ragvault.config.settings import Settings
     from ragvault.model import Matrix, Vector
 
 _BATCH = 32  # texts a request: bounds the reply, and how long Ctrl-C waits
@@ -59,6 +60,22 @@ class OllamaEmbedder:
         self._connection: ollama.Client | None = None
         self._digest: str | None = None
         self._queries = QueryCache()
+
+    @classmethod
+    def from_settings(
+        cls, settings: Settings, facts: Path | None, _notify: Callable[[str], None]
+    ) -> OllamaEmbedder:
+        """As the sections ``ollama`` and ``embedding`` say; see ``config.backends``."""
+        server, wanted = settings.ollama, settings.embedding
+        return cls(
+            host=server.host,
+            model=server.embedding_model,
+            timeout_s=server.timeout_s,
+            keep_alive=server.keep_alive,
+            query_prefix=wanted.query_prefix,
+            document_prefix=wanted.document_prefix,
+            cache_file=facts,
+        )
 
     # ------------------------------------------------------------------ what it is
 

@@ -13,7 +13,7 @@ import math
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragvault.adapters.facts import FactStore
 from ragvault.adapters.onnx.cores import usable_cores
@@ -30,6 +30,9 @@ from ragvault.adapters.onnx.side_by_side import SideBySide
 from ragvault.adapters.onnx.tokenizer import Tokenizer
 from ragvault.adapters.reranking import DEFAULT_RERANKER, RERANKER, as_reranker_error, sigmoid
 from ragvault.errors import RerankerUnavailableError
+
+if TYPE_CHECKING:
+    from ragvault.config.settings import Settings
 
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 _WINDOW = 512  # tokens of a pair, at most; the model's own limit if that is lower
@@ -62,6 +65,21 @@ class OnnxCrossEncoder:
         self._lock = threading.Lock()
         self._side_by_side = SideBySide(threads or usable_cores())
         self._loaded: _PairModel | None = None
+
+    @classmethod
+    def from_settings(
+        cls, settings: Settings, facts: Path | None, notify: Notify
+    ) -> OnnxCrossEncoder:
+        """As the section ``rerank`` says; see ``config.backends``."""
+        wanted = settings.rerank
+        return cls(
+            model=wanted.model,
+            path=Path(wanted.path) if wanted.path else None,
+            threads=settings.embedding.threads,
+            download=wanted.download,
+            cache_file=facts,
+            notify=notify,
+        )
 
     @property
     def name(self) -> str:

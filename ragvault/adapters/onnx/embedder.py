@@ -30,6 +30,7 @@ from ragvault.adapters.vectors import QueryCache, unit_rows
 from ragvault.errors import EmbedderUnavailableError
 
 if TYPE_CHECKING:
+    from ragvault.config.settings import Settings
     from ragvault.model import Matrix, Vector
 
 _ARITHMETIC = "l2/1"  # change it when the arithmetic below changes: it is fingerprinted
@@ -74,6 +75,21 @@ class OnnxEmbedder:
         self._tokenizer: Tokenizer | None = None
         self._session: _Session | None = None
         self._queries = QueryCache()
+
+    @classmethod
+    def from_settings(cls, settings: Settings, facts: Path | None, notify: Notify) -> OnnxEmbedder:
+        """As the section ``embedding`` says; see ``config.backends``."""
+        wanted = settings.embedding
+        return cls(
+            model=wanted.model,
+            path=Path(wanted.path) if wanted.path else None,
+            threads=wanted.threads,
+            query_prefix=wanted.query_prefix,
+            document_prefix=wanted.document_prefix,
+            download=wanted.download,
+            cache_file=facts,
+            notify=notify,
+        )
 
     # ------------------------------------------------------------------ what it is
 

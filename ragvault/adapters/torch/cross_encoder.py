@@ -9,12 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragvault.adapters.onnx.model_files import Notify
 from ragvault.adapters.reranking import DEFAULT_RERANKER, RERANKER, sigmoid
 from ragvault.adapters.torch.model import TorchKind, TorchModel
 from ragvault.adapters.vectors import encodable
+
+if TYPE_CHECKING:
+    from ragvault.config.settings import Settings
 
 _KIND = TorchKind(
     purpose=RERANKER,
@@ -56,6 +59,20 @@ class CrossEncoderReranker:
             path=path,
             threads=threads,
             download=download,
+            notify=notify,
+        )
+
+    @classmethod
+    def from_settings(
+        cls, settings: Settings, _facts: Path | None, notify: Notify
+    ) -> CrossEncoderReranker:
+        """As the section ``rerank`` says; see ``config.backends``."""
+        wanted = settings.rerank
+        return cls(
+            model=wanted.model,
+            path=Path(wanted.path) if wanted.path else None,
+            threads=settings.embedding.threads,
+            download=wanted.download,
             notify=notify,
         )
 

@@ -18,6 +18,7 @@ from ragvault.adapters.torch.model import TorchKind, TorchModel
 from ragvault.adapters.vectors import QueryCache, encodable, unit_rows
 
 if TYPE_CHECKING:
+    from ragvault.config.settings import Settings
     from ragvault.model import Matrix, Vector
 
 _KIND = TorchKind(
@@ -72,6 +73,23 @@ class SentenceTransformersEmbedder:
         self._lock = threading.Lock()
         self._weights: str | None = None
         self._queries = QueryCache()
+
+    @classmethod
+    def from_settings(
+        cls, settings: Settings, facts: Path | None, notify: Notify
+    ) -> SentenceTransformersEmbedder:
+        """As the section ``embedding`` says; see ``config.backends``."""
+        wanted = settings.embedding
+        return cls(
+            model=wanted.model,
+            path=Path(wanted.path) if wanted.path else None,
+            threads=wanted.threads,
+            query_prefix=wanted.query_prefix,
+            document_prefix=wanted.document_prefix,
+            download=wanted.download,
+            cache_file=facts,
+            notify=notify,
+        )
 
     # ------------------------------------------------------------------ what it is
 

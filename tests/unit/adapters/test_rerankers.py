@@ -1,4 +1,4 @@
-"""The rerankers' files and failures, and what late interaction computes."""
+"""The rerankers' files and failures."""
 
 from __future__ import annotations
 
@@ -12,19 +12,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from ragvault.adapters.onnx.cross_encoder import OnnxCrossEncoder
-from ragvault.adapters.onnx.embedder import OnnxEmbedder
-from ragvault.adapters.onnx.late_interaction import LateInteraction, max_sim
 from ragvault.adapters.onnx.model_files import BUNDLED_TOKENIZER
 from ragvault.adapters.reranking import sigmoid
 from ragvault.adapters.torch.cross_encoder import CrossEncoderReranker
 from ragvault.config.settings import IndexSettings, RerankSettings, Settings
-from ragvault.errors import EmbedderUnavailableError, RerankerUnavailableError
+from ragvault.errors import RerankerUnavailableError
 from ragvault.wiring import Container
 from tests.support.cross_encoders import export_bert, write_bert, write_table_model
-from tests.support.fakes import FakeEmbedder
 from tests.support.hub_server import Hub, hub_on_loopback
 from tests.support.note_texts import PASSAGES, QUESTIONS
 from tests.support.tiny_onnx import write_pair_model
@@ -264,60 +261,6 @@ def test_what_sentence_transformers_can_not_load(tmp_path: Path) -> None:
         CrossEncoderReranker(path=folder).rerank("a", ["b"])
 
 
-# ---------------------------------------------------------------------------- late interaction
-
-
-def unit_matrix(rows: list[list[float]]) -> np.ndarray:
-    matrix = np.array(rows, np.float32).reshape(len(rows), 3)
-    return matrix / np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-9)
-
-
-ROWS = st.lists(st.lists(st.floats(-1, 1, width=32), min_size=3, max_size=3), max_size=5).map(
-    unit_matrix
-)
-
-
-@settings(deadline=None)
-@given(question=ROWS, passage=ROWS, more=ROWS)
-def test_max_sim(question: np.ndarray, passage: np.ndarray, more: np.ndarray) -> None:
-    score = max_sim(question, passage)
-    assert 0.0 <= score <= 1.0
-    longer = np.concatenate([passage, more])
-    assert max_sim(question, longer) >= score - 1e-6, "a longer passage never fits worse"
-    best = [max((float(q @ p) for p in passage), default=0.0) for q in question]
-    expected = sum(min(1.0, max(0.0, b)) for b in best) / len(best) if best else 0.0
-    assert score == pytest.approx(expected, abs=1e-5)
-
-
-def test_late_interaction_puts_the_passages_in_a_sensible_order() -> None:
-    """With the real model: each question's own passage among six is first."""
-    embedder = OnnxEmbedder(download=False)
-    reranker = LateInteraction(lambda: embedder)
-    texts = [PASSAGES[i] for i in (0, 2, 5, 3, 15, 7)]
-    for index, question in enumerate(QUESTIONS):
-        scores = reranker.rerank(question, texts)
-        assert int(np.argmax(scores)) == index, (question, scores)
-    embedder.close()
-
-
-def test_late_interaction_needs_the_vectors_of_tokens() -> None:
-    reranker = LateInteraction(lambda: FakeEmbedder())
-    with pytest.raises(RerankerUnavailableError, match="backend onnx") as caught:
-        reranker.rerank("a", ["b"])
-    assert "embedding.backend: onnx" in caught.value.hint
-
-
-def test_an_embedding_model_that_fails_is_the_rerankers_failure() -> None:
-    """The search has gone on without the embedding model: here too it has to."""
-
-    def missing() -> FakeEmbedder:
-        raise EmbedderUnavailableError("The model is gone.", "Install it.")
-
-    with pytest.raises(RerankerUnavailableError, match="gone") as caught:
-        LateInteraction(missing).rerank("a", ["b"])
-    assert caught.value.hint == "Install it."
-
-
 # ------------------------------------------------------------------------------------ the rest
 
 
@@ -342,8 +285,6 @@ def test_onnxruntime_reports_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ("onnx", None, OnnxCrossEncoder),
         ("onnx", False, None),
         ("cross-encoder", True, CrossEncoderReranker),
-        ("late-interaction", None, LateInteraction),
-        ("late-interaction", False, None),
     ],
 )
 def test_which_reranker_a_search_gets(

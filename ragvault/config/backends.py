@@ -1,0 +1,36 @@
+"""What a configuration may choose from: the name of each backend → where its class is.
+
+A new backend is a package under ``adapters/`` and a line here: the settings then take its name,
+and wiring imports its class when it is first needed. Text, so that reading a config imports none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+# ``ports.VectorStore``, made of (the section ``store``, the index folder).
+VECTOR_STORES = {
+    "persistent": "ragvault.adapters.chroma.persistent:PersistentStore",
+    "http": "ragvault.adapters.chroma.http:HttpStore",
+}
+# ``ports.Embedder``, with a class method ``from_settings(settings, facts, notify)``: the file
+# where it may remember facts about its model (None: nowhere), and who is told what is fetched.
+EMBEDDERS = {
+    "onnx": "ragvault.adapters.onnx.embedder:OnnxEmbedder",
+    "sentence-transformers": "ragvault.adapters.torch.embedder:SentenceTransformersEmbedder",
+    "ollama": "ragvault.adapters.ollama.embedder:OllamaEmbedder",
+}
+# ``ports.Reranker``, with the same class method.
+RERANKERS = {
+    "onnx": "ragvault.adapters.onnx.cross_encoder:OnnxCrossEncoder",
+    "cross-encoder": "ragvault.adapters.torch.cross_encoder:CrossEncoderReranker",
+}
+
+if TYPE_CHECKING:
+    StoreMode: TypeAlias = str
+    EmbeddingBackend: TypeAlias = str
+    RerankBackend: TypeAlias = str
+else:
+    StoreMode = Literal[tuple(VECTOR_STORES)]
+    EmbeddingBackend = Literal[tuple(EMBEDDERS)]
+    RerankBackend = Literal[("none", *RERANKERS)]
