@@ -80,7 +80,7 @@ def report_failure(error: BaseException, *, as_json: bool) -> None:
         close_stdout_quietly()
     elif as_json:
         from ragvault.cli.render.terminal import print_json
-        from ragvault.service.objects import error_object
+        from ragvault.service.json_objects import error_object
 
         print_json(error_object(failure))
         return

@@ -1,20 +1,121 @@
-"""A vault into the index: once, or for as long as it is watched."""
+"""Vaults into the index: once, or for as long as they are watched."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragvault.errors import Interrupted, NoIndexError
+from ragvault.errors import (
+    Interrupted,
+    NoIndexError,
+    StoreDamagedError,
+    StoreError,
+    UsageError,
+    VaultPathError,
+)
 from ragvault.model import IndexReport, VaultInfo
+from ragvault.service.vaults import known_vaults, vault_name, vaults_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ragvault.ports import Catalog, Progress
     from ragvault.wiring import Container
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRequest:
+    """What is to be indexed: folders, known or new (one that is new may be given a name), else
+    the remembered vaults of these names, else all. ``full`` and ``dry_run``: as ``sync_vault``."""
+
+    paths: tuple[Path, ...] = ()
+    name: str | None = None
+    vaults: tuple[str, ...] = ()
+    full: bool = False
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The vaults that will be worked on, in this order, and what is to be said about them."""
+
+    vaults: tuple[VaultInfo, ...]
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfReach:
+    """A vault that was left as it is: its folder isn't there now."""
+
+    vault: VaultInfo
+    error: VaultPathError
+
+
+@dataclass(frozen=True, slots=True)
+class SetAside:
+    """The catalog was damaged and is kept under this path; all begins again with a new one, and
+    what was reported before is void."""
+
+    kept: Path
+
+
+IndexEvent = Chosen | IndexReport | OutOfReach | SetAside
+
+
+def index(
+    container: Container, request: IndexRequest, *, progress: Progress | None = None
+) -> Generator[IndexEvent, None, None]:
+    """Bring vaults up to date: what is chosen, then a report or an OutOfReach for each vault.
+
+    The index is locked from the first vault on until the iterator ends or is closed. Of several
+    vaults one whose folder is gone doesn't keep the others from being refreshed; one alone raises
+    VaultPathError. Raises UsageError, NoIndexError, IndexBusyError, and what ``sync_vault`` does.
+    """
+    try:
+        yield from _run(container, request, progress)
+    except StoreDamagedError:
+        if not request.full or request.dry_run:
+            raise
+        with container.lock():
+            kept, vaults = container.set_catalog_aside()
+            for vault in vaults:
+                container.new_catalog.add_vault(vault)
+        yield SetAside(kept)
+        if not vaults and not request.paths:
+            raise NoIndexError(
+                "The damaged index doesn't say any more which folders were in it.",
+                "Index them again: `ragvault index PATH`.",
+            ) from None
+        yield from _run(container, request, progress)
+
+
+def _run(
+    container: Container, request: IndexRequest, progress: Progress | None
+) -> Iterator[IndexEvent]:
+    chosen = _chosen(container, request)
+    yield chosen
+    with nullcontext() if request.dry_run else container.lock():
+        for vault in chosen.vaults:
+            try:
+                yield sync(
+                    container,
+                    vault,
+                    full=request.full,
+                    dry_run=request.dry_run,
+                    progress=progress,
+                )
+            except VaultPathError as error:
+                if len(chosen.vaults) == 1:
+                    raise
+                yield OutOfReach(vault, error)
+
+
+def _chosen(container: Container, request: IndexRequest) -> Chosen:
+    if not request.paths:
+        return Chosen(tuple(known_vaults(container, request.vaults)))
+    vaults, notices = vaults_at(container, request.paths, request.name)
+    return Chosen(tuple(vaults), tuple(notices))
 
 
 def sync(
@@ -62,16 +163,41 @@ def _catalog_for(container: Container, *, dry_run: bool) -> Iterator[Catalog]:
                 catalog.close()
 
 
+def rename_vault(container: Container, old: str, new: str) -> IndexReport:
+    """Give a vault another name and index it under it, embedding nothing again.
+
+    Raises VaultPathError when its folder is out of reach (its chunks' ids hold the name, so the
+    notes are read), UsageError for a name that is taken or unfit.
+    """
+    from ragvault.ingest.walk import check_vault_path
+
+    vault = known_vaults(container, [old])[0]
+    wanted = vault_name(new)
+    others = [v for v in container.catalog.vaults() if v.name != old]
+    if wanted == old:
+        raise UsageError(f"The vault is called '{old}' already.", "Choose another name.")
+    if any(v.name.lower() == wanted.lower() for v in others):
+        raise UsageError(f"There is a vault '{wanted}' already.", "Choose another name.")
+    check_vault_path(vault.path, container.data_dir, [vault])
+    with container.lock():
+        container.catalog.rename_vault(old, wanted)
+        with suppress(StoreError):  # what is left of the old name is never asked for
+            container.vectors.drop(old)
+        return sync(container, replace(vault, name=wanted))
+
+
 def watch(
     container: Container,
     vaults: Sequence[VaultInfo],
-    refresh: Callable[[VaultInfo], None],
+    on_report: Callable[[IndexReport], None],
     notify: Callable[[str], None],
+    *,
+    progress: Progress | None = None,
 ) -> None:
-    """Call ``refresh`` once for each vault, then whenever one has changed and been quiet for a
-    moment. Its RagvaultErrors go to ``notify`` and it is tried again later.
+    """Refresh each vault, now and whenever it has changed and been quiet for a moment.
 
-    Returns on Ctrl-C or SIGTERM.
+    ``on_report`` is told of each run that changed something; ``notify``, in a line, of failures,
+    after which it is tried again later. Returns on Ctrl-C or SIGTERM.
     """
     import signal
     import threading
@@ -79,16 +205,17 @@ def watch(
     from ragvault.ingest.watch import watch_vaults
 
     by_path = {vault.path: vault for vault in vaults}
+
+    def refresh(path: Path, _changed: frozenset[str]) -> None:
+        with container.lock():
+            report = sync(container, by_path[path], progress=progress)
+        if report.added or report.changed or report.removed or report.renamed:
+            on_report(report)
+
     stop = threading.Event()
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        watch_vaults(
-            list(by_path),
-            lambda path, _changed: refresh(by_path[path]),
-            stop,
-            container.settings.index,
-            notify=notify,
-        )
+        watch_vaults(list(by_path), refresh, stop, container.settings.index, notify=notify)
     except (KeyboardInterrupt, Interrupted):
         stop.set()
     finally:

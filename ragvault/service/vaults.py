@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragvault.errors import NoIndexError, StoreError, UsageError
-from ragvault.model import IndexReport, VaultInfo
-from ragvault.service.index import sync
+from ragvault.model import VaultInfo
 from ragvault.text import strip_controls
 
 if TYPE_CHECKING:
-    from ragvault.ports import Progress
     from ragvault.wiring import Container
 
 OBSIDIAN_FOLDER = ".obsidian"
@@ -114,28 +110,3 @@ def remove_vault(container: Container, name: str) -> list[str]:
         except StoreError as error:
             return [f"Its vectors could not be dropped from the vector store: {error.message}"]
     return []
-
-
-def rename_vault(
-    container: Container, old: str, new: str, *, progress: Progress | None = None
-) -> IndexReport:
-    """Give a vault another name and index it under it, embedding nothing again.
-
-    Raises VaultPathError when its folder is out of reach (its chunks' ids hold the name, so the
-    notes are read), UsageError for a name that is taken or unfit.
-    """
-    from ragvault.ingest.walk import check_vault_path
-
-    vault = known_vaults(container, [old])[0]
-    wanted = vault_name(new)
-    others = [v for v in container.catalog.vaults() if v.name != old]
-    if wanted == old:
-        raise UsageError(f"The vault is called '{old}' already.", "Choose another name.")
-    if any(v.name.lower() == wanted.lower() for v in others):
-        raise UsageError(f"There is a vault '{wanted}' already.", "Choose another name.")
-    check_vault_path(vault.path, container.data_dir, [vault])
-    with container.lock():
-        container.catalog.rename_vault(old, wanted)
-        with suppress(StoreError):  # what is left of the old name is never asked for
-            container.vectors.drop(old)
-        return sync(container, replace(vault, name=wanted), progress=progress)

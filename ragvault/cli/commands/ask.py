@@ -78,7 +78,7 @@ def ask(
 def _as_json(session: Session, request: Request, now: datetime, *, debug: bool) -> int:
     from ragvault.cli.render.terminal import print_json
     from ragvault.service import asking
-    from ragvault.service.objects import ask_object, debug_object
+    from ragvault.service.json_objects import ask_object, debug_object
 
     result = asking.answer_of(asking.ask(session.container, request, now=now))
     session.notices(result.notices)

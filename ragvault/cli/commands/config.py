@@ -68,8 +68,8 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> int:
     """Write a commented configuration file with every default."""
-    from ragvault.cli.writing import write_config
     from ragvault.config.keys import example
+    from ragvault.service.files import write_config
     from ragvault.wiring import locate_config
 
     target, _ = locate_config(config)

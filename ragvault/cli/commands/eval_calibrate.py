@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from ragvault.cli.commands.eval_make import one_vault
 from ragvault.cli.commands.eval_run import asked_for, questions_of, threshold_in_force
 from ragvault.cli.render.progress import counting
-from ragvault.cli.writing import backup_of, write_config
 from ragvault.errors import UsageError
 from ragvault.evaluation.calibrate import (
     FEWEST,
@@ -27,6 +26,7 @@ from ragvault.evaluation.generate import as_lines
 from ragvault.evaluation.make import make_set
 from ragvault.evaluation.runner import RunOptions, run
 from ragvault.service.calibration import built_in_calibration, embedding_model
+from ragvault.service.files import backup_of, write_config
 from ragvault.wiring import locate_config
 
 if TYPE_CHECKING:

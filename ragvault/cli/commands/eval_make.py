@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from ragvault.cli.commands.eval_places import check_target
 from ragvault.cli.render import words
 from ragvault.cli.render.progress import counting
-from ragvault.cli.writing import write_text
 from ragvault.errors import UsageError
 from ragvault.evaluation.generate import as_lines
 from ragvault.evaluation.make import MadeSet, make_set
+from ragvault.service.files import write_text
 from ragvault.service.vaults import known_vaults
 
 if TYPE_CHECKING:

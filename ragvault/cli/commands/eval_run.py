@@ -39,8 +39,8 @@ def run_set(session: Session, options: EvalOptions, *, now: datetime, as_json: b
     evaluation = evaluated(session, options, now)
     session.notices(evaluation.notices)
     if options.report is not None:
-        from ragvault.cli.writing import write_text
         from ragvault.evaluation.report import page
+        from ragvault.service.files import write_text
 
         write_text(options.report, page(evaluation))
         session.notices([f"The report is in {options.report}."])

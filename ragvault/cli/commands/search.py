@@ -57,7 +57,7 @@ def search(
 def _show(session: Session, found: SearchResult, *, files: bool, debug: bool, as_json: bool) -> int:
     if as_json:
         from ragvault.cli.render.terminal import print_json
-        from ragvault.service.objects import debug_object, search_object
+        from ragvault.service.json_objects import debug_object, search_object
 
         value = search_object(found.retrieval.query.text, found.hits, found.retrieval)
         print_json({**value, **(debug_object(found.retrieval) if debug else {})})

@@ -83,8 +83,8 @@ def rename(
     """Give a vault another name. Nothing is embedded again."""
     from ragvault.cli.render.terminal import print_json
     from ragvault.cli.session import Session
-    from ragvault.service.objects import index_object
-    from ragvault.service.vaults import rename_vault
+    from ragvault.service.index import rename_vault
+    from ragvault.service.json_objects import index_object
 
     with Session.open(config) as session:
         report = rename_vault(session.container, old, new)
@@ -111,7 +111,7 @@ def print_vault(out: Terminal, vault: VaultInfo) -> None:
 
 def vault_object(vault: VaultInfo) -> dict[str, Any]:
     """For ``--json``."""
-    from ragvault.service.objects import iso_time
+    from ragvault.service.json_objects import iso_time
 
     return {
         "name": vault.name,

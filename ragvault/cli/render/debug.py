@@ -6,8 +6,8 @@ from ragvault.cli.render import words
 from ragvault.cli.render.layout import columns, hanging
 from ragvault.cli.render.terminal import Terminal
 from ragvault.model import AskResult, Hit, Retrieval
+from ragvault.service.json_objects import local_day, total_ms
 from ragvault.service.measuring import Judgement
-from ragvault.service.objects import local_day, total_ms
 from ragvault.text import strip_controls
 
 _ID_LENGTH = 12  # of 32: enough to tell chunks apart; --json has the whole

@@ -1,4 +1,4 @@
-"""``index`` on a terminal: progress while it runs, then what it did."""
+"""``index`` on a terminal: what it did, vault by vault; or all of it as JSON."""
 
 from __future__ import annotations
 
@@ -7,17 +7,68 @@ from typing import TYPE_CHECKING
 
 from ragvault.cli.render import words
 from ragvault.cli.render.layout import columns, facts, hanging
-from ragvault.cli.render.terminal import Terminal
-from ragvault.model import IndexReport, Skipped
+from ragvault.cli.render.progress import BarProgress, SilentProgress
+from ragvault.cli.render.terminal import Terminal, print_json
+from ragvault.cli.session import Session
+from ragvault.model import IndexReport, Skipped, VaultInfo
+from ragvault.service.index import Chosen, IndexEvent, OutOfReach, SetAside
 from ragvault.text import strip_controls
 
 if TYPE_CHECKING:
-    pass
+    from ragvault.ports import Progress
 
 
-def has_news(report: IndexReport) -> bool:
-    """Whether a run did anything that a person who watches would want to read."""
-    return bool(report.added or report.changed or report.removed or report.renamed)
+class IndexView:
+    """One ``index`` command as its events come; ``vaults`` are those that are worked on."""
+
+    def __init__(self, session: Session, *, as_json: bool) -> None:
+        self.vaults: Sequence[VaultInfo] = ()
+        self._session = session
+        self._as_json = as_json
+        self._reports: list[IndexReport] = []
+        self._out_of_reach: list[OutOfReach] = []
+
+    def progress(self) -> Progress:
+        """A bar on a terminal; elsewhere only the messages."""
+        err = self._session.err
+        return BarProgress(err) if err.is_tty and not self._as_json else SilentProgress(err)
+
+    def show(self, event: IndexEvent) -> None:
+        """JSON, and what is out of reach, wait for the end."""
+        if isinstance(event, Chosen):
+            self.vaults = event.vaults
+            self._session.notices(event.notices)
+        elif isinstance(event, SetAside):
+            self._reports, self._out_of_reach = [], []
+            self._session.notices(
+                [f"The damaged index was set aside as {event.kept}; a new one is made."]
+            )
+        elif isinstance(event, OutOfReach):
+            self._out_of_reach.append(event)
+        else:
+            self._reports.append(event)
+            self._session.notices(event.notices)
+            if not self._as_json:
+                print_report(self._session.out, event)
+                self._session.out.flush()
+
+    def finish(self) -> int:
+        """The rest; returns the exit code."""
+        if self._as_json:
+            from ragvault.service.json_objects import index_object
+
+            print_json(index_object(self._reports, self._out_of_reach))
+        else:
+            self._print_out_of_reach()
+        return self._out_of_reach[0].error.exit_code if self._out_of_reach else 0
+
+    def _print_out_of_reach(self) -> None:
+        err = self._session.err
+        for vault, error in ((one.vault, one.error) for one in self._out_of_reach):
+            label = err.style(f"{strip_controls(vault.name)}:", "bold red")
+            err.print(f"{label} {hanging(err, error.message, 2)}")
+            hint = hanging(err, error.hint, 4)
+            err.print(err.style(f"  {err.symbol('→', '->')} {hint}", "dim"))
 
 
 def print_report(out: Terminal, report: IndexReport) -> None:

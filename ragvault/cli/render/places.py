@@ -16,7 +16,7 @@ from urllib.parse import quote
 from ragvault.cli.render.layout import MAX_LINE, columns, hanging, wrapped
 from ragvault.cli.render.terminal import Terminal
 from ragvault.model import HeadingPath, Hit, VaultInfo
-from ragvault.service.objects import local_day
+from ragvault.service.json_objects import local_day
 from ragvault.text import strip_controls
 
 # What Obsidian leaves out of a heading when it makes a link to it.

@@ -121,7 +121,7 @@ def close_stdout_quietly() -> None:
 
 def print_json(value: dict[str, Any]) -> None:
     """One object on stdout, ``schema_version`` first. Numbers are finite, keys are text."""
-    from ragvault.service.objects import SCHEMA_VERSION
+    from ragvault.service.json_objects import SCHEMA_VERSION
 
     value = {"schema_version": SCHEMA_VERSION, **value}
     text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)

@@ -16,8 +16,8 @@ from ragvault.model import (
     IndexReport,
     Retrieval,
     Skipped,
-    VaultInfo,
 )
+from ragvault.service.index import OutOfReach
 from ragvault.service.measuring import Judgement
 from ragvault.text import snippet
 
@@ -229,14 +229,14 @@ def _candidate(hit: Hit) -> dict[str, Any]:
 
 
 def index_object(
-    reports: Sequence[IndexReport], failures: Sequence[tuple[VaultInfo, RagvaultError]] = ()
+    reports: Sequence[IndexReport], out_of_reach: Sequence[OutOfReach] = ()
 ) -> dict[str, Any]:
-    """``failures``: vaults whose folder was out of reach while others were refreshed."""
+    """What was done to each vault; ``out_of_reach`` were left while others were refreshed."""
     value: dict[str, Any] = {"vaults": [_report(report) for report in reports]}
-    if failures:
+    if out_of_reach:
         value["failed"] = [
-            {"name": vault.name, "path": str(vault.path), **error_object(error)}
-            for vault, error in failures
+            {"name": one.vault.name, "path": str(one.vault.path), **error_object(one.error)}
+            for one in out_of_reach
         ]
     return value
 
