@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ragvault.cli.render.layout import hanging
 from ragvault.cli.render.terminal import Terminal
@@ -13,6 +14,9 @@ from ragvault.config.file import LoadedSettings
 from ragvault.config.settings import Settings
 from ragvault.text import strip_controls
 from ragvault.wiring import Container, load_settings
+
+if TYPE_CHECKING:
+    from ragvault.cli.render.places import PlaceView
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,14 @@ class Session:
         for line in dict.fromkeys(lines):
             self.err.print(f"{mark} {hanging(self.err, line, 2)}")
         self.err.flush()
+
+    def places(self) -> PlaceView:
+        """How places in notes are shown, linked; with the vault's name where there are several."""
+        from ragvault.cli.render.places import Links, PlaceView
+
+        vaults = self.container.catalog.vaults()
+        links = Links(vaults, self.settings.output.links)
+        return PlaceView(self.out, links, show_vault=len(vaults) > 1)
 
     def __enter__(self) -> Session:
         return self

@@ -6,8 +6,10 @@ import os
 import platform
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragvault.errors import NoIndexError, RagvaultError
@@ -20,12 +22,20 @@ if TYPE_CHECKING:
 LOW_SPACE_BYTES = 500_000_000
 
 
+class State(StrEnum):
+    """How it went: WARNING where ragvault works without that part."""
+
+    OK = "ok"
+    WARNING = "warning"
+    FAILED = "failed"
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One part, tried. ``state`` is "ok", "warning" (ragvault works without it) or "failed"."""
+    """One part, tried: what was found, and what to do where it isn't as it should be."""
 
     name: str
-    state: str
+    state: State
     detail: str
     remedy: str = ""
 
@@ -39,8 +49,14 @@ class _Problem(Exception):
         self.remedy = remedy
 
 
-def examine(container: Container) -> Iterator[Check]:
+def is_well(checks: Iterable[Check]) -> bool:
+    """Whether no part that is needed failed."""
+    return all(check.state is not State.FAILED for check in checks)
+
+
+def examine(container: Container, config_file: Path | None) -> Iterator[Check]:
     """Every part tried for real, one after the other; a part that fails stops no other."""
+    yield Check("Configuration", State.OK, str(config_file or "defaults, no file"))
     parts: list[tuple[str, Callable[[Container], str], bool]] = [
         ("Python", _check_python, True),
         ("SQLite", _check_sqlite, True),
@@ -59,13 +75,13 @@ def examine(container: Container) -> Iterator[Check]:
 def _tried(
     name: str, check: Callable[[Container], str], container: Container, *, is_needed: bool
 ) -> Check:
-    bad = "failed" if is_needed else "warning"
+    bad = State.FAILED if is_needed else State.WARNING
     try:
-        return Check(name, "ok", check(container))
+        return Check(name, State.OK, check(container))
     except _Problem as problem:
         return Check(name, bad, problem.detail, problem.remedy)
     except NoIndexError as error:
-        return Check(name, "warning", error.message, error.hint)
+        return Check(name, State.WARNING, error.message, error.hint)
     except RagvaultError as error:
         return Check(name, bad, error.message, error.hint)
 

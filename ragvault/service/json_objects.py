@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragvault.errors import RagvaultError
-from ragvault.model import (
-    Abstention,
-    Answer,
-    AskResult,
-    Band,
-    Hit,
-    IndexReport,
-    Retrieval,
-    Skipped,
-)
-from ragvault.service.index import OutOfReach
-from ragvault.service.measuring import Judgement
+from ragvault.model import Abstention, Answer, AskResult, Band, Hit, Retrieval
 from ragvault.text import snippet
+
+if TYPE_CHECKING:
+    from ragvault.model import IndexReport, Skipped, VaultInfo
+    from ragvault.service.doctor import Check
+    from ragvault.service.index import OutOfReach
+    from ragvault.service.measuring import Judgement
+    from ragvault.service.search import SearchResult
+    from ragvault.service.status import Status
 
 SCHEMA_VERSION = 1
 
@@ -146,10 +143,10 @@ def reference(hit: Hit, marker: int, text: str | None = None) -> dict[str, Any]:
     }
 
 
-def search_object(query: str, hits: Sequence[Hit], retrieval: Retrieval) -> dict[str, Any]:
+def search_object(found: SearchResult) -> dict[str, Any]:
     """The passages listed."""
     results = []
-    for rank, hit in enumerate(hits, start=1):
+    for rank, hit in enumerate(found.hits, start=1):
         scores = hit.scores
         entry = {"rank": rank, **reference(hit, rank)}
         entry["scores"] = {
@@ -159,8 +156,9 @@ def search_object(query: str, hits: Sequence[Hit], retrieval: Retrieval) -> dict
             "final": _score(scores.final),
         }
         results.append(entry)
+    retrieval = found.retrieval
     meta = {**retrieval_meta(retrieval), "notices": list(retrieval.notices)}
-    return {"query": query, "results": results, "meta": meta}
+    return {"query": retrieval.query.text, "results": results, "meta": meta}
 
 
 def debug_object(retrieval: Retrieval | None, judgement: Judgement | None = None) -> dict[str, Any]:
@@ -268,6 +266,81 @@ def _report(report: IndexReport) -> dict[str, Any]:
 
 def _skipped(entry: Skipped) -> dict[str, str]:
     return {"path": entry.path, "reason": entry.reason}
+
+
+# --------------------------------------------------------------------------- status and doctor
+
+
+def vault_object(vault: VaultInfo) -> dict[str, Any]:
+    """A remembered vault."""
+    return {
+        "name": vault.name,
+        "path": str(vault.path),
+        "kind": vault.kind,
+        "notes": vault.notes,
+        "chunks": vault.chunks,
+        "indexed_at": iso_time(vault.indexed_at) if vault.indexed_at else None,
+    }
+
+
+def status_object(seen: Status) -> dict[str, Any]:
+    """What is indexed, and what it runs on."""
+    vaults = []
+    for entry in seen.vaults:
+        found = entry.coverage
+        vaults.append(
+            {
+                **vault_object(entry.vault),
+                "coverage": round(found.share, 4),
+                "on_disk": {
+                    "current": found.current,
+                    "changed": found.changed,
+                    "new": found.new,
+                    "gone": found.gone,
+                },
+                "problem": found.problem,
+                "vectors_in_step": entry.vectors_in_step,
+            }
+        )
+    ollama = seen.ollama
+    return {
+        "index_path": str(seen.data_dir),
+        "config_file": str(seen.config_file) if seen.config_file else None,
+        "vaults": vaults,
+        "embedding": {
+            "model": seen.model,
+            "fingerprint": seen.fingerprint,
+            "problem": seen.model_problem,
+        },
+        "size_bytes": dict(seen.sizes),
+        "ollama": {
+            "host": ollama.host,
+            "reachable": ollama.problem is None,
+            "version": ollama.version,
+            "model": ollama.model,
+            "model_present": ollama.has_model,
+            "models": list(ollama.models),
+            "problem": ollama.problem,
+        },
+    }
+
+
+def checks_object(checks: Sequence[Check]) -> dict[str, Any]:
+    """What ``doctor`` found."""
+    from ragvault.service.doctor import is_well
+
+    return {
+        "ok": is_well(checks),
+        "checks": [
+            {
+                "name": check.name,
+                "state": str(check.state),
+                "detail": check.detail,
+                "remedy": check.remedy or None,
+            }
+            for check in checks
+        ],
+    }
 
 
 # --------------------------------------------------------------------------- values

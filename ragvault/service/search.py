@@ -108,10 +108,3 @@ def period(
     if start is not None and end is not None and start > end:
         raise UsageError(f"--since {since} is after --until {until}.", "Swap the two.")
     return start, end
-
-
-def stem(word: str) -> str:
-    """A word as the search compares it."""
-    from ragvault.retrieval.ranking.overlap import stem as stem_of
-
-    return stem_of(word)

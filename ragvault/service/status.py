@@ -56,7 +56,6 @@ class OllamaStatus:
     models: tuple[str, ...] = ()
     has_model: bool = False
     problem: str | None = None
-    hint: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,6 @@ class Status:
     model_problem: str | None
     sizes: tuple[tuple[str, int], ...]
     ollama: OllamaStatus
-    writer: str | None = None
 
 
 def status(container: Container, config_file: Path | None) -> Status:
@@ -144,7 +142,7 @@ def ollama_status(container: Container) -> OllamaStatus:
             has_model=chat.has(settings.model),
         )
     except ModelError as error:
-        return OllamaStatus(settings.host, settings.model, problem=error.message, hint=error.hint)
+        return OllamaStatus(settings.host, settings.model, problem=error.message)
     finally:
         chat.close()
 

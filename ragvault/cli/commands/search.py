@@ -59,26 +59,18 @@ def _show(session: Session, found: SearchResult, *, files: bool, debug: bool, as
         from ragvault.cli.render.terminal import print_json
         from ragvault.service.json_objects import debug_object, search_object
 
-        value = search_object(found.retrieval.query.text, found.hits, found.retrieval)
+        value = search_object(found)
         print_json({**value, **(debug_object(found.retrieval) if debug else {})})
     elif files:
-        _print_files(session, found)
-    else:
-        from ragvault.cli.render.search import print_found
+        from ragvault.cli.render.search import print_files
 
-        print_found(session, found)
+        print_files(session, found)
+    else:
+        from ragvault.cli.render.search import print_result
+
+        print_result(session, found)
         if debug:
             from ragvault.cli.render.debug import print_debug
 
             print_debug(session.out, found.retrieval)
     return 0 if found.hits else 3
-
-
-def _print_files(session: Session, found: SearchResult) -> None:
-    """Each note once, best first, as its absolute path: for ``xargs`` and editors."""
-    from ragvault.cli.render.places import on_disk
-
-    roots = {vault.name: vault.path for vault in session.container.catalog.vaults()}
-    places = dict.fromkeys((hit.chunk.vault, hit.chunk.rel_path) for hit in found.hits)
-    for vault, rel_path in places:
-        session.out.print(str(on_disk(roots[vault], rel_path)))

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import sys
-import time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from ragvault.cli.group import command_app
 from ragvault.cli.options import ConfigOption, JsonOption
-
-if TYPE_CHECKING:
-    from ragvault.cli.render.terminal import Terminal
-    from ragvault.model import VaultInfo
 
 app = command_app(no_args_is_help=True, help="List, remove or rename vaults.")
 
@@ -30,8 +25,12 @@ def list_vaults(as_json: JsonOption = False, config: ConfigOption = None) -> int
     with Session.open(config) as session:
         vaults = known_vaults(session.container)
         if as_json:
+            from ragvault.service.json_objects import vault_object
+
             print_json({"vaults": [vault_object(vault) for vault in vaults]})
             return 0
+        from ragvault.cli.render.status import print_vault
+
         for vault in vaults:
             print_vault(session.out, vault)
     return 0
@@ -67,6 +66,8 @@ def remove(
                 return 0
         session.notices(remove_vault(session.container, name))
         if as_json:
+            from ragvault.service.json_objects import vault_object
+
             print_json({"removed": vault_object(vault)})
         else:
             session.out.print(f"Removed '{vault.name}'. Its notes are untouched in {vault.path}.")
@@ -93,31 +94,3 @@ def rename(
         else:
             session.out.print(f"'{old}' is now '{report.name}'.")
     return 0
-
-
-def print_vault(out: Terminal, vault: VaultInfo) -> None:
-    """Two lines: its name with how much it holds, and where it is."""
-    from ragvault.cli.render import words
-    from ragvault.cli.render.layout import columns, facts
-    from ragvault.text import strip_controls
-
-    age = words.age(time.time() - vault.indexed_at) if vault.indexed_at else "never"
-    counts = [words.count(vault.notes, "note"), words.count(vault.chunks, "passage")]
-    name = strip_controls(vault.name)
-    behind = facts(out, [*counts, f"indexed {age}"], lead=columns(name) + 2)
-    out.print(f"{out.style(name, 'bold')}  {behind}".replace("\n", "\n  "))
-    out.print(out.style(f"  {strip_controls(str(vault.path))} ({vault.kind})", "dim"))
-
-
-def vault_object(vault: VaultInfo) -> dict[str, Any]:
-    """For ``--json``."""
-    from ragvault.service.json_objects import iso_time
-
-    return {
-        "name": vault.name,
-        "path": str(vault.path),
-        "kind": vault.kind,
-        "notes": vault.notes,
-        "chunks": vault.chunks,
-        "indexed_at": iso_time(vault.indexed_at) if vault.indexed_at else None,
-    }

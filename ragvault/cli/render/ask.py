@@ -8,9 +8,8 @@ from functools import cached_property
 from ragvault.cli.render import words
 from ragvault.cli.render.citations import MAX_TEXT_WIDTH, AnswerPrinter
 from ragvault.cli.render.layout import columns, facts, hanging, wrapped
-from ragvault.cli.render.places import CitationMarks, Links, PlaceView
+from ragvault.cli.render.places import CitationMarks, PlaceView
 from ragvault.cli.render.progress import Waiting
-from ragvault.cli.render.search import excerpt, stems_of
 from ragvault.cli.session import Session
 from ragvault.model import (
     AbstainReason,
@@ -26,6 +25,7 @@ from ragvault.model import (
     Retrieved,
     Token,
 )
+from ragvault.service.excerpts import excerpt, stems_of
 from ragvault.text import snippet, strip_controls
 
 BAND_WORDS = {
@@ -55,9 +55,7 @@ class AskView:
 
     @cached_property
     def _places(self) -> PlaceView:
-        vaults = self._session.container.catalog.vaults()
-        links = Links(vaults, self._session.settings.output.links)
-        return PlaceView(self._out, links, show_vault=len(vaults) > 1)
+        return self._session.places()
 
     @cached_property
     def _marks(self) -> CitationMarks:

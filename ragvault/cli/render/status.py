@@ -1,0 +1,109 @@
+"""Vaults, what they run on, and each part that was tried, on a terminal."""
+
+from __future__ import annotations
+
+import time
+
+from ragvault.cli.render import words
+from ragvault.cli.render.layout import columns, facts, hanging
+from ragvault.cli.render.terminal import Terminal
+from ragvault.model import VaultInfo
+from ragvault.service.doctor import Check, State
+from ragvault.service.status import OllamaStatus, Status, VaultStatus
+from ragvault.text import strip_controls
+
+_LABEL = 10  # columns
+
+
+def print_vault(out: Terminal, vault: VaultInfo) -> None:
+    """Two lines: its name with how much it holds, and where it is."""
+    age = words.age(time.time() - vault.indexed_at) if vault.indexed_at else "never"
+    counts = [words.count(vault.notes, "note"), words.count(vault.chunks, "passage")]
+    name = strip_controls(vault.name)
+    behind = facts(out, [*counts, f"indexed {age}"], lead=columns(name) + 2)
+    out.print(f"{out.style(name, 'bold')}  {behind}".replace("\n", "\n  "))
+    out.print(out.style(f"  {strip_controls(str(vault.path))} ({vault.kind})", "dim"))
+
+
+def print_status(out: Terminal, seen: Status) -> None:
+    """For a terminal: each vault, then what it runs on."""
+
+    def row(label: str, value: str, style: str = "") -> None:
+        text = hanging(out, value.removeprefix(f"{label} "), _LABEL + 1)
+        out.print(f"{out.style(f'{label:<{_LABEL}}', 'dim')} {out.style(text, style)}")
+
+    if not seen.vaults:
+        out.print("Nothing is indexed yet: `ragvault index ~/notes`.")
+    for entry in seen.vaults:
+        _print_vault(out, entry)
+    out.print()
+    if seen.model_problem:
+        row("Embedding", f"{seen.model}: {seen.model_problem}", "red")
+    else:
+        row("Embedding", f"{seen.model} ({(seen.fingerprint or '')[:16]})")
+    sizes = ", ".join(f"{name} {words.size(number)}" for name, number in seen.sizes)
+    row("Index", f"{seen.data_dir} ({sizes})")
+    row("Config", str(seen.config_file) if seen.config_file else "defaults, no file")
+    row("Ollama", *_ollama(seen.ollama))
+
+
+def _print_vault(out: Terminal, entry: VaultStatus) -> None:
+    found = entry.coverage
+    print_vault(out, entry.vault)
+    if found.problem:
+        out.print(f"  {out.style(hanging(out, found.problem, 2), 'red')}")
+        return
+    waiting = [
+        f"{number:,} {what}"
+        for number, what in ((found.new, "new"), (found.changed, "changed"), (found.gone, "gone"))
+        if number
+    ]
+    text = f"coverage {found.share:.0%}"
+    if waiting:
+        text += f": {', '.join(waiting)} since; run `ragvault index`"
+    elif not entry.vectors_in_step:
+        text += "; the vector store is to be brought in step: run `ragvault index`"
+    is_fine = not waiting and entry.vectors_in_step
+    out.print(f"  {out.style(hanging(out, text, 2), 'green' if is_fine else 'yellow')}")
+
+
+def _ollama(seen: OllamaStatus) -> tuple[str, str]:
+    if seen.problem is not None:
+        return f"{seen.problem} Answers are quoted from the notes.", "yellow"
+    if seen.has_model:
+        return f"{seen.version} at {seen.host}, writes with {seen.model}", ""
+    held = ", ".join(seen.models) or "no model at all"
+    return f"{seen.version} at {seen.host} has {held}; `ollama pull {seen.model}`", "yellow"
+
+
+_INDENT = 19  # columns before what was found
+_MARKS = {
+    State.OK: ("✓", "ok", "green"),
+    State.WARNING: ("!", "!", "yellow"),
+    State.FAILED: ("✗", "x", "red"),
+}
+
+
+def print_check(out: Terminal, check: Check) -> None:
+    """A line, and below it what to do."""
+    wanted, plain, style = _MARKS[check.state]
+    mark = out.style(out.symbol(wanted, plain), f"bold {style}")
+    detail = hanging(out, check.detail.removeprefix(f"{check.name} "), _INDENT)
+    out.print(f"{mark} {out.style(f'{check.name:<{_INDENT - 3}}', 'bold')} {detail}")
+    if check.remedy:
+        arrow = out.symbol("→", "->")
+        remedy = hanging(out, check.remedy, _INDENT + 2)
+        out.print(out.style(f"{' ' * _INDENT}{arrow} {remedy}", style))
+    out.flush()
+
+
+def abilities(out: Terminal) -> str:
+    """ "80 columns, colour, links, Unicode"."""
+    return ", ".join(
+        (
+            f"{out.width} columns" if out.is_tty else "not a terminal",
+            "colour" if out.colour else "no colour",
+            "links" if out.is_tty else "no links",
+            "Unicode" if out.unicode else "no Unicode",
+        )
+    )
