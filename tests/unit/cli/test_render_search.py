@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 
-from ragvault.cli.render.search import excerpt, highlighted, stems_of
+from ragvault.cli.render.search import highlighted
 from ragvault.cli.render.terminal import Terminal
+from ragvault.service.excerpts import excerpt, stems_of
 
 NOTE = """---
 title: Boats
