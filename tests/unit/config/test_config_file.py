@@ -38,7 +38,7 @@ def failure(folder: Path, text: str, environ: dict[str, str] | None = None) -> C
 def test_example_file_is_the_rendered_one() -> None:
     """Otherwise the file in the repository tells users of defaults that aren't the program's.
 
-    Renew it: python -m ragvault.cli.help --write
+    Renew it: make docs
     """
     assert (ROOT / "config.example.yaml").read_text(encoding="utf-8") == example()
 

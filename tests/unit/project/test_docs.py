@@ -1,4 +1,4 @@
-"""README.md, Makefile and demo say what is true: a reader who types what they say gets it."""
+"""README.md, docs/, Makefile and demo say what is true: who types what they say gets it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,17 @@ import pytest
 from ragvault.config import file as config_file
 from ragvault.config.settings import OllamaSettings, RetrievalSettings, Settings
 from ragvault.retrieval.question.autok import K_MIN
-from tests.support import readme_output
+from tests.support import docs
 
 ROOT = Path(__file__).parents[3]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+    for path in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"))
+    if path.name != "CHANGELOG.md"  # what it says was true of its day
+}
+README = PAGES["README.md"]
+DECIDES = PAGES["docs/how-it-decides.md"]
+EVERYTHING = "\n".join(PAGES.values())
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 FENCE = re.compile(r"(?ms)^```(\w+)\n(.*?)^```$")
@@ -28,8 +35,8 @@ NOT_RUN = ("--watch",)
 
 
 def commands() -> Iterator[list[str]]:
-    """Every `ragvault …` line of README's shell blocks, as words, without pipe and comment."""
-    for language, body in FENCE.findall(README):
+    """Every `ragvault …` line of the pages' shell blocks, as words, without pipe and comment."""
+    for language, body in FENCE.findall(EVERYTHING):
         if language != "sh":
             continue
         for line in body.splitlines():
@@ -43,14 +50,14 @@ def test_shows_commands_to_run() -> None:
 
 
 @pytest.mark.slow
-def test_every_command_of_the_readme_works(tmp_path: Path) -> None:
+def test_every_command_of_the_docs_works(tmp_path: Path) -> None:
     """In order, for a user whose notes are in ~/notes and ~/work and who has no Ollama: none is
     misspelt, none fails, and the notes are as they were."""
     home = tmp_path / "home"
     shutil.copytree(ROOT / "tests" / "sample-vault", home / "notes")
     shutil.copytree(ROOT / "tests" / "sample-vault" / "Projects", home / "work")
     before = {p: p.read_bytes() for p in home.rglob("*") if p.is_file()}
-    variables = readme_output.environment(tmp_path / "own")
+    variables = docs.environment(tmp_path / "own")
     # Port 9 is "discard": nobody listens, and a user's own Ollama stays out of the test.
     variables |= {"HOME": str(home), "RAGVAULT_OLLAMA_HOST": "http://127.0.0.1:9"}
     for words in commands():
@@ -76,14 +83,25 @@ def test_every_command_of_the_readme_works(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_sample_output_is_what_the_commands_print() -> None:
-    """If it fails after a wanted change: make readme."""
-    demo, debug = readme_output.transcripts()
-    assert readme_output.masked(readme_output.shown(README)) == readme_output.masked(demo)
-    old, new = (text.splitlines() for text in (readme_output.shown(README, "debug"), debug))
+    """If it fails after a wanted change: make docs."""
+    demo, debug = docs.transcripts()
+    assert docs.masked(docs.transcript(README, "output")) == docs.masked(demo)
+    old, new = (text.splitlines() for text in (docs.transcript(DECIDES, "debug"), debug))
     assert [line.split()[:1] for line in old] == [line.split()[:1] for line in new]
     assert (
         next(x for x in old if "fate" in x).split() == next(x for x in new if "fate" in x).split()
     )
+
+
+def test_help_settings_and_fates_are_those_of_the_program() -> None:
+    """If it fails after a wanted change: make docs."""
+    assert docs.outdated() == []
+    for name in docs.QUICK:
+        assert sum(f"<!-- {name}:begin -->" in page for page in PAGES.values()) == 1
+
+
+def test_readme_is_short_enough_to_be_read() -> None:
+    assert len(README.splitlines()) <= 200
 
 
 def test_demo_runs_the_commands_of_the_sample_output() -> None:
@@ -91,7 +109,7 @@ def test_demo_runs_the_commands_of_the_sample_output() -> None:
     ran = [
         tuple(shlex.split(line)) for line in re.findall(r'(?m)^"\$rag" (.+?)(?: \|\|.*)?$', demo)
     ]
-    assert tuple(ran) == readme_output.COMMANDS
+    assert tuple(ran) == docs.COMMANDS
 
 
 def test_make_targets_that_are_named_exist() -> None:
@@ -99,26 +117,33 @@ def test_make_targets_that_are_named_exist() -> None:
     assert {"demo", "test", "test-fast", "check", "lint", "bench", "help"} <= targets
     phony = re.findall(r"(?m)^\.PHONY: (.*)$", MAKEFILE)[0].split()
     assert targets <= set(phony)
-    for text in (README, (ROOT / ".ci" / "run").read_text(encoding="utf-8")):
+    for text in (EVERYTHING, (ROOT / ".ci" / "run").read_text(encoding="utf-8")):
         assert set(re.findall(r"(?m)(?:^|`|exec )make ([a-z][a-z-]*)", text)) <= targets
 
 
 def test_extras_and_files_that_are_named_exist() -> None:
     extras = set(PROJECT["project"]["optional-dependencies"])
-    named = set(re.findall(r"'?\.\[([a-z-]+)\]", README))
+    named = set(re.findall(r"'?\.\[([a-z-]+)\]", EVERYTHING))
     assert named and named <= extras
-    for link in re.findall(r"\]\(([^)#:]+)\)", README):
-        assert (ROOT / link).exists(), link
+    for path, page in PAGES.items():
+        for link in re.findall(r"\]\(([^)#:]+)[^):]*\)", FENCE.sub("", page)):
+            assert ((ROOT / path).parent / link).exists(), f"{path}: {link}"
 
 
-def test_links_within_the_page_lead_to_headings() -> None:
-    headings = re.findall(r"(?m)^#+ (.+)$", FENCE.sub("", README))
-    anchors = {re.sub(r"[^\w\- ]", "", h).strip().lower().replace(" ", "-") for h in headings}
-    assert set(re.findall(r"\]\(#([^)]+)\)", README)) <= anchors
+def anchors(page: str) -> set[str]:
+    headings = re.findall(r"(?m)^#+ (.+)$", FENCE.sub("", page))
+    return {re.sub(r"[^\w\- ]", "", h).strip().lower().replace(" ", "-") for h in headings}
+
+
+def test_links_to_headings_lead_to_one() -> None:
+    for path, page in PAGES.items():
+        for target, heading in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", FENCE.sub("", page)):
+            other = (ROOT / path).parent / target if target else ROOT / path
+            assert heading in anchors(other.read_text(encoding="utf-8")), f"{path}: #{heading}"
 
 
 def test_configuration_in_the_readme_is_valid(tmp_path: Path) -> None:
-    blocks = [body for language, body in FENCE.findall(README) if language == "yaml"]
+    blocks = [body for language, body in FENCE.findall(EVERYTHING) if language == "yaml"]
     assert blocks
     for block in blocks:
         file = tmp_path / "config.yaml"
@@ -128,7 +153,7 @@ def test_configuration_in_the_readme_is_valid(tmp_path: Path) -> None:
 
 def test_keys_that_the_text_names_exist() -> None:
     sections = "|".join(Settings.model_fields)
-    named = re.findall(rf"`({sections})\.([a-z_]+)[:`]", README)
+    named = re.findall(rf"`({sections})\.([a-z_]+)[:`]", EVERYTHING)
     assert len(named) > 10
     for section, name in named:
         part = Settings.model_fields[section].annotation
@@ -137,35 +162,27 @@ def test_keys_that_the_text_names_exist() -> None:
 
 def test_formula_has_the_default_weights() -> None:
     r = RetrievalSettings()
-    assert f"{r.weight_vector:.2f} × vector × folder + {r.weight_lexical:.2f} × lexical" in README
+    assert f"{r.weight_vector:.2f} × vector × folder + {r.weight_lexical:.2f} × lexical" in DECIDES
     timed = (
         f"{r.time_weight_vector:.2f} × vector × folder + {r.time_weight_lexical:.2f} × lexical"
         f" + {r.time_weight_recency:.2f} × recency"
     )
-    assert timed in README
-    assert f"halves with every {r.recency_half_life_days:g} days" in README
-    assert f"best {K_MIN} to {r.k_max}" in README
+    assert timed in DECIDES
+    assert f"halves with every {r.recency_half_life_days:g} days" in DECIDES
+    assert f"best {K_MIN} to {r.k_max}" in DECIDES
     assert f"`{OllamaSettings().model}` (3 B, the default)" in README
 
 
-def test_fates_of_candidates_are_all_explained() -> None:
-    """A word in ``--debug`` that the README doesn't know sends the reader to the source."""
-    pick = (ROOT / "ragvault/retrieval/ranking/pick.py").read_text(encoding="utf-8")
-    fates = set(re.findall(r'(?:return|reason =|reasons\[i\] =) "(\w+)"', pick))
-    assert len(fates) >= 4
-    for fate in fates:
-        assert f"`{fate}`" in README, fate
-
-
 def test_nothing_is_left_to_fill_in() -> None:
-    assert "TODO" not in README
+    assert "TODO" not in EVERYTHING
 
 
 def test_top_level_holds_only_what_it_may() -> None:
     """A reader of the repository sees the whole of it at a glance."""
     allowed = {
         "pyproject.toml", "README.md", "ragvault", "tests", "config.example.yaml", "Makefile",
-        "LICENSE", "CHANGELOG.md", ".ci", ".gitignore",
+        "LICENSE", "CHANGELOG.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "docs",
+        "evals", ".ci", ".gitignore",
     }  # fmt: skip
     listed = subprocess.run(
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
