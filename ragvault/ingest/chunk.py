@@ -15,7 +15,7 @@ A section that fits the embedder's window is one chunk; a longer one is cut by `
 
 ``Chunk.text`` is one contiguous stretch of the file: whole lines, except where a single line is
 longer than a chunk and had to be cut. When the same note comes to give other chunks or embed
-texts, ``fingerprint.CHUNK_FORMAT`` has to change.
+texts, ``plan.CHUNK_FORMAT`` has to change.
 """
 
 from __future__ import annotations

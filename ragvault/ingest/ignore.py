@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ragvault.config.settings import IndexSettings
+from ragvault.errors import ConfigError
+
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
@@ -113,6 +116,23 @@ class IgnoreRules:
         fixed = [r for r in self.rules if r.source == "index.exclude"]
         rest = [r for r in self.rules if r.source != "index.exclude"]
         return IgnoreRules((*fixed, *found, *rest))
+
+
+def ignore_files(settings: IndexSettings) -> tuple[str, ...]:
+    """The names of ignore files that count, the strongest first."""
+    return (RAGVAULT_IGNORE, GIT_IGNORE) if settings.respect_gitignore else (RAGVAULT_IGNORE,)
+
+
+def exclude_rules(settings: IndexSettings) -> IgnoreRules:
+    """``index.exclude`` as rules. Raises ConfigError for a bad pattern."""
+    if not settings.exclude:
+        return IgnoreRules()
+
+    def bad(pattern: str) -> None:
+        raise ConfigError(f"index.exclude holds a pattern that is not valid: {pattern!r}.")
+
+    spec = compile_rules(settings.exclude, bad)
+    return IgnoreRules((Rule("index.exclude", "", spec),) if spec is not None else ())
 
 
 class PathRules:

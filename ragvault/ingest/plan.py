@@ -11,9 +11,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ragvault.config.settings import ChunkingSettings
 from ragvault.model import FileState, NoteFile
 
+CHUNK_FORMAT = "c2"  # changes whenever the same note would give other chunks or embed texts
 RACY_NS = 2_000_000_000  # the coarsest clock in use: FAT's 2 s
+
+
+def index_fingerprint(embedder_fingerprint: str, settings: ChunkingSettings) -> str:
+    """Names all that decides chunks and vectors; when it moves, the notes are indexed afresh."""
+    return (
+        f"{embedder_fingerprint}|chunks={CHUNK_FORMAT}"
+        f"|max_tokens={settings.max_tokens}|overlap={settings.overlap:g}"
+    )
+
 
 HashOf = Callable[[NoteFile], str | None]
 """SHA-256 of a file's content in hex; None when it can't be read (the run then reports it)."""

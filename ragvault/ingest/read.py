@@ -1,7 +1,8 @@
-"""One note's bytes, read so that what is remembered about them is true.
+"""One file → its bytes → what is written of it.
 
-A note may be saved, replaced or deleted while it is read. The bytes count only if size and time
-of change were the same before and after; else they are read again.
+What is remembered about the bytes has to be true, but a note may be saved, replaced or deleted
+while it is read. So the bytes count only if size and time of change were the same before and
+after; else they are read again.
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from ragvault.ingest.walk import too_large
-from ragvault.model import NoteFile, kept_ns
+from ragvault.config.settings import Settings
+from ragvault.ingest.paths import shown
+from ragvault.ingest.walk import max_bytes, too_large
+from ragvault.model import Note, NoteFile, NoteWrite, Skipped, kept_ns
+from ragvault.ports import Embedder
 
 MAX_TRIES = 3
 _FLAGS = (
@@ -54,6 +58,7 @@ class Unreadable:
 
 
 ReadOutcome: TypeAlias = Content | Gone | Unreadable
+ReadNote: TypeAlias = Callable[[NoteFile, int], ReadOutcome]
 
 
 def read_note(
@@ -96,3 +101,74 @@ def _read_once(
     content = Content(seen, data, hashlib.sha256(data).hexdigest(), seen_ns)
     is_steady = (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, len(data))
     return content, is_steady
+
+
+class NoteLoader:
+    """Reads, parses and chunks the notes of one vault.
+
+    ``warnings`` are of the notes loaded so far; ``seen_ns`` says when a file's content was
+    hashed. The parsers are imported with the first note that is parsed: a run that finds nothing
+    to do needs none.
+    """
+
+    def __init__(
+        self,
+        vault: str,
+        settings: Settings,
+        embedder: Embedder,
+        fingerprint: str,
+        read: ReadNote = read_note,
+    ) -> None:
+        self._vault = vault
+        self._chunking = settings.chunking
+        self._max_bytes = max_bytes(settings.index)
+        self._embedder = embedder
+        self._fingerprint = fingerprint
+        self._read = read
+        self.warnings: list[Skipped] = []
+        self.seen_ns: dict[str, int] = {}
+
+    def hash_of(self, file: NoteFile) -> str | None:
+        """SHA-256 of its content; None for what can't be read."""
+        content = self._read(file, self._max_bytes)
+        if not isinstance(content, Content):
+            return None
+        self.seen_ns[file.rel_path] = content.seen_ns
+        return content.content_hash
+
+    def load(self, file: NoteFile) -> NoteWrite | Gone | Unreadable:
+        """The note as it is now. What isn't text is Unreadable, and no note."""
+        from ragvault.ingest.chunk import chunk_note
+
+        content = self._read(file, self._max_bytes)
+        if not isinstance(content, Content):
+            return content
+        note = _parsed(content)
+        if isinstance(note, Unreadable):
+            return note
+        self.warnings.extend(Skipped(shown(file.rel_path), w) for w in note.warnings)
+        window = self._embedder.max_tokens
+        chunks = chunk_note(note, self._vault, self._embedder, self._chunking, window)
+        return NoteWrite(
+            content.file, content.content_hash, note, chunks, self._fingerprint, content.seen_ns
+        )
+
+    def is_dated_by_mtime(self, file: NoteFile) -> bool:
+        """Whether the note names no date itself. True also for what can't be read or parsed now:
+        it is read again, and reported, where notes are written."""
+        content = self._read(file, self._max_bytes)
+        if not isinstance(content, Content):
+            return True
+        note = _parsed(content)
+        return isinstance(note, Unreadable) or note.date == content.file.mtime_ns / 1e9
+
+
+def _parsed(content: Content) -> Note | Unreadable:
+    from ragvault.formats import reader_for
+    from ragvault.formats.decoding import NotTextError
+
+    path = content.file.rel_path
+    try:
+        return reader_for(path)(path, content.data, content.file.mtime_ns / 1e9)
+    except NotTextError as error:
+        return Unreadable(error.reason, is_note=False)

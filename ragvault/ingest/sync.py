@@ -16,31 +16,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING
 
 from ragvault.config.settings import Settings
 from ragvault.errors import Interrupted, VaultPathError
-from ragvault.ingest.fingerprint import index_fingerprint
-from ragvault.ingest.plan import Plan, make_plan
-from ragvault.ingest.read import Content, Unreadable, read_note
-from ragvault.ingest.walk import WalkResult, max_bytes, shown, walk
+from ragvault.ingest.paths import shown
+from ragvault.ingest.plan import Plan, index_fingerprint, make_plan
+from ragvault.ingest.read import NoteLoader, ReadNote, Unreadable, read_note
+from ragvault.ingest.report import Tally
+from ragvault.ingest.walk import WalkResult, walk
 from ragvault.ingest.write import STORE_SLICE, Writer, batched, marker_of
-from ragvault.model import (
-    FileState,
-    IndexReport,
-    NoteFile,
-    NoteWrite,
-    Skipped,
-    VaultInfo,
-)
+from ragvault.model import FileState, IndexReport, NoteFile, NoteWrite, Skipped, VaultInfo
 from ragvault.ports import Catalog, Embedder, Progress, VectorIndex
 
-if TYPE_CHECKING:
-    from ragvault.ingest.prepare import Preparer
-
-BATCH_CHUNKS = 512  # a batch is one transaction; these bound its memory
-BATCH_BYTES = 8_000_000
+BATCH_BYTES = 8_000_000  # of the notes' files
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +36,8 @@ class SyncParts:
     """What a run works with. Factories are called when first needed, at most once.
 
     ``embedder`` builds without loading the model. ``stored`` is the vector store's identity,
-    read without opening it; None when there is no store.
+    read without opening it; None when there is no store. A batch of notes is one transaction:
+    ``batch_chunks`` bounds its memory.
     """
 
     catalog: Catalog
@@ -56,6 +45,8 @@ class SyncParts:
     vectors: Callable[[], VectorIndex]
     stored: Callable[[], str | None]
     now: Callable[[], float] = time.time
+    read_note: ReadNote = read_note
+    batch_chunks: int = 512
 
 
 class Silent:
@@ -90,30 +81,14 @@ def sync_vault(
 
 
 @dataclass(slots=True)
-class _Tally:
-    """What has been done so far."""
-
-    added: list[str] = field(default_factory=list)
-    changed: list[str] = field(default_factory=list)
-    removed: list[str] = field(default_factory=list)
-    renamed: list[tuple[str, str]] = field(default_factory=list)
-    unchanged: int = 0
-    done: int = 0
-    skipped: list[Skipped] = field(default_factory=list)
-    warnings: list[Skipped] = field(default_factory=list)
-    notices: list[str] = field(default_factory=list)
-
-
-@dataclass(slots=True)
 class _Batch:
     writes: list[NoteWrite] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     chunks: int = 0
     size: int = 0
 
-    @property
-    def is_full(self) -> bool:
-        return self.chunks >= BATCH_CHUNKS or self.size >= BATCH_BYTES
+    def is_full(self, chunks: int) -> bool:
+        return self.chunks >= chunks or self.size >= BATCH_BYTES
 
 
 class _Run:
@@ -134,11 +109,12 @@ class _Run:
         self.catalog = parts.catalog
         self.progress = progress
         self.full = full
-        self.started = time.monotonic()
-        self.tally = _Tally()
-        self.seen: dict[str, int] = {}  # rel_path → when its content was hashed
+        self.tally = Tally(vault)
         self.embedder = parts.embedder()
         self.fingerprint = index_fingerprint(self.embedder.fingerprint, settings.chunking)
+        self.loader = NoteLoader(
+            vault.name, settings, self.embedder, self.fingerprint, parts.read_note
+        )
         self.writer = Writer(
             vault.name, self.catalog, self.embedder, parts.vectors, progress, rebuild=full
         )
@@ -154,14 +130,14 @@ class _Run:
         plan = make_plan(
             states,
             found.files,
-            hash_of=self._hash,
+            hash_of=self.loader.hash_of,
             fingerprint=self.fingerprint,
             full=self.full,
             unreadable=found.unreadable,
         )
-        self._notice(plan)
+        self.tally.notice_plan(plan)
         if dry_run:
-            return self._report_of(plan)
+            return self.tally.dry_report(plan)
         if not is_known:
             self.catalog.add_vault(self.vault)
         self.tally.unchanged = plan.unchanged + len(plan.kept)
@@ -174,7 +150,7 @@ class _Run:
         try:
             self._apply(plan, states, in_step=in_step)
             self._settle(found, states, in_step=in_step)
-            self.tally.warnings.extend(self._preparer.warnings)
+            self.tally.warnings.extend(self.loader.warnings)
         except KeyboardInterrupt:
             raise Interrupted(
                 f"Stopped after {self.tally.done:,} of {total:,} notes of '{self.vault.name}'; "
@@ -201,7 +177,7 @@ class _Run:
             lacking = self.writer.sweep()
             if lacking:
                 self._write_lacking(lacking, found, states)
-            self._notice_sweep()
+            self.tally.notice_sweep(self.writer.counts)
         self.writer.compact()
         now = self.parts.now()
         if self.writer.has_written or not in_step:
@@ -233,7 +209,7 @@ class _Run:
         batch = _Batch()
         for file in files:
             self._add(batch, file, states, moved.get(file.rel_path))
-            if batch.is_full:
+            if batch.is_full(self.parts.batch_chunks):
                 self._flush(batch, states, moved)
                 batch = _Batch()
         self._flush(batch, states, moved)
@@ -244,7 +220,7 @@ class _Run:
         """Read a note into the batch, or out of the index."""
         if old is not None:
             batch.removed.append(old)
-        write = self._preparer.prepare(file)
+        write = self.loader.load(file)
         if isinstance(write, NoteWrite):
             batch.writes.append(write)
             batch.chunks += len(write.chunks)
@@ -258,12 +234,6 @@ class _Run:
                 return
         if file.rel_path in states:
             batch.removed.append(file.rel_path)
-
-    @cached_property
-    def _preparer(self) -> Preparer:
-        from ragvault.ingest.prepare import Preparer
-
-        return Preparer(self.vault.name, self.settings, self.embedder, self.fingerprint)
 
     def _flush(
         self, batch: _Batch, states: Mapping[str, FileState], moved: Mapping[str, str]
@@ -295,11 +265,11 @@ class _Run:
         for file in files:
             state = states[file.rel_path]
             if state.mtime_ns != file.mtime_ns and (
-                not in_step or self._preparer.is_dated_by_mtime(file)
+                not in_step or self.loader.is_dated_by_mtime(file)
             ):
                 again.append(file)
             else:
-                seen_ns = self.seen.get(file.rel_path, 0)
+                seen_ns = self.loader.seen_ns.get(file.rel_path, 0)
                 seen.append(
                     FileState(
                         file.rel_path, file.size, file.mtime_ns, state.content_hash,
@@ -331,13 +301,6 @@ class _Run:
                 "by their words only."
             )
 
-    def _hash(self, file: NoteFile) -> str | None:
-        content = read_note(file, max_bytes(self.settings.index))
-        if not isinstance(content, Content):
-            return None
-        self.seen[file.rel_path] = content.seen_ns
-        return content.content_hash
-
     # -- what is said
 
     def _refuse_empty(self, found: WalkResult, states: Mapping[str, FileState]) -> None:
@@ -355,61 +318,10 @@ class _Run:
                 f"`ragvault vault remove {self.vault.name}`.",
             )
 
-    def _notice(self, plan: Plan) -> None:
-        if plan.outdated:
-            self.tally.notices.append(
-                "The embedding model, the chunk settings or ragvault's own format changed: "
-                f"{plan.outdated:,} notes are indexed again."
-            )
-        if plan.kept:
-            self.tally.notices.append(
-                f"{len(plan.kept):,} notes in places that can't be read now stay in the index."
-            )
-
-    def _notice_sweep(self) -> None:
-        counts = self.writer.counts
-        if counts.restored:
-            self.tally.notices.append(
-                f"{counts.restored:,} vectors were restored from the catalog; "
-                "nothing was embedded again for them."
-            )
-        if counts.swept:
-            self.tally.notices.append(f"{counts.swept:,} vectors of a cut-off run were removed.")
-
     def _report(self) -> IndexReport:
-        tally = self.tally
         info = next(v for v in self.catalog.vaults() if v.name == self.vault.name)
-        return IndexReport(
-            name=self.vault.name,
-            path=str(self.vault.path),
-            added=tuple(tally.added),
-            changed=tuple(tally.changed),
-            removed=tuple(sorted(tally.removed)),
-            renamed=tuple(tally.renamed),
-            unchanged=tally.unchanged,
-            skipped=tuple(sorted(tally.skipped, key=lambda s: s.path)),
-            warnings=tuple(tally.warnings),
+        return self.tally.report(
             chunks=info.chunks,
             embedded=self.writer.counts.embedded,
-            seconds=time.monotonic() - self.started,
-            notices=(*tally.notices, *self.writer.notices),
+            notices=self.writer.notices,
         )
-
-    def _report_of(self, plan: Plan) -> IndexReport:
-        return IndexReport(
-            name=self.vault.name,
-            path=str(self.vault.path),
-            added=_paths(plan.added),
-            changed=_paths(plan.changed),
-            removed=plan.removed,
-            renamed=tuple((old, new.rel_path) for old, new in plan.renamed),
-            unchanged=plan.unchanged + len(plan.touched) + len(plan.kept),
-            skipped=tuple(self.tally.skipped),
-            notices=tuple(self.tally.notices),
-            seconds=time.monotonic() - self.started,
-            dry_run=True,
-        )
-
-
-def _paths(files: Iterable[NoteFile]) -> tuple[str, ...]:
-    return tuple(f.rel_path for f in files)

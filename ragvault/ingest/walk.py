@@ -10,9 +10,8 @@ Rules
   its path is in ``unreadable`` and the plan keeps what the catalog has below it.
 - A root that can't be listed raises: an unplugged drive must not look like an empty vault.
 
-``rel_path`` is POSIX and NFC, so that the same note has the same key on macOS and Linux. If two
-names differ in nothing but their form, the NFC one gets the key and the others keep their own
-spelling. Bytes of a name that aren't UTF-8 show as ``\\xff`` in the key.
+A note's key is its path in NFC (``paths``). If two names differ in nothing but their form, the NFC
+one gets the key and the others keep their own spelling.
 """
 
 from __future__ import annotations
@@ -20,27 +19,18 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ragvault.config.settings import IndexSettings
-from ragvault.errors import ConfigError, VaultPathError
-from ragvault.ingest.ignore import (
-    GIT_IGNORE,
-    RAGVAULT_IGNORE,
-    IgnoreRules,
-    Rule,
-    compile_rules,
-    is_hidden,
-)
-from ragvault.model import NoteFile, Skipped, VaultInfo, kept_ns
+from ragvault.ingest.ignore import IgnoreRules, exclude_rules, ignore_files, is_hidden
+from ragvault.ingest.paths import GONE, is_within, key_of, printable, shown, unusable_root
+from ragvault.model import NoteFile, Skipped, kept_ns
 
 Scandir = Callable[[str], AbstractContextManager[Iterable[os.DirEntry[str]]]]
 
-_GONE = frozenset({errno.ENOENT, errno.ENOTDIR})
 _SPECIAL = (
     (stat.S_ISFIFO, "is a named pipe (FIFO), not a note"),
     (stat.S_ISSOCK, "is a socket, not a note"),
@@ -82,7 +72,7 @@ class _Walk:
 
     def cannot(self, rel: str, error: OSError, what: str) -> None:
         """A path that is there and can't be looked at; a path that just went is nothing."""
-        if error.errno in _GONE:
+        if error.errno in GONE:
             return
         self.skip(rel, f"{what} can't be read: {error.strerror or error}")
         self.unreadable.append(key_of(rel))
@@ -127,11 +117,11 @@ class _Walk:
             return
         if not (is_note or is_folder):
             return
-        if not _is_within(target, self.real_root):
-            self.skip(rel, f"is a symlink out of the vault (to {_printable(target)})")
+        if not is_within(target, self.real_root):
+            self.skip(rel, f"is a symlink out of the vault (to {printable(target)})")
             return
         inside = os.path.relpath(target, self.real_root)
-        if is_folder and _is_within(os.path.realpath(Path(path).parent), target):
+        if is_folder and is_within(os.path.realpath(Path(path).parent), target):
             self.skip(rel, "is a symlink to a folder that holds it")
         else:
             self.skip(rel, f"is a symlink to {shown(inside)} in this vault, read only there")
@@ -178,7 +168,7 @@ def _run(state: _Walk, rules: IgnoreRules, scandir: Scandir) -> bool:
                 entries = sorted(listing, key=lambda e: e.name)
         except OSError as error:
             if not base:
-                raise _unusable_root(state.root, error) from error
+                raise unusable_root(state.root, error) from error
             state.cannot(base, error, "folder")
             continue
         if not base:
@@ -212,23 +202,6 @@ def _is_ignored(state: _Walk, rules: IgnoreRules, base: str, entry: os.DirEntry[
     return True
 
 
-def ignore_files(settings: IndexSettings) -> tuple[str, ...]:
-    """The names of ignore files that count, the strongest first."""
-    return (RAGVAULT_IGNORE, GIT_IGNORE) if settings.respect_gitignore else (RAGVAULT_IGNORE,)
-
-
-def exclude_rules(settings: IndexSettings) -> IgnoreRules:
-    """``index.exclude`` as rules. Raises ConfigError for a bad pattern."""
-    if not settings.exclude:
-        return IgnoreRules()
-
-    def bad(pattern: str) -> None:
-        raise ConfigError(f"index.exclude holds a pattern that is not valid: {pattern!r}.")
-
-    spec = compile_rules(settings.exclude, bad)
-    return IgnoreRules((Rule("index.exclude", "", spec),) if spec is not None else ())
-
-
 def _with_keys(state: _Walk) -> tuple[NoteFile, ...]:
     """Give each note its key; see the module's docstring for names that collide."""
     taken: dict[str, NoteFile] = {}
@@ -246,33 +219,12 @@ def _with_keys(state: _Walk) -> tuple[NoteFile, ...]:
     for rel, file in late:
         key = file.rel_path
         if key in taken or counts[key] > 1:
-            key = _printable(rel)
+            key = printable(rel)
         if key in taken:
             state.skip(rel, "has the same displayed name as another note")
         else:
             taken[key] = NoteFile(key, file.path, file.size, file.mtime_ns)
     return tuple(taken[key] for key in sorted(taken))
-
-
-def key_of(rel: str) -> str:
-    """A path in the vault as its key: NFC, and undecodable bytes as ``\\xff``."""
-    return rel if rel.isascii() else unicodedata.normalize("NFC", _printable(rel))
-
-
-def shown(rel: str) -> str:
-    """A path in the vault for people: its key, on one line."""
-    return "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode() for c in key_of(rel)
-    )
-
-
-def _printable(name: str) -> str:
-    """Without lone surrogates, which neither UTF-8 nor SQLite can hold."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return os.fsencode(name).decode("utf-8", "backslashreplace")
-    return name
 
 
 def max_bytes(settings: IndexSettings) -> int:
@@ -290,95 +242,3 @@ def _shown_target(path: str) -> str:
         return shown(str(Path(path).readlink()))
     except OSError:
         return "a place"
-
-
-def _is_within(path: str, folder: str) -> bool:
-    """Whether a real path is the folder or lies below it."""
-    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
-
-
-def check_vault_path(given: str | Path, index_dir: Path, known: Sequence[VaultInfo] = ()) -> Path:
-    """The real, absolute path of a folder that can be indexed (``~`` and links resolved).
-
-    Raises VaultPathError for what is missing, a file, unreadable, or overlaps the index folder.
-    A folder that is the root of a ``known`` vault is fine (it is that vault); so is one inside
-    or around a known vault, see ``overlap_notice``. Whether it holds notes shows in the walk.
-    """
-    text = str(given)
-    if not text.strip() or "\0" in text:
-        raise VaultPathError("The path of the vault is empty or holds a NUL character.")
-    try:
-        path = Path(text).expanduser()
-    except RuntimeError as error:
-        raise VaultPathError(f"{shown(text)} names a home folder that isn't there.") from error
-    real = os.path.realpath(path)
-    if _printable(real) != real:
-        raise VaultPathError(
-            f"The path {shown(real)} has bytes that are not UTF-8, so it can't be remembered.",
-            "Rename the folder.",
-        )
-    try:
-        with os.scandir(real):
-            pass
-    except OSError as error:
-        if error.errno in _GONE and any(_same(real, v.path) for v in known):
-            raise _unusable_root(real, error) from error
-        raise _unusable_path(text, error) from error
-    index = os.path.realpath(index_dir)
-    if _is_within(index, real):
-        raise VaultPathError(
-            f"The index folder {shown(index)} lies in {shown(real)}; a vault is never written to.",
-            "Index a folder that doesn't hold it, or set index.path to a place elsewhere.",
-        )
-    if _is_within(real, index):
-        raise VaultPathError(f"{shown(real)} lies in ragvault's own index folder {shown(index)}.")
-    return Path(real)
-
-
-def overlap_notice(path: Path, known: Sequence[VaultInfo]) -> str | None:
-    """A sentence when the folder lies in or around another known vault: both may be kept (the
-    embeddings are shared), but each note in both is found twice."""
-    real = os.path.realpath(path)
-    for vault in known:
-        other = os.path.realpath(vault.path)
-        if other != real and (_is_within(real, other) or _is_within(other, real)):
-            place = "in" if _is_within(real, other) else "around"
-            return (
-                f"This folder lies {place} the vault '{vault.name}'; notes in both are found "
-                "twice unless you name one with --vault."
-            )
-    return None
-
-
-def _same(real: str, other: Path) -> bool:
-    return real == os.path.realpath(other)
-
-
-def _unusable_path(text: str, error: OSError) -> VaultPathError:
-    path = shown(text)
-    if error.errno == errno.ENOENT:
-        return VaultPathError(f"There is no folder {path}.")
-    if error.errno == errno.ENOTDIR:
-        return VaultPathError(
-            f"{path} is a file; a vault is a folder of notes.",
-            "Give the folder that the file is in.",
-        )
-    return VaultPathError(
-        f"The folder {path} can't be read: {error.strerror or error}.",
-        "Check its permissions (`ls -ld`), or the drive that it is on.",
-    )
-
-
-def _unusable_root(root: str, error: OSError) -> VaultPathError:
-    path = shown(root)
-    if error.errno == errno.ENOENT:
-        return VaultPathError(
-            f"The vault {path} is not there.",
-            "Check the path, or mount the drive that it is on; what was indexed is kept.",
-        )
-    if error.errno == errno.ENOTDIR:
-        return VaultPathError(f"{path} is a file, not a folder of notes.")
-    return VaultPathError(
-        f"The vault {path} can't be read: {error.strerror or error}.",
-        "Check the folder's permissions or its drive; what was indexed is kept.",
-    )

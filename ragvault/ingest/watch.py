@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING
 
 from ragvault.config.settings import IndexSettings
 from ragvault.errors import Interrupted, RagvaultError, VaultPathError
-from ragvault.ingest.ignore import PathRules
-from ragvault.ingest.walk import exclude_rules, ignore_files, key_of, shown, walk
+from ragvault.ingest.ignore import PathRules, exclude_rules, ignore_files
+from ragvault.ingest.paths import key_of, shown
+from ragvault.ingest.walk import walk
 
 if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent, FileSystemEventHandler

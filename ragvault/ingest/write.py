@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 EMBED_SLICE = 64  # texts a call: about a second of two cores, so that progress moves
 STORE_SLICE = 1000  # records a call to the vector store
-SOURCE_TYPE = "note"
 MOST_DELETED = 0.2  # of a vault's vectors in one run, before its graph is made anew
 _OPEN = "open|"
 
@@ -222,7 +221,7 @@ def records_of(write: NoteWrite, vectors: dict[str, Vector]) -> Iterator[VectorR
     """The records of a note's chunks, with the fields that the vector store filters by."""
     folder = write.file.rel_path.rpartition("/")[0]
     for chunk in write.chunks:
-        yield VectorRecord(chunk.id, vectors[chunk.text_hash], folder, SOURCE_TYPE, write.note.date)
+        yield VectorRecord(chunk.id, vectors[chunk.text_hash], folder, write.note.date)
 
 
 def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:

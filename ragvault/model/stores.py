@@ -106,7 +106,6 @@ class VectorRecord:
     chunk_id: str
     vector: Vector
     folder: str
-    source_type: str
     modified: float
 
 

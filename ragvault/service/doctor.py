@@ -187,7 +187,7 @@ def _check_vectors(container: Container) -> str:
 
 
 def _check_vaults(container: Container) -> str:
-    from ragvault.ingest.walk import check_vault_path
+    from ragvault.ingest.paths import check_vault_path
 
     vaults = container.catalog.vaults()
     for vault in vaults:

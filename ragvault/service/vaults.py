@@ -37,7 +37,7 @@ def vaults_at(
     Raises VaultPathError for a folder that can't be indexed, UsageError for a name that is
     taken, empty or unfit, or another one than the vault's own.
     """
-    from ragvault.ingest.walk import check_vault_path, overlap_notice
+    from ragvault.ingest.paths import check_vault_path, overlap_notice
 
     try:
         known = container.catalog.vaults()

@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ragvault.config.settings import IndexSettings, Settings
-from ragvault.ingest.fingerprint import index_fingerprint
+from ragvault.ingest.plan import index_fingerprint
 from ragvault.ingest.write import marker_of, records_of
 from ragvault.model import Chunk, Note, NoteFile, NoteWrite, Request, VaultInfo
 from ragvault.service import search

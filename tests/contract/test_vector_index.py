@@ -81,7 +81,7 @@ def unit(n: int, seed: int = 0, dimensions: int = DIMENSIONS) -> Matrix:
 
 
 def record(chunk_id: str, vector: Vector, folder: str = "", modified: float = 0.0) -> VectorRecord:
-    return VectorRecord(chunk_id, vector, folder, "note", modified)
+    return VectorRecord(chunk_id, vector, folder, modified)
 
 
 def records(n: int, seed: int = 0) -> list[VectorRecord]:
@@ -370,7 +370,7 @@ from ragvault.adapters.chroma.persistent import PersistentChroma
 from ragvault.model import VectorRecord
 index = PersistentChroma(Path(sys.argv[1]))
 rows = np.eye(16, dtype=np.float32)
-index.upsert("notes", [VectorRecord(f"new{i}", rows[i], "", "note", 1.0) for i in range(16)])
+index.upsert("notes", [VectorRecord(f"new{i}", rows[i], "", 1.0) for i in range(16)])
 index.close()
 """
 

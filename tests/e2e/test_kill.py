@@ -33,9 +33,10 @@ LONG_AGO = 1_600_000_000
 # Small batches: as many moments between two transactions as a large vault has. And a run can be
 # told to kill itself so many seconds after the n-th call of a step begins.
 INDEX = """
-import os, signal, sys, threading, time
+import functools, os, signal, sys, threading, time
 import ragvault.ingest.sync as sync, ragvault.ingest.write as write
-sync.BATCH_CHUNKS, write.EMBED_SLICE, write.STORE_SLICE = 8, 6, 8
+sync.SyncParts = functools.partial(sync.SyncParts, batch_chunks=8)
+write.EMBED_SLICE, write.STORE_SLICE = 6, 8
 from ragvault.adapters.sqlite.catalog import SqliteCatalog
 from ragvault.adapters.chroma.index import ChromaIndex
 

@@ -338,7 +338,7 @@ class FakeCatalog:
         for note, chunk in self._each((vault,)):
             if chunk.text_hash in cache:
                 yield VectorRecord(
-                    chunk.id, cache[chunk.text_hash], note.info.folder, "note", note.info.date
+                    chunk.id, cache[chunk.text_hash], note.info.folder, note.info.date
                 )
 
     # -- searching

@@ -286,12 +286,7 @@ def _batch(records: Sequence[VectorRecord], rows: Any) -> dict[str, Any]:
         "ids": [record.chunk_id for record in records],
         "embeddings": rows,
         "metadatas": [
-            {
-                "folder": record.folder,
-                "source_type": record.source_type,
-                "modified": float(record.modified),
-            }
-            for record in records
+            {"folder": record.folder, "modified": float(record.modified)} for record in records
         ],
     }
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 GRACE_S = 30 * 86_400.0  # an embedding that no chunk uses is kept this long, so that switching
 GRACE_SHARE = 0.2  # branches or renaming a vault costs no model run; at most this share extra,
 GRACE_FLOOR = 2_000  # or this many
-_SOURCE_TYPE = "note"
 _PAGE = 512  # records read at a time, to rebuild the vector store from
 
 
@@ -183,7 +182,7 @@ def _record_page(
     have = [row for row in rows if row[4] is not None]
     vectors = unpack([row[4] for row in have]) if have else ()
     records = [
-        VectorRecord(chunk_id, vector, folder, _SOURCE_TYPE, date)
+        VectorRecord(chunk_id, vector, folder, date)
         for (_, chunk_id, folder, date, _), vector in zip(have, vectors, strict=True)
     ]
     return records, int(rows[-1][0])

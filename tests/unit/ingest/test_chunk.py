@@ -11,7 +11,7 @@ import pytest
 import ragvault
 from ragvault.config.settings import ChunkingSettings
 from ragvault.ingest.chunk import chunk_note, embed_format
-from ragvault.ingest.fingerprint import index_fingerprint
+from ragvault.ingest.plan import index_fingerprint
 from tests.support.chunking import (
     CharCounter,
     WordCounter,

@@ -12,7 +12,7 @@ import pytest
 
 from ragvault.config.settings import ChunkingSettings, IndexSettings, Settings
 from ragvault.errors import DiskFullError, Interrupted, VaultPathError
-from ragvault.ingest import prepare as prepare_module, sync as sync_module
+from ragvault.ingest.read import ReadNote, ReadOutcome, read_note
 from ragvault.ingest.sync import SyncParts, sync_vault
 from ragvault.model import IndexReport, NoteFile, VectorRecord
 from tests.support.fakes import FakeCatalog, FakeEmbedder, FakeVectorIndex, vault_info
@@ -32,6 +32,8 @@ class World:
         self.settings = Settings()
         self.has_store = True
         self.opened = 0
+        self.read_note: ReadNote = read_note
+        self.batch_chunks = 512
 
     def parts(self) -> SyncParts:
         def vectors() -> FakeVectorIndex:
@@ -44,6 +46,8 @@ class World:
             vectors=vectors,
             stored=lambda: self.index.identity if self.has_store else None,
             now=lambda: 1000.0,
+            read_note=self.read_note,
+            batch_chunks=self.batch_chunks,
         )
 
     def sync(self, **options: Any) -> IndexReport:
@@ -71,6 +75,7 @@ class World:
         clean.catalog, clean.index = FakeCatalog(), FakeVectorIndex()
         clean.embedder = FakeEmbedder(self.embedder.fingerprint, self.embedder.dimensions)
         clean.settings, clean.has_store, clean.opened = self.settings, True, 0
+        clean.read_note, clean.batch_chunks = read_note, 512
         if any(self.root.rglob("*.md")):
             clean.sync()
         assert self.texts() == clean.texts()
@@ -208,7 +213,7 @@ def test_batches_are_bounded_and_give_the_same(
         sizes.append(sum(len(w.chunks) for w in writes))
         return commit(vault, writes, *rest, **more)
 
-    monkeypatch.setattr(sync_module, "BATCH_CHUNKS", 4)
+    world.batch_chunks = 4
     monkeypatch.setattr(world.catalog, "commit", counting)
     for i in range(20):
         world.put(f"{i}.md", f"# Note {i}\n\nText {i}.\n")
@@ -238,8 +243,6 @@ def test_a_binary_note_is_skipped_and_leaves_the_index(world: World) -> None:
 def unreadable(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     import errno
 
-    from ragvault.ingest import read as read_module
-
     real = os.open
 
     def refusing(path: Any, flags: int, *rest: Any, **more: Any) -> int:
@@ -247,7 +250,7 @@ def unreadable(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
             raise PermissionError(errno.EACCES, "Permission denied", str(path))
         return real(path, flags, *rest, **more)
 
-    monkeypatch.setattr(read_module.os, "open", refusing)
+    monkeypatch.setattr(os, "open", refusing)
 
 
 def test_a_note_without_permission_is_reported_and_the_known_text_stays(
@@ -268,23 +271,19 @@ def test_a_note_without_permission_is_reported_and_the_known_text_stays(
     assert report.changed == ("a.md",) and report.added == ("new.md",)
 
 
-def test_a_note_that_vanishes_while_the_run_goes_is_removed(
-    world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_note_that_vanishes_while_the_run_goes_is_removed(world: World, tmp_path: Path) -> None:
     world.sync()
     file = world.put("a.md", "# Alpha\n\nLonger than before, so it is read.\n", at=OLD + 1)
     new = world.put("fleeting.md", "Here and gone.\n")
-    real = prepare_module.read_note
 
-    def vanishing(note: NoteFile, *rest: Any, **more: Any) -> Any:
+    def vanishing(note: NoteFile, max_bytes: int) -> ReadOutcome:
         file.unlink(missing_ok=True)
         new.unlink(missing_ok=True)
-        return real(note, *rest, **more)
+        return read_note(note, max_bytes)
 
-    monkeypatch.setattr(prepare_module, "read_note", vanishing)
+    world.read_note = vanishing
     report = world.sync()
     assert report.removed == ("a.md",) and report.added == () and report.skipped == ()
-    monkeypatch.undo()
     world.agrees_with_clean(tmp_path)
 
 
@@ -391,8 +390,8 @@ def test_full_rebuilds_what_is_wrong_in_the_vector_store(world: World, tmp_path:
     world.sync()
     records = world.index.place["v"]
     chunk_id, record = next(iter(records.items()))
-    records[chunk_id] = VectorRecord(chunk_id, -record.vector, "wrong", "note", 0.0)
-    records["stray"] = VectorRecord("stray", record.vector, "", "note", 0.0)
+    records[chunk_id] = VectorRecord(chunk_id, -record.vector, "wrong", 0.0)
+    records["stray"] = VectorRecord("stray", record.vector, "", 0.0)
     report = world.sync(full=True)
     assert report.changed == ("a.md", "work/b.md")
     world.agrees_with_clean(tmp_path)
@@ -458,6 +457,7 @@ def prepared(tmp_path: Path, number: int) -> World:
     place = tmp_path / str(number)
     place.mkdir()
     world = World(place)
+    world.batch_chunks = 1
     world.put("a.md", "# Alpha\n\nThe first note about apples.\n")
     world.put("work/b.md", "# Beta\n\nThe second note about boats.\n")
     world.put("gone.md", "# Gone\n\nSoon deleted.\n")
@@ -468,10 +468,9 @@ def prepared(tmp_path: Path, number: int) -> World:
 
 @pytest.mark.parametrize("error", [RuntimeError("power cut"), KeyboardInterrupt()])
 def test_a_run_cut_off_at_any_call_is_completed_by_the_next(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+    tmp_path: Path, error: BaseException
 ) -> None:
     """kill -9 at any moment, then `index`: exactly a clean run's stores."""
-    monkeypatch.setattr(sync_module, "BATCH_CHUNKS", 1)
     probe = prepared(tmp_path, 0)
     edit(probe)
     fuse = fused(probe, error)
@@ -554,10 +553,8 @@ def test_going_back_to_the_old_model_after_a_cut_mixes_nothing(tmp_path: Path) -
     world.agrees_with_clean(tmp_path)
 
 
-def test_ctrl_c_says_how_far_it_came_and_keeps_it(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sync_module, "BATCH_CHUNKS", 1)
+def test_ctrl_c_says_how_far_it_came_and_keeps_it(world: World) -> None:
+    world.batch_chunks = 1
     fuse = Fuse(KeyboardInterrupt())
     fuse.wrap(world.catalog, "commit")
     fuse.left = 1
@@ -566,10 +563,8 @@ def test_ctrl_c_says_how_far_it_came_and_keeps_it(
     assert set(world.catalog.file_states("v")) == {"a.md"}
 
 
-def test_a_full_disk_keeps_what_was_committed(
-    world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(sync_module, "BATCH_CHUNKS", 1)
+def test_a_full_disk_keeps_what_was_committed(world: World, tmp_path: Path) -> None:
+    world.batch_chunks = 1
     fuse = Fuse(DiskFullError("There is no space left."))
     fuse.wrap(world.catalog, "commit")
     fuse.left = 1

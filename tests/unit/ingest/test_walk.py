@@ -13,8 +13,9 @@ import pytest
 
 from ragvault.config.settings import IndexSettings
 from ragvault.errors import ConfigError, VaultPathError
+from ragvault.ingest.paths import check_vault_path, overlap_notice
 from ragvault.ingest.read import Content, read_note
-from ragvault.ingest.walk import WalkResult, check_vault_path, overlap_notice, walk
+from ragvault.ingest.walk import WalkResult, walk
 from ragvault.model import VaultInfo
 
 posix = pytest.mark.skipif(os.name != "posix", reason="POSIX file types")

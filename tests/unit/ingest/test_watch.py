@@ -20,8 +20,8 @@ from hypothesis import given, strategies as st
 from ragvault.config.settings import IndexSettings
 from ragvault.errors import IndexBusyError, Interrupted
 from ragvault.ingest import watch as watch_module
-from ragvault.ingest.ignore import IgnoreRules, PathRules
-from ragvault.ingest.walk import exclude_rules, ignore_files, walk
+from ragvault.ingest.ignore import IgnoreRules, PathRules, exclude_rules, ignore_files
+from ragvault.ingest.walk import walk
 from ragvault.ingest.watch import MAX_DELAY, Burst, watch_vaults
 
 SOON = 30.0  # seconds until a test gives up; none waits for it when all is well

@@ -1,0 +1,131 @@
+"""Paths: a note's key, how a path is shown to people, which folder can be a vault.
+
+A key (``rel_path``) is POSIX and NFC, so that the same note has the same key on macOS and Linux.
+Bytes of a name that aren't UTF-8 show as ``\\xff`` in it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+
+from ragvault.errors import VaultPathError
+from ragvault.model import VaultInfo
+
+GONE = frozenset({errno.ENOENT, errno.ENOTDIR})
+
+
+def key_of(rel: str) -> str:
+    """A path in the vault as its key: NFC, and undecodable bytes as ``\\xff``."""
+    return rel if rel.isascii() else unicodedata.normalize("NFC", printable(rel))
+
+
+def shown(rel: str) -> str:
+    """A path in the vault for people: its key, on one line."""
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode() for c in key_of(rel)
+    )
+
+
+def printable(name: str) -> str:
+    """Without lone surrogates, which neither UTF-8 nor SQLite can hold."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return os.fsencode(name).decode("utf-8", "backslashreplace")
+    return name
+
+
+def is_within(path: str, folder: str) -> bool:
+    """Whether a real path is the folder or lies below it."""
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def check_vault_path(given: str | Path, index_dir: Path, known: Sequence[VaultInfo] = ()) -> Path:
+    """The real, absolute path of a folder that can be indexed (``~`` and links resolved).
+
+    Raises VaultPathError for what is missing, a file, unreadable, or overlaps the index folder.
+    A folder that is the root of a ``known`` vault is fine (it is that vault); so is one inside
+    or around a known vault, see ``overlap_notice``. Whether it holds notes shows in the walk.
+    """
+    text = str(given)
+    if not text.strip() or "\0" in text:
+        raise VaultPathError("The path of the vault is empty or holds a NUL character.")
+    try:
+        path = Path(text).expanduser()
+    except RuntimeError as error:
+        raise VaultPathError(f"{shown(text)} names a home folder that isn't there.") from error
+    real = os.path.realpath(path)
+    if printable(real) != real:
+        raise VaultPathError(
+            f"The path {shown(real)} has bytes that are not UTF-8, so it can't be remembered.",
+            "Rename the folder.",
+        )
+    try:
+        with os.scandir(real):
+            pass
+    except OSError as error:
+        if error.errno in GONE and any(_same(real, v.path) for v in known):
+            raise unusable_root(real, error) from error
+        raise _unusable_path(text, error) from error
+    index = os.path.realpath(index_dir)
+    if is_within(index, real):
+        raise VaultPathError(
+            f"The index folder {shown(index)} lies in {shown(real)}; a vault is never written to.",
+            "Index a folder that doesn't hold it, or set index.path to a place elsewhere.",
+        )
+    if is_within(real, index):
+        raise VaultPathError(f"{shown(real)} lies in ragvault's own index folder {shown(index)}.")
+    return Path(real)
+
+
+def overlap_notice(path: Path, known: Sequence[VaultInfo]) -> str | None:
+    """A sentence when the folder lies in or around another known vault: both may be kept (the
+    embeddings are shared), but each note in both is found twice."""
+    real = os.path.realpath(path)
+    for vault in known:
+        other = os.path.realpath(vault.path)
+        if other != real and (is_within(real, other) or is_within(other, real)):
+            place = "in" if is_within(real, other) else "around"
+            return (
+                f"This folder lies {place} the vault '{vault.name}'; notes in both are found "
+                "twice unless you name one with --vault."
+            )
+    return None
+
+
+def _same(real: str, other: Path) -> bool:
+    return real == os.path.realpath(other)
+
+
+def _unusable_path(text: str, error: OSError) -> VaultPathError:
+    path = shown(text)
+    if error.errno == errno.ENOENT:
+        return VaultPathError(f"There is no folder {path}.")
+    if error.errno == errno.ENOTDIR:
+        return VaultPathError(
+            f"{path} is a file; a vault is a folder of notes.",
+            "Give the folder that the file is in.",
+        )
+    return VaultPathError(
+        f"The folder {path} can't be read: {error.strerror or error}.",
+        "Check its permissions (`ls -ld`), or the drive that it is on.",
+    )
+
+
+def unusable_root(root: str, error: OSError) -> VaultPathError:
+    path = shown(root)
+    if error.errno == errno.ENOENT:
+        return VaultPathError(
+            f"The vault {path} is not there.",
+            "Check the path, or mount the drive that it is on; what was indexed is kept.",
+        )
+    if error.errno == errno.ENOTDIR:
+        return VaultPathError(f"{path} is a file, not a folder of notes.")
+    return VaultPathError(
+        f"The vault {path} can't be read: {error.strerror or error}.",
+        "Check the folder's permissions or its drive; what was indexed is kept.",
+    )
