@@ -169,7 +169,7 @@ def rename_vault(container: Container, old: str, new: str) -> IndexReport:
     Raises VaultPathError when its folder is out of reach (its chunks' ids hold the name, so the
     notes are read), UsageError for a name that is taken or unfit.
     """
-    from ragvault.ingest.walk import check_vault_path
+    from ragvault.ingest.paths import check_vault_path
 
     vault = known_vaults(container, [old])[0]
     wanted = vault_name(new)
