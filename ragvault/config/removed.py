@@ -7,6 +7,8 @@ whose only fault is its age.)
 
 from __future__ import annotations
 
+from ragvault.config.keys import ENV_PREFIX, keys
+
 # Dotted key, or "key: value" for a choice that went → what is so now, as it stands in the notice:
 # "`retrieval.heading_bonus` is no longer a setting (fixed at 0.05)".
 REMOVED: dict[str, str] = {
@@ -37,11 +39,20 @@ REMOVED: dict[str, str] = {
 
 def variables() -> dict[str, str]:
     """The dotted keys by the RAGVAULT_ variables that set them."""
-    return {f"RAGVAULT_{key.replace('.', '_').upper()}": key for key in REMOVED if ":" not in key}
+    return {f"{ENV_PREFIX}{key.replace('.', '_').upper()}": key for key in REMOVED}
 
 
-def notice(key: str, place: str, remedy: str) -> str:
+def entry_of(dotted: str, value: object) -> str | None:
+    """The entry of REMOVED for a key that is set to a value; None: it isn't an old one."""
+    key = keys().get(dotted)
+    if key is None:
+        return dotted if dotted in REMOVED else None
+    choice = f"{dotted}: {value}" if isinstance(value, str) else ""
+    return choice if choice in REMOVED and value not in key.choices else None
+
+
+def notice(entry: str, place: str, remedy: str) -> str:
     """One line for the person whose configuration has the key; ``place`` is a file and line, or
     a variable."""
-    what = "choice" if ":" in key else "setting"
-    return f"{place}: `{key}` is no longer a {what} ({REMOVED[key]}); {remedy}."
+    what = "choice" if ":" in entry else "setting"
+    return f"{place}: `{entry}` is no longer a {what} ({REMOVED[entry]}); {remedy}."

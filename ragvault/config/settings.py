@@ -1,8 +1,7 @@
-"""Settings: built-in defaults, then the YAML file, then RAGVAULT_* variables, then flags.
+"""The settings: name, type, bounds, default and meaning of each, as one validated, frozen object.
 
-Everything is one validated, frozen object. An unknown key or a bad value is a ConfigError that
-names the file, the line and the key. config.example.yaml lists every key; a test holds it to
-the defaults here.
+What stands here is all there is to say about a setting: config.example.yaml, the messages about
+bad values and the JSON Schema for editors are made from it (``keys``), so that none can drift.
 """
 
 from __future__ import annotations
@@ -17,67 +16,161 @@ Unit = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    # Not strict: a file's and a variable's values are text, read by the type of their setting.
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class IndexSettings(_Part):
     """Which files become notes, and where the index lives."""
 
-    path: str | None = None  # None: the platform's data folder
-    extensions: tuple[str, ...] = (".md", ".markdown")
-    exclude: tuple[str, ...] = ()  # .gitignore patterns, relative to the vault
-    respect_gitignore: bool = True
-    max_file_mb: Annotated[float, Field(gt=0)] = 20.0
-    lock_timeout_s: Annotated[float, Field(ge=0)] = 0.0
+    path: str | None = Field(
+        default=None,
+        description="Folder of the index. null: the platform's data folder. Relative to this file.",
+    )
+    extensions: tuple[str, ...] = Field(
+        default=(".md", ".markdown"), description="File names that end so are notes."
+    )
+    exclude: tuple[str, ...] = Field(
+        default=(),
+        description="Patterns as in .gitignore, relative to the vault, of what to leave out.",
+    )
+    respect_gitignore: bool = Field(
+        default=True, description="Leave out what the vault's .gitignore files name."
+    )
+    max_file_mb: float = Field(
+        default=20.0,
+        gt=0,
+        description="Larger files are skipped, and named in the summary. Megabytes.",
+    )
+    lock_timeout_s: float = Field(
+        default=0.0,
+        ge=0,
+        description="How long to wait for another process that is indexing. Seconds.",
+    )
 
 
 class ChunkingSettings(_Part):
-    """Sizes in the embedder's tokens. 0 for ``max_tokens`` means the embedder's window."""
+    """How notes are cut. Sizes are in the embedding model's tokens."""
 
-    max_tokens: Annotated[int, Field(ge=0, le=8192)] = 0
-    overlap: Annotated[float, Field(ge=0.0, le=0.5)] = 0.12  # share of max_tokens
+    max_tokens: int = Field(
+        default=0,
+        ge=0,
+        le=8192,
+        description="Longest passage. 0: as long as the model reads at once. Tokens.",
+    )
+    overlap: float = Field(
+        default=0.12,
+        ge=0.0,
+        le=0.5,
+        description="How much of a passage the next one repeats. Share of max_tokens.",
+    )
 
 
 class EmbeddingSettings(_Part):
-    backend: EmbeddingBackend = "onnx"
-    model: str = "sentence-transformers/all-MiniLM-L6-v2"
-    path: str | None = None  # an .onnx file, or a folder for sentence-transformers
-    threads: Annotated[int, Field(ge=0, le=256)] = 0  # 0: as many as cores
-    query_prefix: str = ""
-    document_prefix: str = ""
-    download: bool = True  # may the model be fetched from the hub when it is nowhere local
+    """The model that turns text into vectors. Changing it re-indexes."""
+
+    backend: EmbeddingBackend = Field(
+        default="onnx",
+        description="What runs the model: onnx (built in), sentence-transformers, ollama.",
+    )
+    model: str = Field(
+        default="sentence-transformers/all-MiniLM-L6-v2",
+        description="Hub id of the model (onnx, sentence-transformers).",
+    )
+    path: str | None = Field(
+        default=None, description="An .onnx file, or a model's folder. Relative to this file."
+    )
+    threads: int = Field(
+        default=0, ge=0, le=256, description="Threads that embed. 0: as many as cores."
+    )
+    query_prefix: str = Field(
+        default="", description="Put before each question, for models that were trained with it."
+    )
+    document_prefix: str = Field(
+        default="", description="Put before each passage, for models that were trained with it."
+    )
+    download: bool = Field(
+        default=True, description="May the model be fetched from the hub when it is nowhere local."
+    )
 
 
 class StoreSettings(_Part):
-    mode: StoreMode = "persistent"
-    host: str = "localhost"
-    port: Annotated[int, Field(ge=1, le=65535)] = 8000
-    ssl: bool = False
-    headers: dict[str, str] = Field(default_factory=dict)
+    """Where the vectors are kept. The catalog beside them can always rebuild them."""
+
+    mode: StoreMode = Field(
+        default="persistent",
+        description="persistent: files in the index folder. http: a Chroma server.",
+    )
+    host: str = Field(default="localhost", description="Host of the Chroma server.")
+    port: int = Field(default=8000, ge=1, le=65535, description="Port of the Chroma server.")
+    ssl: bool = Field(default=False, description="Speak https to the Chroma server.")
+    headers: dict[str, str] = Field(
+        default={}, description="HTTP headers for the Chroma server, such as a token."
+    )
 
 
 class RetrievalSettings(_Part):
-    """notes-engine-rag.md's numbers, unless a measurement moved them (see CHANGELOG.md)."""
+    """How passages are found and ranked."""
 
-    min_vector: Annotated[float, Field(ge=-1.0, le=1.0)] = 0.3
-    weight_vector: Unit = 0.75  # the seed's 0.7 and 0.3 rank clapnq-dev below vectors alone
-    weight_lexical: Unit = 0.25
-    time_weight_vector: Unit = 0.6
-    time_weight_lexical: Unit = 0.25
-    time_weight_recency: Unit = 0.15
-    heading_bonus: Unit = 0.05
-    note_share_vector: Unit = 0.3  # of the vector score: the mean of the whole note's
-    note_share_lexical: Unit = 0.7  # of the keyword score: BM25 of the whole note
-    note_chunks: Annotated[int, Field(ge=0, le=1000)] = 12  # longer notes: less; 0: off
-    mmr_lambda: Unit = 0.9  # 1: off; lower: hits that say something else come in
-    max_per_note: Annotated[int, Field(ge=0, le=50)] = 0  # 0: no limit
-    expand: bool = False  # needs the model server
-    expand_variants: Annotated[int, Field(ge=1, le=8)] = 3
-    hyde: bool = False  # needs the model server
-    recency_half_life_days: Annotated[float, Field(gt=0)] = 30.0
-    k_default: Annotated[int, Field(ge=1, le=50)] = 5
-    k_max: Annotated[int, Field(ge=1, le=50)] = 8
-    folder_select: Literal["auto", "llm", "off"] = "auto"
+    # The numbers are notes-engine-rag.md's, unless a measurement moved them (see CHANGELOG.md).
+    min_vector: float = Field(
+        default=0.3,
+        ge=-1.0,
+        le=1.0,
+        description="Below this cosine a passage needs a word match to stay.",
+    )
+    # The seed's 0.7 and 0.3 rank clapnq-dev below vectors alone.
+    weight_vector: Unit = Field(default=0.75, description="Share of the cosine in the final score.")
+    weight_lexical: Unit = Field(
+        default=0.25, description="Share of the word match in the final score."
+    )
+    time_weight_vector: Unit = Field(
+        default=0.6, description="The same when the question has a time in it: cosine."
+    )
+    time_weight_lexical: Unit = Field(default=0.25, description="… word match.")
+    time_weight_recency: Unit = Field(default=0.15, description="… recency.")
+    heading_bonus: Unit = Field(
+        default=0.05, description="Added to the word match when a word is in the heading."
+    )
+    note_share_vector: Unit = Field(
+        default=0.3, description="Share of the whole note (its passages' mean) in the cosine."
+    )
+    note_share_lexical: Unit = Field(
+        default=0.7, description="Share of the whole note in the word match."
+    )
+    note_chunks: int = Field(
+        default=12,
+        ge=0,
+        le=1000,
+        description="In longer notes its shares shrink, and words weigh more; 0: none.",
+    )
+    mmr_lambda: Unit = Field(
+        default=0.9,
+        description="1: off. Lower: passages like a better one give way to others (MMR).",
+    )
+    max_per_note: int = Field(
+        default=0,
+        ge=0,
+        le=50,
+        description="Most passages of one note that an answer is made from. 0: any.",
+    )
+    expand: bool = Field(
+        default=False,
+        description="Search other wordings of the question too, which the model writes.",
+    )
+    expand_variants: int = Field(default=3, ge=1, le=8, description="How many other wordings.")
+    hyde: bool = Field(
+        default=False, description="Search by the model's guess at the answer too (HyDE)."
+    )
+    recency_half_life_days: float = Field(
+        default=30.0, gt=0, description="Recency halves in so many days, at the latest."
+    )
+    k_default: int = Field(default=5, ge=1, le=50, description="Usual number of passages.")
+    k_max: int = Field(default=8, ge=1, le=50, description="Most passages.")
+    folder_select: Literal["auto", "llm", "off"] = Field(
+        default="auto",
+        description="auto: likely folders add candidates; llm: the model ranks; off.",
+    )
 
     @model_validator(mode="after")
     def _check_range_of_k(self) -> RetrievalSettings:
@@ -87,14 +180,29 @@ class RetrievalSettings(_Part):
 
 
 class RerankSettings(_Part):
-    """Reading the best candidates again, together with the question."""
+    """Reading the best passages again, together with the question. Slower."""
 
-    backend: RerankBackend = "none"
-    model: str = "cross-encoder/ms-marco-MiniLM-L-6-v2"
-    path: str | None = None  # a model's folder (onnx: or an .onnx file), instead of model
-    top: Annotated[int, Field(ge=1, le=200)] = 20
-    weight: Unit = 0.5  # of the reranker's score; the blend has the rest
-    download: bool = True  # may the model be fetched from the hub when it is nowhere local
+    backend: RerankBackend = Field(
+        default="none",
+        description="cross-encoder: sentence-transformers. onnx: the same without torch.",
+    )
+    model: str = Field(
+        default="cross-encoder/ms-marco-MiniLM-L-6-v2",
+        description="Hub id of a cross-encoder (onnx, cross-encoder).",
+    )
+    path: str | None = Field(
+        default=None,
+        description="A cross-encoder's folder, instead of the hub's. Relative to this file.",
+    )
+    top: int = Field(
+        default=20, ge=1, le=200, description="How many of the best passages are read again."
+    )
+    weight: Unit = Field(
+        default=0.5, description="Share of the reranker's score in the final score."
+    )
+    download: bool = Field(
+        default=True, description="May the model be fetched from the hub when it is nowhere local."
+    )
 
 
 class LogisticSettings(_Part):
@@ -102,8 +210,8 @@ class LogisticSettings(_Part):
     name."""
 
     features: tuple[str, ...]
-    coefficients: tuple[Annotated[float, Field(allow_inf_nan=False)], ...]
-    intercept: Annotated[float, Field(allow_inf_nan=False)]
+    coefficients: tuple[float, ...]
+    intercept: float
 
     @model_validator(mode="after")
     def _check_pairs(self) -> LogisticSettings:
@@ -122,49 +230,99 @@ class CalibrationSettings(_Part):
 
 
 class GateSettings(_Part):
-    """``min_final`` and ``min_confidence``: below either, ragvault abstains."""
+    """When ragvault says no instead of answering."""
 
-    min_final: Unit = 0.3  # notes-engine-rag.md: 0.4, which drops one good answer in 200
-    min_confidence: Unit = 0.07  # see the README: what it refuses and lets pass
-    calibration: CalibrationSettings | None = None  # None: the one built in for the model
+    # notes-engine-rag.md has 0.4, which drops one good answer in 200.
+    min_final: Unit = Field(
+        default=0.3, description="Passages with a lower final score are not answered from."
+    )
+    min_confidence: Unit = Field(
+        default=0.07, description="Below this confidence ragvault abstains."
+    )
+    calibration: CalibrationSettings | None = Field(
+        default=None,
+        description="The confidence, as `eval --calibrate --apply` fits it. null: built in.",
+    )
 
 
 class AnswerSettings(_Part):
-    fallback: Literal["extractive", "none"] = "extractive"
-    max_chars: Annotated[int, Field(ge=200)] = 12000
-    neighbours: Annotated[int, Field(ge=0, le=5)] = 1  # before and after, of the same section
-    # More would double the prompt; for as many tokens, more hits hold more (see CHANGELOG.md).
-    neighbours_for: Annotated[int, Field(ge=1, le=50)] = 1
-    log: bool = True  # keep questions and answers in the local answer log
+    """How the answer is made."""
+
+    fallback: Literal["extractive", "none"] = Field(
+        default="extractive",
+        description="Without a model: extractive (quote the notes) or none (exit 5).",
+    )
+    max_chars: int = Field(
+        default=12000, ge=200, description="Most text of notes in the prompt. Characters."
+    )
+    neighbours: int = Field(
+        default=1,
+        ge=0,
+        le=5,
+        description="Passages before and after one found, of its section, where they fit.",
+    )
+    neighbours_for: int = Field(
+        default=1, ge=1, le=50, description="So many of the best passages get their neighbours."
+    )
+    log: bool = Field(
+        default=True, description="Keep questions and answers in the index folder's catalog."
+    )
 
 
 class OllamaSettings(_Part):
-    host: str = "http://127.0.0.1:11434"
-    model: str = "llama3.2"
-    embedding_model: str = "nomic-embed-text"
-    temperature: Annotated[float, Field(ge=0.0, le=2.0)] = 0.3
-    timeout_s: Annotated[float, Field(gt=0)] = 120.0  # to the first token, and between tokens
-    keep_alive: str = "5m"
-    max_context: Annotated[int, Field(ge=512)] = 8192  # num_ctx: the model's own, at most this
-    max_tokens: Annotated[int, Field(ge=16)] = 1000  # of an answer
-    think: bool = False  # let a reasoning model reason first: slower, not shown, uses max_tokens
+    """The model server that writes the answers."""
+
+    host: str = Field(default="http://127.0.0.1:11434", description="Where Ollama listens.")
+    model: str = Field(default="llama3.2", description="The model that writes answers.")
+    embedding_model: str = Field(
+        default="nomic-embed-text", description="The model for embedding.backend: ollama."
+    )
+    temperature: float = Field(
+        default=0.3,
+        ge=0.0,
+        le=2.0,
+        description="0: the most likely word each time; higher: more varied.",
+    )
+    timeout_s: float = Field(
+        default=120.0,
+        gt=0,
+        description="Longest wait for the first word, and between words. Seconds.",
+    )
+    keep_alive: str = Field(
+        default="5m",
+        description="How long Ollama keeps the model in memory, such as 5m; -1: always.",
+    )
+    max_context: int = Field(
+        default=8192, ge=512, description="Context length, the model's own at most. Tokens."
+    )
+    max_tokens: int = Field(default=1000, ge=16, description="Longest answer. Tokens.")
+    think: bool = Field(
+        default=False, description="Let a reasoning model reason first: slower, and never shown."
+    )
 
 
 class OutputSettings(_Part):
-    links: Literal["auto", "obsidian", "file", "off"] = "auto"
-    color: Literal["auto", "always", "never"] = "auto"
+    """What the terminal shows."""
+
+    links: Literal["auto", "obsidian", "file", "off"] = Field(
+        default="auto",
+        description="auto: obsidian:// for Obsidian vaults, else file://; or always one; off.",
+    )
+    color: Literal["auto", "always", "never"] = Field(
+        default="auto", description="auto: on a terminal, unless NO_COLOR is set; always; never."
+    )
 
 
 class Settings(_Part):
     """The whole configuration."""
 
-    index: IndexSettings = Field(default_factory=IndexSettings)
-    chunking: ChunkingSettings = Field(default_factory=ChunkingSettings)
-    embedding: EmbeddingSettings = Field(default_factory=EmbeddingSettings)
-    store: StoreSettings = Field(default_factory=StoreSettings)
-    retrieval: RetrievalSettings = Field(default_factory=RetrievalSettings)
-    rerank: RerankSettings = Field(default_factory=RerankSettings)
-    gate: GateSettings = Field(default_factory=GateSettings)
-    answer: AnswerSettings = Field(default_factory=AnswerSettings)
-    ollama: OllamaSettings = Field(default_factory=OllamaSettings)
-    output: OutputSettings = Field(default_factory=OutputSettings)
+    index: IndexSettings = IndexSettings()
+    chunking: ChunkingSettings = ChunkingSettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    store: StoreSettings = StoreSettings()
+    retrieval: RetrievalSettings = RetrievalSettings()
+    rerank: RerankSettings = RerankSettings()
+    gate: GateSettings = GateSettings()
+    answer: AnswerSettings = AnswerSettings()
+    ollama: OllamaSettings = OllamaSettings()
+    output: OutputSettings = OutputSettings()
