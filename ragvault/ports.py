@@ -184,12 +184,12 @@ class NoteStore(Protocol):
     def checked_vault(self, name: str, *, indexed_at: float) -> None:
         """A run found nothing to do: remember when. Does not move ``generation``."""
 
-    def vector_marker(self, name: str) -> str | None:
+    def vector_watermark(self, name: str) -> str | None:
         """What the vector store was last brought in line with (its identity and the embedder's
         fingerprint). None: never, or a run was cut off: compare the two stores."""
 
-    def set_vector_marker(self, name: str, marker: str | None) -> None:
-        """None before the first upsert of a run, the marker after the last delete. Durable when
+    def set_vector_watermark(self, name: str, watermark: str | None) -> None:
+        """None before the first upsert of a run, the watermark after the last delete. Durable when
         it returns; does not move ``generation``. ``rename_vault`` resets it to None."""
 
     # -- notes

@@ -24,7 +24,7 @@ from ragvault.ingest.plan import Plan, index_fingerprint, make_plan
 from ragvault.ingest.read import NoteLoader, ReadNote, Unreadable, read_note
 from ragvault.ingest.report import Tally
 from ragvault.ingest.walk import WalkResult, walk
-from ragvault.ingest.write import STORE_SLICE, Writer, batched, marker_of
+from ragvault.ingest.write import STORE_SLICE, Writer, batched, watermark_of
 from ragvault.model import FileState, IndexReport, NoteFile, NoteWrite, Skipped, VaultInfo
 from ragvault.ports import Catalog, Embedder, Progress, VectorIndex
 
@@ -185,7 +185,7 @@ class _Run:
                 self.vault.name, fingerprint=self.embedder.fingerprint, indexed_at=now
             )
             self.catalog.prune_vectors(self.embedder.fingerprint)
-            self.writer.close_marker()
+            self.writer.close_watermark()
         else:
             self.catalog.checked_vault(self.vault.name, indexed_at=now)
 
@@ -194,8 +194,8 @@ class _Run:
         stored = self.parts.stored()
         if stored is None:
             return False
-        expected = marker_of(stored, self.embedder.fingerprint)
-        return self.catalog.vector_marker(self.vault.name) == expected
+        expected = watermark_of(stored, self.embedder.fingerprint)
+        return self.catalog.vector_watermark(self.vault.name) == expected
 
     # -- notes
 

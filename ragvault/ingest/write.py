@@ -2,14 +2,14 @@
 
 The order (DESIGN.md, "what happens in a crash"):
 
-1. the marker of the vault says "open": from here on the vector store may differ
+1. the watermark of the vault says "open": from here on the vector store may differ
 2. new vectors into the embedding cache (work done is never lost)
 3. vectors into the vector store: orphans as yet, which no query shows
 4. one catalog transaction: the new chunks become visible, the old ones invisible
 5. stale vectors out of the vector store
-6. the marker says "in step"
+6. the watermark says "in step"
 
-A run that starts on an open marker fills the vector store afresh from the embedding cache, and
+A run that starts on an open watermark fills the vector store afresh from the embedding cache, and
 compares the two stores once it is through (``sweep``); one that starts in step has nothing to
 compare, and if it has nothing to write it opens neither.
 
@@ -72,7 +72,7 @@ class Writer:
         self._progress = progress
         self._rebuild = rebuild
         self._index: VectorIndex | None = None
-        self._marker = ""
+        self._watermark = ""
         self._is_in_step = False
         self._dirty = False
         self.counts = Counts()
@@ -98,15 +98,15 @@ class Writer:
         except StoreDamagedError as error:
             index.reset()
             self.notices.append(f"{error.message} It is rebuilt; nothing is embedded again.")
-        self._marker = marker_of(index.identity, self._embedder.fingerprint)
-        known = self._catalog.vector_marker(self._vault)
-        self._is_in_step = known == self._marker and not self._rebuild
+        self._watermark = watermark_of(index.identity, self._embedder.fingerprint)
+        known = self._catalog.vector_watermark(self._vault)
+        self._is_in_step = known == self._watermark and not self._rebuild
         if not self._is_in_step:
             # Ids say nothing of the model: another one's vectors must not be taken for ours. And
             # what a cut-off run left is not mended: see the module's docstring.
-            self._catalog.set_vector_marker(self._vault, None)
+            self._catalog.set_vector_watermark(self._vault, None)
             index.drop(self._vault)
-        self._catalog.set_vector_marker(self._vault, _OPEN + self._marker)
+        self._catalog.set_vector_watermark(self._vault, _OPEN + self._watermark)
         self._index = index
         if not self._is_in_step and not self._rebuild:
             self.counts.restored += len(self._refill(index))
@@ -166,10 +166,10 @@ class Writer:
             missing -= restored
         return missing
 
-    def close_marker(self) -> None:
+    def close_watermark(self) -> None:
         """All is written: say that the two stores agree. The last step of a run."""
         if self._index is not None:
-            self._catalog.set_vector_marker(self._vault, self._marker)
+            self._catalog.set_vector_watermark(self._vault, self._watermark)
 
     def _vectors(self, chunks: Sequence[Chunk]) -> dict[str, Vector]:
         """text hash → vector as the embedding cache gives it back (float16, unit length), so
@@ -212,7 +212,7 @@ class Writer:
             self.counts.deleted += len(part)
 
 
-def marker_of(identity: str, fingerprint: str) -> str:
+def watermark_of(identity: str, fingerprint: str) -> str:
     """What a vector store in step is marked with: which store, and which model's vectors."""
     return f"{identity}|{fingerprint}"
 

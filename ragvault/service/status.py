@@ -100,13 +100,13 @@ def _model(container: Container) -> tuple[str, str | None, str | None]:
 
 
 def _vault_status(container: Container, vault: VaultInfo, fingerprint: str | None) -> VaultStatus:
-    from ragvault.ingest.write import marker_of
+    from ragvault.ingest.write import watermark_of
 
     stored = container.vector_store.stored_identity()
     in_step = False
     if stored is not None and fingerprint is not None:
-        marker = container.catalog.vector_marker(vault.name)
-        in_step = marker == marker_of(stored, fingerprint)
+        watermark = container.catalog.vector_watermark(vault.name)
+        in_step = watermark == watermark_of(stored, fingerprint)
     return VaultStatus(vault, coverage(container, vault), in_step)
 
 

@@ -27,7 +27,7 @@ from rich.table import Table
 
 from ragvault.config.settings import IndexSettings, Settings
 from ragvault.ingest.plan import index_fingerprint
-from ragvault.ingest.write import marker_of, records_of
+from ragvault.ingest.write import records_of, watermark_of
 from ragvault.model import Chunk, Note, NoteFile, NoteWrite, Request, VaultInfo
 from ragvault.service import search
 from ragvault.wiring import Container
@@ -94,7 +94,7 @@ def build(container: Container, vault: Path, chunks: int) -> None:
     if batch:
         flush()
     catalog.finish_vault("v", fingerprint=embedder.fingerprint, indexed_at=time.time())
-    catalog.set_vector_marker("v", marker_of(store.identity, embedder.fingerprint))
+    catalog.set_vector_watermark("v", watermark_of(store.identity, embedder.fingerprint))
 
 
 def warm(container: Container, questions: list[str]) -> Cost:

@@ -72,14 +72,14 @@ def test_an_unknown_vault_is_empty_to_read_and_refused_to_write(catalog: Catalog
     assert catalog.chunk_ids("nope") == set()
     assert catalog.note_chunks("nope", "a.md") == []
     assert list(catalog.iter_records("nope", FP)) == []
-    assert catalog.vector_marker("nope") is None
+    assert catalog.vector_watermark("nope") is None
     assert catalog.lexical(["one"], 5, Filter(vaults=("nope",))) == []
     with pytest.raises(NoIndexError, match="nope"):
         catalog.commit("nope", [], [], fingerprint=FP, vectors={})
     with pytest.raises(NoIndexError):
         catalog.remove_vault("nope")
     with pytest.raises(NoIndexError):
-        catalog.set_vector_marker("nope", "x")
+        catalog.set_vector_watermark("nope", "x")
 
 
 def test_a_removed_vault_is_found_no_more_and_the_others_stay(catalog: Catalog) -> None:
@@ -96,10 +96,10 @@ def test_a_removed_vault_is_found_no_more_and_the_others_stay(catalog: Catalog) 
 def test_a_renamed_vault_stays_searchable_and_wants_indexing_again(catalog: Catalog) -> None:
     write = note_write("notes", "a.md", [((), "apple pie")])
     put(catalog, write)
-    catalog.set_vector_marker("notes", "in step")
+    catalog.set_vector_watermark("notes", "in step")
     catalog.rename_vault("notes", "home")
     assert texts(catalog, "apple", where=Filter(vaults=("home",))) == ["apple pie"]
-    assert catalog.vector_marker("home") is None
+    assert catalog.vector_watermark("home") is None
     (state,) = catalog.file_states("home").values()
     assert state.content_hash != write.content_hash, "a run would take the note for unchanged"
     again = note_write("home", "a.md", [((), "apple pie")])
@@ -115,12 +115,12 @@ def test_a_vault_is_not_renamed_over_another(catalog: Catalog) -> None:
     assert [v.name for v in catalog.vaults()] == ["notes", "work"]
 
 
-def test_the_vector_marker_is_kept_and_moves_no_generation(catalog: Catalog) -> None:
+def test_the_vector_watermark_is_kept_and_moves_no_generation(catalog: Catalog) -> None:
     before = catalog.generation
-    catalog.set_vector_marker("notes", "chroma:1|model")
-    assert catalog.vector_marker("notes") == "chroma:1|model"
-    catalog.set_vector_marker("notes", None)
-    assert catalog.vector_marker("notes") is None
+    catalog.set_vector_watermark("notes", "chroma:1|model")
+    assert catalog.vector_watermark("notes") == "chroma:1|model"
+    catalog.set_vector_watermark("notes", None)
+    assert catalog.vector_watermark("notes") is None
     catalog.checked_vault("notes", indexed_at=99.0)
     assert catalog.vaults()[0].indexed_at == 99.0
     assert catalog.generation == before, "each reader would reopen the vector store for nothing"

@@ -67,7 +67,7 @@ STEPS = {
     "delete": 0.02,
     "commit": 0.02,
     "store_vectors": 0.01,
-    "set_vector_marker": 0.005,
+    "set_vector_watermark": 0.005,
     "finish_vault": 0.01,
     "prune_vectors": 0.005,
 }

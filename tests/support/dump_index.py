@@ -30,7 +30,7 @@ def dump(folder: Path) -> dict[str, Any]:
         ids = sorted(catalog.chunk_ids(vault.name))
         cached = catalog.vectors(vault.fingerprint, ids)
         result["vaults"][vault.name] = {
-            "is_in_step": catalog.vector_marker(vault.name)
+            "is_in_step": catalog.vector_watermark(vault.name)
             == f"{index.identity}|{vault.fingerprint}",
             "notes": _notes(folder, vault.name),
             "chunks": _chunks(catalog, ids),

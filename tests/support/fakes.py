@@ -196,7 +196,7 @@ class FakeCatalog:
     def __init__(self) -> None:
         self._generation = 0
         self._vaults: dict[str, VaultInfo] = {}
-        self._markers: dict[str, str | None] = {}
+        self._watermarks: dict[str, str | None] = {}
         self._notes: dict[str, dict[str, _Note]] = {}
         self._cache: dict[str, dict[str, Vector]] = {}
         self._log: dict[str, LoggedAnswer] = {}
@@ -221,7 +221,7 @@ class FakeCatalog:
         known = self._vaults.get(vault.name)
         if known is None:
             self._vaults[vault.name] = replace(vault, indexed_at=None, fingerprint=None)
-            self._markers[vault.name] = None
+            self._watermarks[vault.name] = None
             self._notes[vault.name] = {}
         else:
             self._vaults[vault.name] = replace(known, path=vault.path, kind=vault.kind)
@@ -229,17 +229,17 @@ class FakeCatalog:
 
     def remove_vault(self, name: str) -> None:
         self._known(name)
-        del self._vaults[name], self._markers[name], self._notes[name]
+        del self._vaults[name], self._watermarks[name], self._notes[name]
         self._generation += 1
 
     def rename_vault(self, old: str, new: str) -> None:
         info = self._known(old)
         if old != new and new in self._vaults:
             raise UsageError(f"There is a vault named {new!r} already.")
-        del self._vaults[old], self._markers[old]
+        del self._vaults[old], self._watermarks[old]
         notes = self._notes.pop(old)
         self._vaults[new] = replace(info, name=new)
-        self._markers[new] = None
+        self._watermarks[new] = None
         for note in notes.values():
             note.info = replace(note.info, vault=new)
             note.state = replace(
@@ -259,12 +259,12 @@ class FakeCatalog:
     def checked_vault(self, name: str, *, indexed_at: float) -> None:
         self._vaults[name] = replace(self._known(name), indexed_at=indexed_at)
 
-    def vector_marker(self, name: str) -> str | None:
-        return self._markers.get(name)
+    def vector_watermark(self, name: str) -> str | None:
+        return self._watermarks.get(name)
 
-    def set_vector_marker(self, name: str, marker: str | None) -> None:
+    def set_vector_watermark(self, name: str, watermark: str | None) -> None:
         self._known(name)
-        self._markers[name] = marker
+        self._watermarks[name] = watermark
 
     # -- indexing
     def file_states(self, vault: str) -> dict[str, FileState]:

@@ -110,15 +110,15 @@ class SqliteNotes(OnDatabase):
             number = vault_id(con, name)
             con.execute("UPDATE vault SET indexed_at = ? WHERE id = ?", (indexed_at, number))
 
-    def vector_marker(self, name: str) -> str | None:
+    def vector_watermark(self, name: str) -> str | None:
         with self._db.read() as con:
             row = con.execute("SELECT vector_marker FROM vault WHERE name = ?", (name,)).fetchone()
             return None if row is None else row[0]
 
-    def set_vector_marker(self, name: str, marker: str | None) -> None:
+    def set_vector_watermark(self, name: str, watermark: str | None) -> None:
         with self._db.write() as con:
             number = vault_id(con, name)
-            con.execute("UPDATE vault SET vector_marker = ? WHERE id = ?", (marker, number))
+            con.execute("UPDATE vault SET vector_marker = ? WHERE id = ?", (watermark, number))
 
     # -- notes
     def file_states(self, vault: str) -> dict[str, FileState]:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ragvault.cli.group import command_app
 from ragvault.cli.options import ConfigOption, JsonOption, VaultOption
+
+if TYPE_CHECKING:
+    from ragvault.cli.render.index import IndexView
+    from ragvault.cli.session import Session
+    from ragvault.service.index import IndexRequest
 
 app = command_app()
 
@@ -68,28 +73,42 @@ def index(
         other = "--json" if as_json else "--dry-run"
         raise UsageError(f"--watch and {other} don't go together.", "Leave out one of them.")
     with Session.open(config) as session:
-        if paths and vault:
-            raise UsageError("Give folders or --vault, not both.", "Run `ragvault index --help`.")
-        if name is not None and not paths:
-            raise UsageError("--name needs the folder that it names.")
-        if name is not None and len(paths or ()) > 1:
-            raise UsageError("--name names one folder; index them one by one.")
-        request = service.IndexRequest(tuple(paths or ()), name, tuple(vault or ()), full, dry_run)
+        request = _request_of(paths or [], name, vault or [], full=full, dry_run=dry_run)
         view = IndexView(session, as_json=as_json)
-        container, progress = session.container, view.progress()
-        with closing(service.index(container, request, progress=progress)) as events:
+        with closing(service.index(session.container, request, progress=view.progress)) as events:
             for event in events:
                 view.show(event)
         code = view.finish()
-        if not watch:
-            return code
-        session.notices([f"Watching {', '.join(v.name for v in view.vaults)}. Ctrl-C ends it."])
-        service.watch(
-            container,
-            view.vaults,
-            view.show,
-            lambda line: session.notices([line]),
-            progress=progress,
-        )
-        session.notices(["Stopped watching."])
-        return 0
+        return _follow(session, view) if watch else code
+
+
+def _request_of(
+    paths: list[Path], name: str | None, vaults: list[str], *, full: bool, dry_run: bool
+) -> IndexRequest:
+    from ragvault.errors import UsageError
+    from ragvault.service.index import IndexRequest
+
+    if paths and vaults:
+        raise UsageError("Give folders or --vault, not both.", "Run `ragvault index --help`.")
+    if name is not None and not paths:
+        raise UsageError("--name needs the folder that it names.")
+    if name is not None and len(paths) > 1:
+        raise UsageError("--name names one folder; index them one by one.")
+    return IndexRequest(tuple(paths), name, tuple(vaults), full=full, dry_run=dry_run)
+
+
+def _follow(session: Session, view: IndexView) -> int:
+    """Ctrl-C ends it, as it should: exit code 0."""
+    from ragvault.service.index import watch
+
+    names = ", ".join(vault.name for vault in view.vaults)
+    session.notices([f"Watching {names}. Ctrl-C ends it."])
+    watch(
+        session.container,
+        view.vaults,
+        view.show,
+        lambda line: session.notices([line]),
+        progress=view.progress,
+    )
+    session.notices(["Stopped watching."])
+    return 0

@@ -19,19 +19,18 @@ if TYPE_CHECKING:
 
 
 class IndexView:
-    """One ``index`` command as its events come; ``vaults`` are those that are worked on."""
+    """One ``index`` command as its events come. ``vaults`` are those that are worked on;
+    ``progress`` is a bar on a terminal, elsewhere only its messages."""
 
     def __init__(self, session: Session, *, as_json: bool) -> None:
+        err = session.err
+        has_bar = err.is_tty and not as_json
+        self.progress: Progress = BarProgress(err) if has_bar else SilentProgress(err)
         self.vaults: Sequence[VaultInfo] = ()
         self._session = session
         self._as_json = as_json
         self._reports: list[IndexReport] = []
         self._out_of_reach: list[OutOfReach] = []
-
-    def progress(self) -> Progress:
-        """A bar on a terminal; elsewhere only the messages."""
-        err = self._session.err
-        return BarProgress(err) if err.is_tty and not self._as_json else SilentProgress(err)
 
     def show(self, event: IndexEvent) -> None:
         """JSON, and what is out of reach, wait for the end."""

@@ -218,7 +218,7 @@ def test_records_can_be_read_while_the_catalog_is_written(catalog: SqliteCatalog
     for number, record in enumerate(catalog.iter_records("notes", FP)):
         seen.append(record.chunk_id)
         if number == 5:
-            catalog.set_vector_marker("notes", "x")
+            catalog.set_vector_watermark("notes", "x")
     assert sorted(seen) == sorted(write.chunks[0].id for write in writes)
 
 
@@ -353,7 +353,7 @@ def test_an_unchanged_run_loads_no_numpy(path: Path) -> None:
         "from ragvault.adapters.sqlite.catalog import SqliteCatalog\n"
         "catalog = SqliteCatalog(Path(sys.argv[1]), create=False)\n"
         "assert len(catalog.file_states('notes')) == 1 and catalog.vaults()\n"
-        "catalog.vector_marker('notes'); catalog.touch_files('notes', [])\n"
+        "catalog.vector_watermark('notes'); catalog.touch_files('notes', [])\n"
         "catalog.checked_vault('notes', indexed_at=2.0); catalog.close()\n"
         "heavy = {'numpy', 'chromadb', 'pydantic', 'subprocess'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"

@@ -430,7 +430,7 @@ class Fuse:
         setattr(target, name, guarded)
 
 
-STORE_CALLS = ("set_vector_marker", "store_vectors", "commit", "finish_vault", "prune_vectors",
+STORE_CALLS = ("set_vector_watermark", "store_vectors", "commit", "finish_vault", "prune_vectors",
                "touch_files", "add_vault", "cached_vectors")  # fmt: skip
 
 
