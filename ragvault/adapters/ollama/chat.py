@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from ragvault.adapters.models import encodable
 from ragvault.adapters.ollama.client import (
     base_url,
     connect,
@@ -15,7 +16,6 @@ from ragvault.adapters.ollama.client import (
     same_model,
 )
 from ragvault.adapters.ollama.thinking import ThinkingFilter
-from ragvault.adapters.vectors import encodable
 from ragvault.errors import ModelError, ModelMissingError, ModelServerError, ModelStreamError
 from ragvault.model import ChatOptions, ChatUsage, Message, ModelInfo
 

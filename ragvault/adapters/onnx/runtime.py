@@ -1,31 +1,141 @@
-"""ONNX Runtime, opened the one way that ragvault uses it: one thread a session, no telemetry."""
+"""ONNX Runtime, used in one way: one text a run on one thread, as many runs side by side as there
+are cores. So a text's numbers can't depend on what it is computed with.
+"""
 
 from __future__ import annotations
 
 import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from ragvault.adapters.models import Purpose, first_line
+from ragvault.errors import ModelError
 
-def load() -> Any:
-    """The module ``onnxruntime``. Raises ImportError."""
+_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+
+
+class Session:
+    """A BERT-like model: token ids in, one output out.
+
+    Raises the purpose's error for a file that can't be loaded and for a run that fails:
+    onnxruntime raises a dozen classes that share no base but Exception.
+    """
+
+    def __init__(self, file: Path, purpose: Purpose) -> None:
+        self._file = file
+        self._purpose = purpose
+        try:
+            self._session = _open(file)
+        except Exception as error:
+            raise purpose.error(
+                f"The {purpose.noun} {file} can't be loaded: {first_line(error)}.",
+                purpose.unloadable,
+            ) from error
+        self._inputs = tuple(item.name for item in self._session.get_inputs())
+        unknown = set(self._inputs) - set(_INPUTS)
+        if unknown:
+            raise self.bad(f"asks for inputs that ragvault doesn't know: {sorted(unknown)}")
+
+    def run(self, ids: Sequence[int], types: Sequence[int] | None = None) -> Any:
+        """The first output for one text, an array; ``types`` are 0 where they aren't given."""
+        import numpy as np
+
+        row = np.array([ids], np.int64)
+        kinds = np.zeros_like(row) if types is None else np.array([types], np.int64)
+        feed = dict(zip(_INPUTS, (row, np.ones_like(row), kinds), strict=True))
+        try:
+            return self._session.run(None, {name: feed[name] for name in self._inputs})[0]
+        except Exception as error:
+            raise self.bad(f"failed on {len(ids)} tokens: {first_line(error)}") from error
+
+    def bad(self, what: str) -> ModelError:
+        """The error for a model that will not do."""
+        return self._purpose.error(
+            f"The {self._purpose.noun} {self._file} {what}.", self._purpose.unusable
+        )
+
+
+def _open(file: Path) -> Any:
     # Read once, on import: from 1.31 on it would otherwise make a device id under ~/.cache and
     # report to its makers.
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-    import onnxruntime
+    import onnxruntime as ort
 
-    return onnxruntime
-
-
-def open_session(file: Path) -> Any:
-    """An ``InferenceSession`` on the processor that computes on the thread it is called from.
-
-    Raises what onnxruntime raises: a dozen classes that share no base but Exception.
-    """
-    ort = load()
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return ort.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+
+
+class SideBySide:
+    """A pool of ``threads`` threads, the caller's among them. Made at its first use."""
+
+    def __init__(self, threads: int) -> None:
+        self._threads = threads
+        self._lock = threading.Lock()
+        self._pool: ThreadPoolExecutor | None = None
+
+    def run(self, work: Callable[[int], None], order: Sequence[int]) -> None:
+        """``work`` on each index, on this thread and ``threads - 1`` others.
+
+        When one fails, or Ctrl-C arrives, the others end after the item they are at, and the
+        exception goes on up: no thread is left behind.
+        """
+        queue, stop = _Queue(order), threading.Event()
+
+        def drain() -> None:
+            try:
+                for index in queue:
+                    if stop.is_set():
+                        return
+                    work(index)
+            except BaseException:
+                stop.set()
+                raise
+
+        helpers: list[Future[None]] = []
+        try:
+            extra = min(self._threads, len(order)) - 1
+            helpers = [self._executor().submit(drain) for _ in range(extra)]
+            drain()
+            for helper in helpers:
+                helper.result()
+        finally:
+            stop.set()
+            for helper in helpers:
+                helper.cancel()
+
+    def close(self) -> None:
+        """Waits for what is running. It may be used again."""
+        with self._lock:
+            if self._pool is not None:
+                self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool = None
+
+    def _executor(self) -> ThreadPoolExecutor:
+        with self._lock:
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(
+                    max(1, self._threads - 1), thread_name_prefix="ragvault-model"
+                )
+            return self._pool
+
+
+class _Queue:
+    """An iterator that several threads may share."""
+
+    def __init__(self, items: Sequence[int]) -> None:
+        self._items = iter(items)
+        self._lock = threading.Lock()
+
+    def __iter__(self) -> Iterator[int]:
+        return self
+
+    def __next__(self) -> int:
+        with self._lock:
+            return next(self._items)

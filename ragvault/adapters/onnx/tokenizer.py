@@ -7,13 +7,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ragvault.adapters.onnx.model_files import first_line
-from ragvault.adapters.vectors import encodable
+from ragvault.adapters.models import encodable, first_line
 from ragvault.errors import EmbedderUnavailableError
 
 _HEAD_CHARS = 64  # characters a token of the window that are tokenised at first
 _PIECE_CHARS = 65_536
-_BATCH_CHARS = 1_000_000
 _SPACE = re.compile(r"[ \n\t\r]")
 # A vocabulary of one language has some 30,000 entries (BERT's English one), of many 100,000 and
 # more (mBERT 119,547, XLM-R 250,002): those spell out nothing, so they tell nothing.
@@ -40,17 +38,18 @@ class Tokenizer:
         before = mask.index(0) if 0 in mask else len(mask)
         self._after = len(mask) - before - mask.count(0)  # specials behind the text
 
-    def count(self, texts: Sequence[str]) -> list[int]:
-        """Tokens without specials. Linear in the characters; memory is bounded by the largest
-        piece without white space, because a token costs a hundred times its text."""
+    def count(self, texts: Sequence[str], piece_chars: int = _PIECE_CHARS) -> list[int]:
+        """Tokens without specials. Linear in the characters. Texts are cut at white space into
+        pieces of about ``piece_chars``, and sixteen tokenised at a time: a token costs a hundred
+        times its text, so memory is bounded by the largest piece without white space."""
         counts = [0] * len(texts)
         batch: list[tuple[int, str]] = []
         size = 0
         for index, text in enumerate(texts):
-            for piece in _pieces(encodable(text)):
+            for piece in _pieces(encodable(text), piece_chars):
                 batch.append((index, piece))
                 size += len(piece)
-                if size >= _BATCH_CHARS:
+                if size >= 16 * piece_chars:
                     self._add_counts(counts, batch)
                     batch, size = [], 0
         self._add_counts(counts, batch)
@@ -70,7 +69,7 @@ class Tokenizer:
         """
         if self._tokenizer.get_vocab_size() >= _MULTILINGUAL_FROM:
             return 1.0
-        text = next(_pieces(encodable(text)))
+        text = next(_pieces(encodable(text), _PIECE_CHARS))
         total = sum(map(str.isalnum, text))
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
         known = 0
@@ -80,10 +79,13 @@ class Tokenizer:
                 known += letters
         return known / total if total else 1.0
 
-    def encode(self, texts: Sequence[str], window: int) -> list[list[int]]:
-        """Token ids with specials, cut at the end to ``window``, the closing special kept."""
+    def encode(
+        self, texts: Sequence[str], window: int, head_chars: int = _HEAD_CHARS
+    ) -> list[list[int]]:
+        """Token ids with specials, cut at the end to ``window``, the closing special kept. At
+        first only ``head_chars`` characters a token of the window are tokenised."""
         clean = [encodable(text) for text in texts]
-        heads = [_head(text, window * _HEAD_CHARS) for text in clean]
+        heads = [_head(text, window * head_chars) for text in clean]
         encoded = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(heads)]
         for index, text in enumerate(clean):
             encoded[index] = self._cut(text, heads[index], encoded[index], window)
@@ -132,11 +134,11 @@ def _head(text: str, least: int) -> str:
     return text if space is None else text[: space.start()]
 
 
-def _pieces(text: str) -> Iterator[str]:
-    """The text cut at white space into pieces of about 64k characters: no token is cut."""
+def _pieces(text: str, size: int) -> Iterator[str]:
+    """The text cut at white space into pieces of about ``size`` characters: no token is cut."""
     start = 0
-    while len(text) - start > _PIECE_CHARS:
-        space = _SPACE.search(text, start + _PIECE_CHARS)
+    while len(text) - start > size:
+        space = _SPACE.search(text, start + size)
         if space is None:
             break
         yield text[start : space.start()]

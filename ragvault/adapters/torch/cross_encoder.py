@@ -11,16 +11,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragvault.adapters.onnx.model_files import Notify
-from ragvault.adapters.reranking import DEFAULT_RERANKER, RERANKER, sigmoid
+from ragvault.adapters.models import DEFAULT_RERANKER, RERANKING, Notify, encodable, sigmoid
 from ragvault.adapters.torch.model import TorchKind, TorchModel
-from ragvault.adapters.vectors import encodable
 
 if TYPE_CHECKING:
     from ragvault.config.settings import Settings
 
 _KIND = TorchKind(
-    purpose=RERANKER,
+    purpose=RERANKING,
     what="a cross-encoder",
     marker="config.json",
     missing=(
@@ -29,7 +27,7 @@ _KIND = TorchKind(
     install=(
         "Install it with `pip install 'ragvault[sentence-transformers]'`, or use `backend: onnx`."
     ),
-    remedy=RERANKER.remedy,
+    remedy=RERANKING.remedy,
 )
 _BATCH = 16
 

@@ -12,14 +12,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragvault.adapters.facts import FactStore
-from ragvault.adapters.onnx.model_files import EMBEDDING, Notify, remembered_sha256
+from ragvault.adapters.facts import FactStore, remembered_sha256
+from ragvault.adapters.models import EMBEDDING, Notify, PrefixedEmbedder, encodable, unit_rows
 from ragvault.adapters.torch.model import TorchKind, TorchModel
-from ragvault.adapters.vectors import QueryCache, encodable, unit_rows
 
 if TYPE_CHECKING:
     from ragvault.config.settings import Settings
-    from ragvault.model import Matrix, Vector
+    from ragvault.model import Matrix
 
 _KIND = TorchKind(
     purpose=EMBEDDING,
@@ -36,7 +35,7 @@ _BATCH = 16  # padded to the longest of the batch: more costs memory and gains n
 _FILES = ("*.json", "*.txt", "*.model", "*.safetensors", "*.bin", "*/*.json", "*/*.safetensors")
 
 
-class SentenceTransformersEmbedder:
+class SentenceTransformersEmbedder(PrefixedEmbedder):
     """``model`` is a hub id, ``path`` a folder that is used instead of it.
 
     Loads at the first embedding. Batches are padded, so a text's vector may differ by about 1e-6
@@ -57,6 +56,7 @@ class SentenceTransformersEmbedder:
         cache_file: Path | None = None,
         notify: Notify = lambda _line: None,
     ) -> None:
+        super().__init__(query_prefix, document_prefix)
         self._model = TorchModel(
             _KIND,
             self._built,
@@ -67,12 +67,9 @@ class SentenceTransformersEmbedder:
             notify=notify,
         )
         self._window = window
-        self._query_prefix = query_prefix
-        self._document_prefix = document_prefix
         self._facts = FactStore(cache_file)
         self._lock = threading.Lock()
         self._weights: str | None = None
-        self._queries = QueryCache()
 
     @classmethod
     def from_settings(
@@ -104,9 +101,7 @@ class SentenceTransformersEmbedder:
         A model that is on no disk yet is loaded, that is downloaded, first.
         """
         weights = self._weights_hash()
-        parts = (weights, str(self._window), self._query_prefix, self._document_prefix)
-        whole = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
-        return f"st-{weights[:8]}-{whole[:16]}"
+        return f"st-{weights[:8]}-{self._hashed(weights, str(self._window))}"
 
     @property
     def dimensions(self) -> int:
@@ -160,16 +155,6 @@ class SentenceTransformersEmbedder:
         # Truncation off and no warning about it: a long text is counted, not embedded.
         counted = tokenizer(clean, add_special_tokens=False, truncation=False, verbose=False)
         return [len(ids) for ids in counted["input_ids"]]
-
-    def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        return self._embed([self._document_prefix + text for text in texts])
-
-    def embed_query(self, text: str) -> Vector:
-        return self._queries.get(text, lambda: self._embed([self._query_prefix + text])[0])
-
-    def vocabulary_share(self, text: str) -> float:  # noqa: ARG002 - the port's
-        """1: not told apart here."""
-        return 1.0
 
     def close(self) -> None:
         self._model.close()

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ragvault.adapters.onnx.cores import usable_cores
-from ragvault.adapters.onnx.model_files import Notify, Purpose, first_line
+from ragvault.adapters.cores import usable_cores
+from ragvault.adapters.models import Notify, Purpose, first_line
 from ragvault.errors import ModelError
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ragvault.adapters.onnx import cores
-from ragvault.adapters.onnx.cores import _cgroup_quota, usable_cores
+from ragvault.adapters import cores
+from ragvault.adapters.cores import cgroup_quota, usable_cores
 
 
 def group(root: Path, path: str, maximum: str) -> None:
@@ -18,7 +18,7 @@ def group(root: Path, path: str, maximum: str) -> None:
 
 def quota(root: Path, membership: str) -> float | None:
     (root / "self").write_text(membership)
-    return _cgroup_quota(root, root / "self")
+    return cgroup_quota(root, root / "self")
 
 
 def test_no_limit(tmp_path: Path) -> None:
@@ -48,5 +48,5 @@ def test_a_part_of_a_core_is_a_core_and_never_none(
 ) -> None:
     monkeypatch.setattr(cores.os, "cpu_count", lambda: 8)
     monkeypatch.setattr(cores.os, "sched_getaffinity", lambda _pid: set(range(8)), raising=False)
-    monkeypatch.setattr(cores, "_cgroup_quota", lambda *_: limit)
+    monkeypatch.setattr(cores, "cgroup_quota", lambda *_: limit)
     assert usable_cores() == expected

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from ragvault.adapters.facts import FactStore
-from ragvault.adapters.onnx import hub_files, model_files
+from ragvault.adapters.onnx import hub_files
+from ragvault.adapters.onnx.find import find_embedder
 from ragvault.adapters.onnx.hub_files import onnx_candidates
 from ragvault.adapters.onnx.model_files import BUNDLED_TOKENIZER, DEFAULT_MODEL, ModelFiles
 from ragvault.errors import EmbedderUnavailableError
@@ -20,7 +21,6 @@ AVX2 = "onnx/model_quint8_avx2.onnx"
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    monkeypatch.setattr(model_files, "_package_file", lambda: None)
     with hub_on_loopback(tmp_path / "cache", monkeypatch) as hub:
         yield hub
 
@@ -32,8 +32,13 @@ def find(
     download: bool = True,
 ) -> ModelFiles:
     told = notices if notices is not None else []
-    return model_files.find_model(
-        model, None, download=download, facts=facts or FactStore(None), notify=told.append
+    return find_embedder(
+        model,
+        None,
+        download=download,
+        facts=facts or FactStore(None),
+        notify=told.append,
+        package="a_package_that_is_not_there",
     )
 
 

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 
-from ragvault.adapters.facts import FactStore
-from ragvault.adapters.onnx import model_files
+from ragvault.adapters.facts import FactStore, check_sha256, remembered_sha256, sha256_of
+from ragvault.adapters.onnx.find import DATA_PACKAGE, DATA_PACKAGE_SHA256, find_embedder
 from ragvault.adapters.onnx.model_files import (
     BUNDLED_TOKENIZER,
     BUNDLED_TOKENIZER_SHA256,
-    DATA_PACKAGE_SHA256,
     DEFAULT_MODEL,
-    check_sha256,
-    find_model,
-    remembered_sha256,
-    sha256_of,
+    ModelFiles,
 )
 from ragvault.errors import EmbedderUnavailableError
 
 
-def find(path: Path | None = None, facts: FactStore | None = None) -> model_files.ModelFiles:
-    facts = facts or FactStore(None)
-    return find_model(DEFAULT_MODEL, path, download=False, facts=facts, notify=lambda _: None)
+def find(path: Path | None = None, package: str = DATA_PACKAGE) -> ModelFiles:
+    return find_embedder(
+        DEFAULT_MODEL,
+        path,
+        download=False,
+        facts=FactStore(None),
+        notify=lambda _: None,
+        package=package,
+    )
 
 
 def test_the_tokenizer_that_comes_along_is_the_pinned_one() -> None:
@@ -72,11 +75,11 @@ def test_a_path_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_a_damaged_package_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    damaged = tmp_path / "model.onnx"
-    damaged.write_bytes(b"half a downlo")
-    monkeypatch.setattr(model_files, "_package_file", lambda: damaged)
+    (tmp_path / "a_damaged_package").mkdir()
+    (tmp_path / "a_damaged_package" / "model.onnx").write_bytes(b"half a downlo")
+    monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(EmbedderUnavailableError, match="not the one that ragvault expects"):
-        find()
+        find(package="a_damaged_package")
 
 
 def test_a_hash_is_remembered_until_the_file_changes(tmp_path: Path) -> None:
@@ -90,13 +93,13 @@ def test_a_hash_is_remembered_until_the_file_changes(tmp_path: Path) -> None:
     assert second == hashlib.sha256(b"three").hexdigest() != first
 
 
-def test_the_remembered_hash_saves_reading_the_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_remembered_hash_saves_reading_the_file(tmp_path: Path) -> None:
+    """Told by a file that was changed and given its old time stamp, which no one does."""
     file, store = tmp_path / "a.onnx", tmp_path / "facts.json"
     file.write_bytes(b"one")
-    first = remembered_sha256(file, FactStore(store))
-    monkeypatch.setattr(model_files, "sha256_of", lambda _file: pytest.fail("read again"))
+    first, before = remembered_sha256(file, FactStore(store)), file.stat()
+    file.write_bytes(b"two")
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert remembered_sha256(file, FactStore(store)) == first
 
 

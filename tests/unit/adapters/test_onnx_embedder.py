@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from ragvault.adapters.onnx import tokenizer as tokenizer_module
 from ragvault.adapters.onnx.embedder import OnnxEmbedder
 from ragvault.adapters.onnx.model_files import BUNDLED_TOKENIZER
+from ragvault.adapters.onnx.runtime import SideBySide
 from ragvault.adapters.onnx.tokenizer import Tokenizer
 from ragvault.errors import EmbedderUnavailableError
 from tests.support.tiny_onnx import write_model
@@ -113,8 +113,8 @@ def test_a_model_replaced_between_fingerprint_and_load_is_noticed(tmp_path: Path
 
 
 @pytest.mark.parametrize("threads", [1, 4])
-def test_ctrl_c_ends_a_run_and_leaves_no_work_behind(tmp_path: Path, threads: int) -> None:
-    embedder = OnnxEmbedder(path=write_model(tmp_path / "a.onnx"), threads=threads)
+def test_ctrl_c_ends_a_run_and_leaves_no_work_behind(threads: int) -> None:
+    pool = SideBySide(threads)
     done: list[int] = []
     interrupted = threading.Event()
 
@@ -126,15 +126,17 @@ def test_ctrl_c_ends_a_run_and_leaves_no_work_behind(tmp_path: Path, threads: in
         done.append(index)
 
     with pytest.raises(KeyboardInterrupt):
-        embedder._side_by_side.run(work, range(10_000))
+        pool.run(work, range(10_000))
     interrupted.set()
-    embedder.close()  # waits for the threads
+    pool.close()  # waits for the threads
     assert len(done) < threads, "each helper ends after the item that it is at"
-    assert embedder.embed_query("hello").shape == (3,), "it works again afterwards"
+    pool.run(done.append, range(20))
+    assert set(range(20)) <= set(done), "it works again afterwards"
+    pool.close()
 
 
-def test_a_failure_in_a_helper_thread_is_not_lost(tmp_path: Path) -> None:
-    embedder = OnnxEmbedder(path=write_model(tmp_path / "a.onnx"), threads=2)
+def test_a_failure_in_a_helper_thread_is_not_lost() -> None:
+    pool = SideBySide(2)
     failed = threading.Event()
 
     def work(index: int) -> None:
@@ -145,8 +147,8 @@ def test_a_failure_in_a_helper_thread_is_not_lost(tmp_path: Path) -> None:
             raise EmbedderUnavailableError("broken")
 
     with pytest.raises(EmbedderUnavailableError, match="broken"):
-        embedder._side_by_side.run(work, range(50))
-    embedder.close()
+        pool.run(work, range(50))
+    pool.close()
 
 
 # ------------------------------------------------------------------------------ long texts
@@ -163,20 +165,12 @@ def bundled() -> Tokenizer:
 @settings(max_examples=150, deadline=None)
 @given(texts=st.lists(LONG, max_size=4), piece=st.integers(1, 30))
 def test_counting_in_pieces_counts_the_same(texts: list[str], piece: int) -> None:
-    whole = bundled()
-    expected = whole.count(texts)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tokenizer_module, "_PIECE_CHARS", piece)
-        patch.setattr(tokenizer_module, "_BATCH_CHARS", piece * 2)
-        assert whole.count(texts) == expected
+    assert bundled().count(texts, piece) == bundled().count(texts)
 
 
 @settings(max_examples=150, deadline=None)
 @given(text=LONG, head=st.integers(1, 8), window=st.integers(8, 40))
 def test_encoding_only_the_head_gives_the_same_tokens(text: str, head: int, window: int) -> None:
-    whole = bundled()
-    everything = whole.encode([text], 10_000)[0]
+    everything = bundled().encode([text], 10_000)[0]
     cut = everything if len(everything) <= window else [*everything[: window - 1], SEP]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tokenizer_module, "_HEAD_CHARS", head)
-        assert whole.encode([text], window)[0] == cut
+    assert bundled().encode([text], window, head)[0] == cut

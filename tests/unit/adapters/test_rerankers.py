@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from ragvault.adapters.models import sigmoid
 from ragvault.adapters.onnx.cross_encoder import OnnxCrossEncoder
 from ragvault.adapters.onnx.model_files import BUNDLED_TOKENIZER
-from ragvault.adapters.reranking import sigmoid
 from ragvault.adapters.torch.cross_encoder import CrossEncoderReranker
 from ragvault.config.settings import IndexSettings, RerankSettings, Settings
 from ragvault.errors import RerankerUnavailableError

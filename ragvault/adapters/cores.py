@@ -15,13 +15,13 @@ def usable_cores() -> int:
     cores = os.cpu_count() or 1
     if hasattr(os, "sched_getaffinity"):
         cores = min(cores, len(os.sched_getaffinity(0)))
-    quota = _cgroup_quota(Path("/sys/fs/cgroup"), Path("/proc/self/cgroup"))
+    quota = cgroup_quota(Path("/sys/fs/cgroup"), Path("/proc/self/cgroup"))
     if quota is not None:
         cores = min(cores, math.ceil(quota))
     return max(1, cores)
 
 
-def _cgroup_quota(root: Path, membership: Path) -> float | None:
+def cgroup_quota(root: Path, membership: Path) -> float | None:
     """The tightest quota, in cores, of this process' group and the groups above it."""
     quotas = [_v1_quota(root / "cpu")]
     group = _v2_group(membership)

