@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ragvault.adapters.models import encodable
 from ragvault.adapters.ollama.client import (
     base_url,
     connect,
+    context_length,
     explain,
     failures,
     get_json,
@@ -87,7 +88,7 @@ class OllamaChat:
             raise self.missing_or(self.explain(error, model)) from error
         info = ModelInfo(
             name=model,
-            context_length=_context_length(reply.modelinfo or {}),
+            context_length=context_length(reply.modelinfo or {}),
             capabilities=tuple(str(item) for item in reply.capabilities or ()),
         )
         self._infos[model] = info
@@ -233,12 +234,3 @@ def _must_be_named(model: str) -> None:
             "No chat model is named.",
             "Name one as `ollama.model` in the config, or with `--model`.",
         )
-
-
-def _context_length(info: Any) -> int | None:
-    """``llama.context_length`` and its like: the key starts with the architecture's name."""
-    architecture = info.get("general.architecture")
-    own = info.get(f"{architecture}.context_length")
-    lengths = [own] if own is not None else []
-    lengths += [value for key, value in info.items() if key.endswith(".context_length")]
-    return next((int(value) for value in lengths if isinstance(value, int) and value > 0), None)

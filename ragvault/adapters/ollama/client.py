@@ -97,6 +97,15 @@ def with_tag(model: str) -> str:
     return model if ":" in last else f"{model}:latest"
 
 
+def context_length(info: Any) -> int | None:
+    """``llama.context_length`` and its like: the key starts with the architecture's name."""
+    architecture = info.get("general.architecture")
+    own = info.get(f"{architecture}.context_length")
+    lengths = [own] if own is not None else []
+    lengths += [value for key, value in info.items() if key.endswith(".context_length")]
+    return next((int(value) for value in lengths if isinstance(value, int) and value > 0), None)
+
+
 def failures() -> tuple[type[Exception], ...]:
     """All that the client, httpx beneath it, or an unreadable reply may raise."""
     import httpx

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from ragvault.adapters.facts import FactStore
 from ragvault.adapters.models import Notify, PrefixedEmbedder, encodable, unit_rows
-from ragvault.adapters.ollama.client import base_url, connect, explain, failures, same_model
+from ragvault.adapters.ollama.client import (
+    base_url,
+    connect,
+    context_length,
+    explain,
+    failures,
+    same_model,
+)
 from ragvault.errors import EmbedderUnavailableError, ModelMissingError
 
 if TYPE_CHECKING:
@@ -135,8 +142,7 @@ class OllamaEmbedder(PrefixedEmbedder):
             info = self._client().show(self._model).modelinfo or {}
         except failures() as error:
             raise self._unavailable(error) from error
-        lengths = [value for key, value in info.items() if key.endswith(".context_length")]
-        return next((int(n) for n in lengths if isinstance(n, int) and n > 0), self._window)
+        return context_length(info) or self._window
 
     # ------------------------------------------------------------------ embedding
 

@@ -1,1 +1,9 @@
-"""adapters/onnx."""
+"""Models in ONNX Runtime, without torch: the default embedder, and a cross-encoder.
+
+- ``embedder.py``: text to unit vectors, and to a vector for each token.
+- ``cross_encoder.py``: a question and a passage to a score.
+- ``find.py``: where a model's files are: path, data package, hub. ``hub_files.py``: the hub's
+  cache and downloads. ``model_files.py``: what a model consists of.
+- ``tokenizer.py``: text to token ids. ``runtime.py``: token ids to the model's output.
+- ``data/``: the tokenizer of the default model.
+"""

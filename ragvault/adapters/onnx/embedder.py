@@ -1,8 +1,8 @@
 """The default embedder: a BERT-like sentence model in ONNX Runtime, without torch.
 
 One text a run, no padding: measured on two cores that is 1.4 times as fast as padded batches of
-32, and a text's vector can't depend on what it was embedded with. Pooling is the mean over all tokens, specials
-included, then L2 (sentence-transformers' ``1_Pooling`` of all-MiniLM-L6-v2).
+32, and a text's vector can't depend on what it was embedded with. Pooling is the mean over all
+tokens, specials included, then L2 (sentence-transformers' ``1_Pooling`` of all-MiniLM-L6-v2).
 """
 
 from __future__ import annotations
