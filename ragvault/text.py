@@ -1,4 +1,4 @@
-"""Text as the lexical leg, the prompt and the terminal need it. Pure functions, no state.
+"""Text as the word search, the prompt and the terminal need it. Pure functions, no state.
 
 The index side and the query side use the same functions, so that what is indexed is found.
 """

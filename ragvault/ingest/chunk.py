@@ -6,8 +6,8 @@ A section that fits the embedder's window is one chunk; a longer one is cut by `
   its own: its lines go with the next section (or, at the end of the note, with the one before, if
   both fit). A note of nothing but headings is one chunk. A few words before the first heading go
   with the first section, too.
-- The link definitions at the end of a section stand in its last chunk's text, where the lexical
-  leg finds them; the model doesn't read them, so they take no room.
+- The link definitions at the end of a section stand in its last chunk's text, where the word
+  search finds them; the model doesn't read them, so they take no room.
 - Frontmatter goes with the first section when both fit, or when it is short (a quarter of the
   window); else it is a chunk of its own with an empty heading path. What is embedded for it is
   ``Note.frontmatter_text``, not the YAML.

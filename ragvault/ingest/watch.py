@@ -2,7 +2,7 @@
 
 The operating system's events (watchdog) say when to look, never what there is: a run walks the
 vault anyway. So an event too many costs one look, and one too few is made up for: every
-``check_s`` the walk is compared with the one before, which also covers what has no events at
+minute the walk is compared with the one before, which also covers what has no events at
 all (network drives, an overflown queue, a watch that died). Where the system has no watches left
 that comparison, more often, is all there is.
 """
@@ -29,13 +29,8 @@ if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent, FileSystemEventHandler
     from watchdog.observers.api import BaseObserver
 
-CHECK_S = 60.0  # between comparisons while events come
-POLL_S = 5.0  # … and when none can
 POLL_SHARE = 0.05  # at most this share of the time goes into polling a large vault
-PULSE_S = 1.0  # how often the roots and the observer are looked after
-DEBOUNCE_S = 1.0  # a save in several steps, or of several notes, is one burst
 MAX_DELAY = 10  # debounce times that a burst which never pauses is waited for
-RETRY_S = 5.0  # after a failed run; doubles up to
 MAX_RETRY_S = 300.0
 
 _UNKNOWN = (-1, -1)
@@ -45,6 +40,20 @@ OnChange = Callable[[Path, frozenset[str]], None]
 
 Notify = Callable[[str], None]
 ObserverFactory = Callable[[], "BaseObserver"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How often what is done, in seconds. ``debounce_s``: a save in several steps, or of several
+    notes, is one burst. The walk is compared every ``check_s`` while events come, every
+    ``poll_s`` when none can; the roots and the observer are looked after every ``pulse_s``. A
+    failed run is tried again after ``retry_s``, which doubles up to ``MAX_RETRY_S``."""
+
+    debounce_s: float = 1.0
+    check_s: float = 60.0
+    poll_s: float = 5.0
+    pulse_s: float = 1.0
+    retry_s: float = 5.0
 
 
 @dataclass(slots=True)
@@ -81,14 +90,14 @@ class Burst:
 class _Root:
     """One vault that is followed."""
 
-    def __init__(self, path: Path, settings: IndexSettings, debounce_s: float) -> None:
+    def __init__(self, path: Path, settings: IndexSettings, pace: Pace) -> None:
         self.path = path
         self.real = os.path.realpath(path)
         self.extensions = tuple(e.lower() for e in settings.extensions)
         self.ignore_names = ignore_files(settings)
         self.rules = PathRules(self.real, exclude_rules(settings), self.ignore_names)
-        self.burst = Burst(debounce_s)
-        self.retry_s = RETRY_S
+        self.burst = Burst(pace.debounce_s)
+        self.retry_s = pace.retry_s
         self.place: tuple[int, int] | None = _UNKNOWN  # device and inode; None: out of reach
         self.is_armed = False
         self.seen: int | None = None  # digest of the last comparison
@@ -127,9 +136,7 @@ def watch_vaults(
     *,
     notify: Notify = lambda _line: None,
     make_observer: ObserverFactory | None = None,
-    debounce_s: float = DEBOUNCE_S,
-    check_s: float = CHECK_S,
-    poll_s: float = POLL_S,
+    pace: Pace | None = None,
 ) -> None:
     """Call ``on_change`` for each vault once at the start (what changed before the watch stood
     must not be missed), then after each burst of changes, until ``stop`` is set.
@@ -139,10 +146,9 @@ def watch_vaults(
     busy, the disk full, the drive unplugged); Interrupted and anything else ends the watch.
     ``notify`` is told, once each, when events can't be had and when a vault goes or comes back.
     """
-    followed = [_Root(path, settings, debounce_s) for path in roots]
-    watch = _Watch(followed, on_change, stop, settings, notify, make_observer or _observer)
-    watch.check_s, watch.poll_s = check_s, poll_s
-    watch.run()
+    pace = pace or Pace()
+    followed = [_Root(path, settings, pace) for path in roots]
+    _Watch(followed, on_change, stop, settings, notify, make_observer or _observer, pace).run()
 
 
 def _observer() -> BaseObserver:
@@ -162,6 +168,7 @@ class _Watch:
         settings: IndexSettings,
         notify: Notify,
         make_observer: ObserverFactory,
+        pace: Pace,
     ) -> None:
         self.roots = roots
         self.on_change = on_change
@@ -169,7 +176,7 @@ class _Watch:
         self.settings = settings
         self.notify = notify
         self.make_observer = make_observer
-        self.check_s, self.poll_s = CHECK_S, POLL_S
+        self.pace = pace
         self.observer: BaseObserver | None = None
         self.has_events = True
         self.woken = threading.Condition()
@@ -206,7 +213,7 @@ class _Watch:
     def _pause(self) -> float:
         now = time.monotonic()
         dues = [due - now for root in self.roots if (due := root.burst.due()) is not None]
-        return max(0.0, min([PULSE_S, *dues]))
+        return max(0.0, min([self.pace.pulse_s, *dues]))
 
     def _tell_if_due(self, root: _Root) -> None:
         now = time.monotonic()
@@ -231,7 +238,7 @@ class _Watch:
                 root.burst.not_before = time.monotonic() + root.retry_s
             root.retry_s = min(2 * root.retry_s, MAX_RETRY_S)
         else:
-            root.retry_s, root.burst.not_before = RETRY_S, 0.0
+            root.retry_s, root.burst.not_before = self.pace.retry_s, 0.0
 
     # -- looking after the roots and the observer
 
@@ -296,7 +303,7 @@ class _Watch:
                 return  # it went just now
             self._disarm()
             self.has_events = False
-            self.notify(_no_events(error, self.poll_s))
+            self.notify(_no_events(error, self.pace.poll_s))
 
     def _disarm(self) -> None:
         """Stop the observer. Its threads may be dead already, or stuck on a dead drive."""
@@ -306,7 +313,7 @@ class _Watch:
         if observer is not None:
             with contextlib.suppress(RuntimeError, OSError):
                 observer.stop()
-                observer.join(timeout=PULSE_S)
+                observer.join(timeout=self.pace.pulse_s)
 
     def _compare(self, root: _Root, *, is_baseline: bool = False) -> None:
         """Now and then: does the walk differ from the last one? Linear in the notes."""
@@ -318,7 +325,7 @@ class _Watch:
         except RagvaultError:
             return  # the root went just now; the next round sees it
         took = time.monotonic() - now
-        wait = self.check_s if self.has_events else self.poll_s
+        wait = self.pace.check_s if self.has_events else self.pace.poll_s
         root.next_check = now + max(wait, took / POLL_SHARE)
         is_news = root.seen is not None and digest != root.seen
         root.seen = digest

@@ -16,13 +16,13 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
+from watchdog.observers import Observer
 
 from ragvault.config.settings import IndexSettings
 from ragvault.errors import IndexBusyError, Interrupted
-from ragvault.ingest import watch as watch_module
 from ragvault.ingest.ignore import IgnoreRules, PathRules, exclude_rules, ignore_files
 from ragvault.ingest.walk import walk
-from ragvault.ingest.watch import MAX_DELAY, Burst, watch_vaults
+from ragvault.ingest.watch import MAX_DELAY, Burst, Pace, watch_vaults
 
 SOON = 30.0  # seconds until a test gives up; none waits for it when all is well
 
@@ -30,7 +30,7 @@ SOON = 30.0  # seconds until a test gives up; none waits for it when all is well
 class Watched:
     """A watch in a thread, with what it told."""
 
-    def __init__(self, *roots: Path, **options: Any) -> None:
+    def __init__(self, *roots: Path, make_observer: Any = None, **pace: float) -> None:
         self.calls: queue.Queue[tuple[Path, frozenset[str]]] = queue.Queue()
         self.lines: queue.Queue[str] = queue.Queue()
         self.stop = threading.Event()
@@ -45,8 +45,8 @@ class Watched:
                     self.stop,
                     IndexSettings(),
                     notify=self.lines.put,
-                    debounce_s=0.05,
-                    **options,
+                    make_observer=make_observer,
+                    pace=Pace(**{"debounce_s": 0.05, "pulse_s": 0.05, **pace}),
                 )
             except BaseException as error:
                 self.error = error
@@ -86,11 +86,6 @@ def watched(tmp_path: Path) -> Iterator[Callable[..., Watched]]:
     yield start
     for watch in made:
         watch.close()
-
-
-@pytest.fixture(autouse=True)
-def quick_pulse(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch_module, "PULSE_S", 0.05)
 
 
 @pytest.fixture
@@ -257,7 +252,7 @@ def test_an_observer_that_dies_is_replaced(vault: Path, watched: Callable[..., W
     made: list[Any] = []
 
     def make() -> Any:
-        made.append(watch_module._observer())
+        made.append(Observer())
         return made[-1]
 
     watch = watched(vault, make_observer=make)
@@ -283,12 +278,9 @@ def test_a_vault_that_goes_and_comes_back_is_followed_again(
     watch.until("after.md")
 
 
-def test_a_failed_run_is_told_and_tried_again(
-    vault: Path, watched: Callable[..., Watched], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_run_is_told_and_tried_again(vault: Path, watched: Callable[..., Watched]) -> None:
     """A second `index` holds the lock just now: the change must not be forgotten."""
-    monkeypatch.setattr(watch_module, "RETRY_S", 0.05)
-    watch = watched(vault)
+    watch = watched(vault, retry_s=0.05)
 
     def busy() -> None:
         raise IndexBusyError("The index is being written by process 1.")
