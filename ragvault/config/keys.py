@@ -41,6 +41,16 @@ class Key:
         return self.field.get_default(call_default_factory=True)
 
     @property
+    def meaning(self) -> str:
+        """What it is for, in a line."""
+        return self.field.description or ""
+
+    @property
+    def expects(self) -> str:
+        """What it takes, in words: "a whole number from 1 to 50"."""
+        return expected(setting_at((self.section, self.name))[1])
+
+    @property
     def kind(self) -> str:
         """ "text", "list", "mapping", "block" (a mapping of named settings) or "plain" (a number,
         true, false); None may come beside it."""
@@ -77,18 +87,23 @@ def _alternatives(annotation: Any) -> tuple[Any, ...]:
 def keys() -> dict[str, Key]:
     """Every setting by its dotted name, in the order of ``settings``."""
     found: dict[str, Key] = {}
-    for section, part in Settings.model_fields.items():
-        model = part.annotation
-        assert isinstance(model, type) and issubclass(model, BaseModel)
-        for name, field in model.model_fields.items():
+    for section in Settings.model_fields:
+        for name, field in _model_of(section).model_fields.items():
             key = Key(section, name, field)
             found[key.dotted] = key
     return found
 
 
-def section_names() -> tuple[str, ...]:
-    """The sections, in the order of ``settings``."""
-    return tuple(Settings.model_fields)
+@cache
+def sections() -> dict[str, str]:
+    """What each section is about, in the order of ``settings``."""
+    return {name: str(_model_of(name).__doc__) for name in Settings.model_fields}
+
+
+def _model_of(section: str) -> type[BaseModel]:
+    model = Settings.model_fields[section].annotation
+    assert isinstance(model, type) and issubclass(model, BaseModel)
+    return model
 
 
 # --------------------------------------------------------------------------- the schema
@@ -185,13 +200,12 @@ def example(*, active: bool = True) -> str:
     """
     mark = "" if active else "#"
     lines = [_HEAD]
-    for section in section_names():
-        lines += ["", f"{section}:  # {_type_of(setting_at([section])[1])['description']}"]
+    for section, about in sections().items():
+        lines += ["", f"{section}:  # {about}"]
         for key in keys().values():
             if key.section == section:
-                takes = expected(setting_at([section, key.name])[1])
-                lines.append(f"  # {key.field.description}")
-                lines.append(f"  {mark}{key.name}: {as_yaml(key.default)}  # {takes}")
+                lines.append(f"  # {key.meaning}")
+                lines.append(f"  {mark}{key.name}: {as_yaml(key.default)}  # {key.expects}")
     return "\n".join(lines) + "\n"
 
 

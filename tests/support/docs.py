@@ -127,13 +127,12 @@ def help_pages() -> str:
 
 def settings_table() -> str:
     """Every key with its default, what it takes and its meaning."""
-    from ragvault.config.keys import MEANINGS, SECTIONS, as_yaml, keys
+    from ragvault.config.keys import as_yaml, keys, sections
 
     parts = []
-    for section, about in SECTIONS.items():
+    for section, about in sections().items():
         rows = [
-            f"| `{key.dotted}` | `{as_yaml(key.default)}` | {MEANINGS[key.dotted]} "
-            f"({key.expects}) |"
+            f"| `{key.dotted}` | `{as_yaml(key.default)}` | {key.meaning} ({key.expects}) |"
             for key in keys().values()
             if key.section == section
         ]

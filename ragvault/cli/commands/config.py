@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,10 @@ from ragvault.cli.group import command_app
 from ragvault.cli.options import ConfigOption, JsonOption
 from ragvault.cli.render.terminal import Terminal
 from ragvault.errors import UsageError
+
+if TYPE_CHECKING:
+    from ragvault.config.keys import Key
+    from ragvault.config.settings import Settings
 
 app = command_app(
     no_args_is_help=True,
@@ -22,29 +26,30 @@ app = command_app(
 def show(config: ConfigOption = None, as_json: JsonOption = False) -> int:
     """Show every setting in force and where it comes from."""
     from ragvault.cli.render.terminal import print_json
-    from ragvault.config.keys import as_yaml, keys, section_names
+    from ragvault.config.keys import as_yaml, keys, sections
     from ragvault.text import strip_controls
     from ragvault.wiring import load_settings
 
     loaded = load_settings(config)
     if as_json:
-        sections: dict[str, dict[str, Any]] = {section: {} for section in section_names()}
+        shown: dict[str, dict[str, Any]] = {section: {} for section in sections()}
         for key in keys().values():
-            value = _shown(key.dotted, _value(loaded.settings, key.section, key.name))
-            source = loaded.origin(key.dotted).label
-            sections[key.section][key.name] = {"value": value, "source": source}
+            shown[key.section][key.name] = {
+                "value": _shown(key, loaded.settings),
+                "source": loaded.origin(key.dotted).label,
+                "meaning": key.meaning,
+            }
         file = None if loaded.file is None else str(loaded.file)
-        print_json({"config_file": file, "settings": sections})
+        print_json({"config_file": file, "settings": shown})
         return 0
     out = Terminal.of(sys.stdout, loaded.settings.output.color)
     out.print(out.style(f"# {loaded.file or 'no configuration file: defaults'}", "dim"))
-    for section in section_names():
+    for section in sections():
         out.print(out.style(f"{section}:", "bold"))
         for key in keys().values():
             if key.section != section:
                 continue
-            value = _shown(key.dotted, _value(loaded.settings, section, key.name))
-            line = strip_controls(f"  {key.name}: {as_yaml(value)}")
+            line = strip_controls(f"  {key.name}: {as_yaml(_shown(key, loaded.settings))}")
             origin = loaded.origin(key.dotted)
             if origin.kind == "default":
                 out.print(out.style(line, "dim"))
@@ -83,6 +88,17 @@ def init(
     return 0
 
 
+@app.command("schema")
+def schema() -> int:
+    """Print the JSON Schema of the configuration file, for editors."""
+    import json
+
+    from ragvault.config.keys import schema
+
+    print(json.dumps(schema(), ensure_ascii=False, indent=2))
+    return 0
+
+
 @app.command("validate")
 def validate(config: ConfigOption = None, as_json: JsonOption = False) -> int:
     """Check the configuration file and the RAGVAULT_* variables."""
@@ -105,14 +121,7 @@ def validate(config: ConfigOption = None, as_json: JsonOption = False) -> int:
     return 0
 
 
-def _value(settings: Any, section: str, name: str) -> Any:
-    return getattr(getattr(settings, section), name)
-
-
-def _shown(dotted: str, value: Any) -> Any:
-    """The value without secrets: what a header holds may be a token."""
-    if dotted == "store.headers":
-        return dict.fromkeys(value, "…")
-    if hasattr(value, "model_dump"):  # a block of settings
-        value = value.model_dump()
-    return list(value) if isinstance(value, tuple) else value
+def _shown(key: Key, settings: Settings) -> Any:
+    """A setting's value as JSON has it, without secrets: what a header holds may be a token."""
+    value = settings.model_dump(mode="json")[key.section][key.name]
+    return dict.fromkeys(value, "…") if key.dotted == "store.headers" else value

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given, strategies as st
+from jsonschema import Draft7Validator
 
 from ragvault.config.file import LoadedSettings, load
-from ragvault.config.keys import as_yaml, example, keys, section_names
-from ragvault.config.removed import REMOVED
+from ragvault.config.keys import as_yaml, example, keys, schema, sections
 from ragvault.config.settings import Settings
 from ragvault.errors import ConfigError
 
@@ -50,8 +51,19 @@ def test_example_holds_every_key_with_its_default() -> None:
 
 
 def test_every_setting_says_what_it_is_for() -> None:
-    assert all(key.field.description for key in keys().values())
-    assert all(getattr(Settings(), section).__doc__ for section in section_names())
+    assert all(key.meaning for key in keys().values())
+    assert all(sections().values())
+
+
+def test_schema_for_editors_takes_what_ragvault_takes() -> None:
+    """An editor that marks a good file as wrong would be believed."""
+    check = Draft7Validator(schema()).is_valid
+    for active in (True, False):  # as it is in the repository, and as `config init` writes it
+        assert check(yaml.safe_load(example(active=active)))
+    assert check(yaml.safe_load(f"gate: {{calibration: {RECORD}}}"))
+    assert not check({"olama": {}})
+    assert not check({"gate": {"min_final": 3}})
+    assert not check({"output": {"color": "pink"}})
 
 
 def test_commented_example_changes_nothing(tmp_path: Path) -> None:
@@ -309,13 +321,13 @@ def test_a_key_of_an_earlier_version_is_named_and_ignored(tmp_path: Path) -> Non
     assert line.endswith("unset the variable.")
 
 
-def test_a_choice_of_an_earlier_version_is_named_and_ignored(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(REMOVED, "rerank.backend: magic", "there is onnx")
-    loaded = load_text(tmp_path, "rerank: {backend: magic, top: 9}\n")
+def test_a_choice_of_an_earlier_version_is_named_and_ignored(tmp_path: Path) -> None:
+    loaded = load_text(tmp_path, "rerank: {backend: late-interaction, top: 9}\n")
     assert loaded.settings.rerank == Settings().rerank.model_copy(update={"top": 9})
-    assert "`rerank.backend: magic` is no longer a choice (there is onnx)" in loaded.notices[0]
+    assert "`rerank.backend: late-interaction` is no longer a choice" in loaded.notices[0]
+    loaded = load_text(tmp_path, "", {"RAGVAULT_RERANK_BACKEND": "late-interaction"})
+    assert loaded.settings == Settings()
+    assert loaded.notices
 
 
 def test_many_old_keys_make_one_notice(tmp_path: Path) -> None:
