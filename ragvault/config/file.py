@@ -305,7 +305,7 @@ def _resolve(value: str, base: Path) -> str:
 # --------------------------------------------------------------------------- mistakes
 
 # Nobody writes a calibration by hand, and one of an older version has none of today's names.
-_FIT_AGAIN = "Remove `gate.calibration`, then fit it again: `ragvault eval --calibrate --apply`."
+_FIT_AGAIN = "Remove `gate.calibration`, then fit it again: `ragvault eval calibrate --apply`."
 
 
 def _explained(problem: ErrorDetails, origin: Origin) -> ConfigError:

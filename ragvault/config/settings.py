@@ -221,7 +221,7 @@ class LogisticSettings(_Part):
 
 
 class CalibrationSettings(_Part):
-    """A confidence fitted on one's own notes (`ragvault eval --calibrate --apply` writes it): the
+    """A confidence fitted on one's own notes (`ragvault eval calibrate --apply` writes it): the
     product of the two, for the embedding model that it was fitted with and no other."""
 
     model: Annotated[str, Field(min_length=1)]
@@ -241,7 +241,7 @@ class GateSettings(_Part):
     )
     calibration: CalibrationSettings | None = Field(
         default=None,
-        description="The confidence, as `eval --calibrate --apply` fits it. null: built in.",
+        description="The confidence, as `eval calibrate --apply` fits it. null: built in.",
     )
 
 

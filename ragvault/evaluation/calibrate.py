@@ -17,8 +17,8 @@ from ragvault.config.settings import CalibrationSettings, LogisticSettings
 from ragvault.errors import UsageError
 from ragvault.evaluation.document import abstention_object
 from ragvault.evaluation.fit import Fit, Prior, fit, log_loss, sigmoid
+from ragvault.evaluation.judging import QuestionResult
 from ragvault.evaluation.metrics import Flags, Floats
-from ragvault.evaluation.results import QuestionResult
 from ragvault.evaluation.summary import AbstentionSummary, summarise
 
 FEWEST = 20  # questions of each class; with fewer a fit says more about them than about the vault

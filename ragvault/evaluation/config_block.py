@@ -11,17 +11,20 @@ from typing import Any
 
 import yaml
 
-from ragvault.config.settings import CalibrationSettings, LogisticSettings
+from ragvault.config.settings import CalibrationSettings
 from ragvault.errors import ConfigError
 
-_COMMENT = "# Fitted by `ragvault eval --calibrate`."
+_COMMENT = "# Fitted by `ragvault eval calibrate`."
 
 
 def block(calibration: CalibrationSettings, indent: str = "  ") -> str:
     """The block's lines, for below ``gate:``, without a last line end."""
     inner = indent * 2
     lines = [f"{indent}calibration:  {_COMMENT}", f"{inner}model: {json.dumps(calibration.model)}"]
-    for name, part in _parts(calibration):
+    for name in ("topic", "answered"):
+        part = getattr(calibration, name)
+        if part is None:
+            continue
         numbers = ", ".join(f"{value:g}" for value in part.coefficients)
         lines += [
             f"{inner}{name}:",
@@ -32,38 +35,28 @@ def block(calibration: CalibrationSettings, indent: str = "  ") -> str:
     return "\n".join(lines)
 
 
-def _parts(calibration: CalibrationSettings) -> list[tuple[str, LogisticSettings]]:
-    parts = [("topic", calibration.topic)]
-    if calibration.answered is not None:
-        parts.append(("answered", calibration.answered))
-    return parts
-
-
 def with_calibration(text: str, calibration: CalibrationSettings) -> str:
     """The file's text with the block. Raises ConfigError where it can't be put in by lines."""
     end = "\r\n" if "\r\n" in text else "\n"
     lines = text.replace("\r\n", "\n").split("\n")
-    gate = _gate(text)
+    gate = _entry(yaml.compose(text, Loader=yaml.SafeLoader), "gate")
     if gate is None:
         while lines and not lines[-1].strip():
             lines.pop()
-        lines += (
-            ["", "gate:", block(calibration), ""] if lines else ["gate:", block(calibration), ""]
-        )
+        lines += [*([""] if lines else []), "gate:", block(calibration), ""]
     else:
         _put_in(lines, gate, calibration)
     new = end.join("\n".join(lines).split("\n"))
-    if not _only_changed(text, new, calibration):
+    if not _only_adds(text, new, calibration):
         raise _by_hand(calibration)
     return new
 
 
-def _gate(text: str) -> tuple[Any, Any] | None:
-    """The nodes of ``gate``'s key and value, if it is there."""
-    root: Any = yaml.compose(text, Loader=yaml.SafeLoader)
-    if root is None or root.id != "mapping":
+def _entry(mapping: Any, name: str) -> tuple[Any, Any] | None:
+    """The nodes of a mapping's key and value, if it is one and has the key."""
+    if mapping is None or mapping.id != "mapping":
         return None
-    return next(((k, v) for k, v in root.value if k.value == "gate"), None)
+    return next(((k, v) for k, v in mapping.value if k.value == name), None)
 
 
 def _put_in(lines: list[str], gate: tuple[Any, Any], calibration: CalibrationSettings) -> None:
@@ -73,13 +66,12 @@ def _put_in(lines: list[str], gate: tuple[Any, Any], calibration: CalibrationSet
         return
     if value.flow_style or not value.value:
         raise _by_hand(calibration)
-    indent = " " * value.value[0][0].start_mark.column
-    old = next(((k, v) for k, v in value.value if k.value == "calibration"), None)
+    new = block(calibration, " " * value.value[0][0].start_mark.column)
+    old = _entry(value, "calibration")
     if old is None:
-        lines.insert(key.start_mark.line + 1, block(calibration, indent))
-        return
-    first, last = old[0].start_mark.line, _last_line(old[1])
-    lines[first : last + 1] = [block(calibration, indent)]
+        lines.insert(key.start_mark.line + 1, new)
+    else:
+        lines[old[0].start_mark.line : _last_line(old[1]) + 1] = [new]
 
 
 def _last_line(node: Any) -> int:
@@ -91,31 +83,14 @@ def _last_line(node: Any) -> int:
     return max((_last_line(part) for part in parts), default=int(node.start_mark.line))
 
 
-def _only_changed(old: str, new: str, calibration: CalibrationSettings) -> bool:
+def _only_adds(old: str, new: str, calibration: CalibrationSettings) -> bool:
     """Whether the new text says what the old one says, and the calibration."""
     try:
         before, after = (yaml.safe_load(text) or {} for text in (old, new))
     except yaml.YAMLError:
         return False
-    if not isinstance(after.get("gate"), dict):
-        return False
-    found = after["gate"].pop("calibration", None)
-    (before.get("gate") or {}).pop("calibration", None)
-    for part in (before, after):
-        if not part.get("gate"):
-            part.pop("gate", None)
-    if before != after or not isinstance(found, dict):
-        return False
-    parts = _parts(calibration)
-    return bool(
-        found.keys() == {"model", *(name for name, _ in parts)}
-        and found["model"] == calibration.model
-        and all(
-            tuple(found[name]["features"]) == part.features
-            and len(found[name]["coefficients"]) == len(part.coefficients)
-            for name, part in parts
-        )
-    )
+    before["gate"] = {**(before.get("gate") or {}), **yaml.safe_load(block(calibration))}
+    return bool(after == before)
 
 
 def _by_hand(calibration: CalibrationSettings) -> ConfigError:

@@ -1,4 +1,4 @@
-"""An evaluation as one JSON object; what ``--json`` prints and ``--compare`` reads.
+"""An evaluation as one JSON object; what ``eval run --json`` prints and ``eval compare`` reads.
 
     {"schema_version": 1, "kind": "evaluation",
      "set": {"name", "questions", "answerable", "unanswerable", "off_topic": {name: questions}},
@@ -24,25 +24,24 @@
     B = {"low", "high", "n", "confidence", "observed"}
     T = {"threshold", "false_answers", "false_refusals"}
 
-All shares lie in 0..1. ``reliability`` has five bins of equally many questions, by rising
-confidence; ``reliability_by_width`` five of equal width. ``origin`` is "" for the set's own
-questions, else the off-topic set. ``answered`` and ``confidence`` are null where the gate was
-left out (``gated`` false). Names are added, never renamed.
+All shares lie in 0..1. "legs" are the rankings by retriever: both together (blend), or one alone.
+``reliability`` has five bins of equally many questions, by rising confidence;
+``reliability_by_width`` five of equal width. ``origin`` is "" for the set's own questions, else the
+off-topic set. ``answered`` and ``confidence`` are null where the gate was left out (``gated``
+false). Names are added, never renamed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from typing import Any
 
-from ragvault.evaluation.bootstrap import LEVEL, RESAMPLES, Estimate
-from ragvault.evaluation.metrics import Bin, Trade
-from ragvault.evaluation.results import QuestionResult
-from ragvault.evaluation.summary import AbstentionSummary, Estimates, Summary
+from ragvault.evaluation.judging import QuestionResult
+from ragvault.evaluation.metrics import LEVEL, RESAMPLES
+from ragvault.evaluation.summary import AbstentionSummary, Summary
 from ragvault.model import VaultInfo
 
-KIND = "evaluation"
 _DIGITS = 6
 
 
@@ -74,7 +73,7 @@ def as_object(evaluation: Evaluation) -> dict[str, Any]:
     own = [r for r in evaluation.results if not r.question.origin]
     everything = summary.everything
     return {
-        "kind": KIND,
+        "kind": "evaluation",
         "set": {
             "name": setting.name,
             "questions": len(own),
@@ -92,16 +91,13 @@ def as_object(evaluation: Evaluation) -> dict[str, Any]:
         "seed": setting.seed,
         "resamples": RESAMPLES,
         "level": LEVEL,
-        "legs": _by_leg(summary.legs),
-        "recall_by_k": {
-            leg: [[k, _short(value)] for k, value in curve]
-            for leg, curve in summary.recall_by_k.items()
-        },
-        "by_lang": {lang: _by_leg(legs) for lang, legs in summary.by_lang.items()},
+        "legs": rounded(summary.rankings),
+        "recall_by_k": rounded(summary.recall_by_k),
+        "by_lang": rounded(summary.by_lang),
         "abstention": abstention_object(summary.own),
         "abstention_with_off_topic": None if everything is None else abstention_object(everything),
-        "off_topic": {name: _estimate(e) for name, e in summary.off_topic.items()},
-        "answers": _estimates(summary.answers),
+        "off_topic": rounded(summary.off_topic),
+        "answers": rounded(summary.answers),
         "answer_modes": summary.modes,
         "seconds": round(evaluation.seconds, 3),
         "notices": list(evaluation.notices),
@@ -109,44 +105,22 @@ def as_object(evaluation: Evaluation) -> dict[str, Any]:
     }
 
 
-def _by_leg(legs: Mapping[str, Estimates]) -> dict[str, Any]:
-    return {leg: _estimates(estimates) for leg, estimates in legs.items()}
-
-
-def _estimates(estimates: Estimates) -> dict[str, Any]:
-    return {measure: _estimate(estimate) for measure, estimate in estimates.items()}
-
-
-def _estimate(estimate: Estimate | None) -> dict[str, Any] | None:
-    if estimate is None:
-        return None
-    return {name: _short(value) for name, value in asdict(estimate).items()}
-
-
 def abstention_object(summary: AbstentionSummary) -> dict[str, Any]:
     """How the refusals went, as JSON."""
     return {
         "answerable": summary.answerable,
         "unanswerable": summary.unanswerable,
-        "false_answers": _estimate(summary.false_answers),
-        "false_refusals": _estimate(summary.false_refusals),
-        "auroc": _estimate(summary.auroc),
-        "largest_gap": _short(summary.largest_gap),
-        "reliability": _rows(summary.reliability),
-        "reliability_by_width": _rows(summary.reliability_by_width),
-        "trade_off": _rows(summary.at_thresholds),
+        "false_answers": rounded(summary.false_answers),
+        "false_refusals": rounded(summary.false_refusals),
+        "auroc": rounded(summary.auroc),
+        "largest_gap": rounded(summary.largest_gap),
+        "reliability": rounded(summary.reliability),
+        "reliability_by_width": rounded(summary.reliability_by_width),
+        "trade_off": rounded(summary.at_thresholds),
         "at_false_answers": [
-            {"allowed": share, **_row(trade)} for share, trade in summary.at_shares
+            {"allowed": share, **rounded(trade)} for share, trade in summary.at_shares
         ],
     }
-
-
-def _rows(rows: Sequence[Bin] | Sequence[Trade]) -> list[dict[str, Any]]:
-    return [_row(row) for row in rows]
-
-
-def _row(row: Bin | Trade) -> dict[str, Any]:
-    return {name: _short(value) for name, value in asdict(row).items()}
 
 
 def _question(result: QuestionResult) -> dict[str, Any]:
@@ -159,18 +133,11 @@ def _question(result: QuestionResult) -> dict[str, Any]:
         "question": question.text,
         "answered": result.answered if result.gated else None,
         "reason": result.reason,
-        "confidence": _short(result.confidence) if result.gated else None,
+        "confidence": rounded(result.confidence) if result.gated else None,
         "gated": result.gated,
-        "features": _shortened(result.features),
-        "legs": {
-            leg: {
-                "ranks": list(judged.ranks),
-                "relevant": judged.relevant,
-                "values": _shortened(judged.values),
-            }
-            for leg, judged in result.legs.items()
-        },
-        "answer_values": _shortened(result.answer_values),
+        "features": rounded(result.features),
+        "legs": rounded(result.rankings),
+        "answer_values": rounded(result.answer_values),
         "mode": result.mode,
         "seconds": round(result.seconds, 4),
         "found": [
@@ -180,9 +147,14 @@ def _question(result: QuestionResult) -> dict[str, Any]:
     }
 
 
-def _shortened(values: Mapping[str, float]) -> dict[str, Any]:
-    return {name: _short(value) for name, value in values.items()}
-
-
-def _short(value: Any) -> Any:
-    return round(value, _DIGITS) if isinstance(value, float) else value
+def rounded(value: Any) -> Any:
+    """As JSON has it: dataclasses as objects, tuples as lists, floats to six digits."""
+    if isinstance(value, float):
+        return round(value, _DIGITS)
+    if isinstance(value, Mapping):
+        return {name: rounded(part) for name, part in value.items()}
+    if isinstance(value, tuple | list):
+        return [rounded(part) for part in value]
+    if is_dataclass(value):
+        return {one.name: rounded(getattr(value, one.name)) for one in fields(value)}
+    return value

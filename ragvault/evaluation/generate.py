@@ -17,12 +17,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from itertools import zip_longest
+from typing import TYPE_CHECKING
 
+from ragvault.errors import ModelError, ModelServerError
 from ragvault.evaluation.dataset import OFF_TOPIC
+from ragvault.evaluation.distractors import swapped_key
 from ragvault.evaluation.harvest import Find, Harvest, Kind, is_latin
-from ragvault.evaluation.swaps import swapped_key
-from ragvault.model import StoredChunk
+from ragvault.model import ChatOptions, Message, StoredChunk, VaultInfo
 from ragvault.text import normalise, tokens
+
+if TYPE_CHECKING:
+    from ragvault.wiring import Container
 
 SWAPPED_SHARE = 0.6  # of the questions without an answer; the others are off topic
 MOST_PER_NOTE = 3  # so that one long note doesn't fill the set
@@ -62,6 +67,51 @@ def generate(harvest: Harvest, n: int, *, seed: int = 0, ask: Ask | None = None)
     swapped = _swapped(harvest, asked, finds, n_swapped, rng)
     off_topic = _off_topic(harvest, n_bad - len(swapped), rng)
     return [*good, *swapped, *off_topic]
+
+
+@dataclass(frozen=True, slots=True)
+class MadeSet:
+    """``model`` is the one that wrote the questions, None when rules did. ``notice`` says why
+    it isn't the one that was wanted, "" otherwise."""
+
+    questions: tuple[Made, ...]
+    model: str | None
+    notice: str = ""
+
+
+def make_set(
+    container: Container,
+    vault: VaultInfo,
+    n: int,
+    *,
+    seed: int,
+    with_model: bool = False,
+    advance: Callable[[], None] = lambda: None,
+) -> MadeSet:
+    """At most ``n`` questions about a vault; ``advance`` is called for each note read.
+
+    Linear in the vault's passages. Without a model server the rules make the questions, and the
+    notice says so. Raises StoreError.
+    """
+    harvest = Harvest()
+    for rel_path in sorted(container.catalog.file_states(vault.name)):
+        for stored in container.catalog.note_chunks(vault.name, rel_path):
+            harvest.add(stored)
+        advance()
+    if not with_model:
+        return MadeSet(tuple(generate(harvest, n, seed=seed)), None)
+    model = container.settings.ollama.model
+    try:
+        container.chat.info(model)
+        made = generate(harvest, n, seed=seed, ask=_asker(container, model))
+    except ModelError as error:
+        if isinstance(error, ModelServerError):
+            why = "Ollama can't be reached"
+        else:
+            why = error.message.rstrip(".")
+        notice = f"{why}: the questions were made by rules."
+        return MadeSet(tuple(generate(harvest, n, seed=seed)), None, notice)
+    return MadeSet(tuple(made), model)
 
 
 def as_lines(made: Sequence[Made]) -> str:
@@ -274,24 +324,40 @@ def off_topic_questions() -> Iterator[tuple[str, tuple[str, ...]]]:
 
 # --------------------------------------------------------------------------- a model's questions
 
-PROMPT = (
+_PASSAGE_CHARS = 2000
+_CONTEXT_TOKENS = 2048
+_REPLY_TOKENS = 80
+_PROMPT = (
     "Write one short question that the following note answers. Use the note's own terms, ask "
     "about one fact in it, and do not mention the note or the text. Reply with the question only."
 )
-_SELF = re.compile(r"\b(?:the|this) (?:note|text|passage|document|section|author)\b", re.IGNORECASE)
+_SPEAKS_OF_THE_NOTE = re.compile(
+    r"\b(?:the|this) (?:note|text|passage|document|section|author)\b", re.IGNORECASE
+)
 
 
 def usable_question(reply: str, passage: str) -> str | None:
     """A model's reply as a question, or None when it is none about the passage."""
     lines = [line.strip(" *\"'“”-") for line in reply.strip().splitlines() if line.strip()]
     text = re.sub(r"^(?:question|q)\s*:\s*", "", lines[0], flags=re.IGNORECASE) if lines else ""
-    words = text.split()
-    if not text.endswith(("?", "？", "؟")) or not (
-        is_latin(text) is False or 3 <= len(words) <= 30
-    ):
+    has_length = not is_latin(text) or 3 <= len(text.split()) <= 30
+    if not text.endswith(("?", "？", "؟")) or not has_length:
         return None
-    if _SELF.search(text) or len(text) > 300:
+    if _SPEAKS_OF_THE_NOTE.search(text) or len(text) > 300:
         return None
     held = set(tokens(passage))
     shared = {word for word in tokens(normalise(text)) if len(word) > 3 or not word.isascii()}
     return text if shared & held else None
+
+
+def _asker(container: Container, model: str) -> Ask:
+    options = ChatOptions(
+        model=model, num_ctx=_CONTEXT_TOKENS, temperature=0.0, max_tokens=_REPLY_TOKENS
+    )
+
+    def ask(stored: StoredChunk) -> str | None:
+        passage = stored.chunk.text[:_PASSAGE_CHARS]
+        messages = [Message("system", _PROMPT), Message("user", passage)]
+        return usable_question(container.chat.complete(messages, options), passage)
+
+    return ask

@@ -1,28 +1,132 @@
-"""From what was found to values: a ranking against gold places, an answer against both."""
+"""What one question comes to: its rankings against the gold places, its answer against both."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ragvault.evaluation import metrics
-from ragvault.evaluation.dataset import Gold, Question
+from ragvault.evaluation.dataset import Question
 from ragvault.evaluation.metrics import Span
-from ragvault.evaluation.places import Notes, chunk_span, gold_span
-from ragvault.evaluation.results import RANK_DEPTH, LegResult
-from ragvault.model import Answer, CitationStatus, Hit, Retrieval, StoredChunk
-from ragvault.text import normalise, sentence_spans, tokens
+from ragvault.evaluation.places import Notes, chunk_span, folded, gold_span, in_section
+from ragvault.model import (
+    Answer,
+    CitationStatus,
+    HeadingPath,
+    Hit,
+    Retrieval,
+    StoredChunk,
+)
+from ragvault.text import sentence_spans, tokens
+
+BLEND, BM25, VECTOR = "blend", "bm25", "vector"  # both retrievers together, and each alone
+RETRIEVERS = (BLEND, BM25, VECTOR)
+
+# The measures in the order in which they are shown, with the words for a person.
+RANKING_MEASURES = {
+    "ndcg@10": "nDCG@10",
+    "mrr@10": "MRR@10",
+    "recall@3": "recall@3",
+    "recall@8": "recall@8",
+    "precision@1": "precision@1",
+    "precision@3": "precision@3",
+    "precision@8": "precision@8",
+    "file_hit@5": "note among the first 5 passages",
+    "section_hit@5": "section among the first 5",
+    "span_recall@5": "span recall, first 5",
+    "span_precision@5": "span precision, first 5",
+}
+DECISION_MEASURES = {
+    "false_answers": "answered without an answer there",
+    "false_answers_off_topic": "answered off topic",
+    "false_refusals": "refused though the answer is there",
+    "auroc": "AUROC of the confidence",
+}
+ANSWER_MEASURES = {
+    "citation_valid": "citations that resolve",
+    "citation_accuracy": "citations of the right place",
+    "groundedness": "statements that the notes hold",
+    "answer_words": "words of the known answer said",
+}
+LABELS = {
+    **RANKING_MEASURES,
+    **DECISION_MEASURES,
+    **ANSWER_MEASURES,
+    BLEND: "blend",
+    BM25: "words alone",
+    VECTOR: "meaning alone",
+}
+
+RANK_DEPTH = 50  # a gold note that ranks lower counts as not found in the curves
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A passage that was found, as a report shows it."""
+
+    rel_path: str
+    heading_path: HeadingPath
+    start_line: int
+    end_line: int
+    snippet: str
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RankingResult:
+    """One ranking of one answerable question.
+
+    ``ranks`` are the gold notes' ranks (1-based) among the notes, up to RANK_DEPTH; ``relevant``
+    is how many gold notes there are. ``values`` holds the measures that apply, each in 0..1.
+    """
+
+    ranks: tuple[int, ...]
+    relevant: int
+    values: dict[str, float]
+
+    def recall(self, k: int) -> float:
+        return sum(rank <= k for rank in self.ranks) / self.relevant
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionResult:
+    """``rankings``, by retriever, is empty for a question without an answer. ``reason`` is why it
+    was refused, None when it was answered. ``answer_values`` are the ANSWER_MEASURES that apply;
+    ``mode`` is how the answer was made, None when none was asked for. Where the gate was left out,
+    ``gated`` is false, and confidence, reason and features say nothing. ``by_model`` is false where
+    the confidence isn't that of the embedding model's calibration (it couldn't read the question).
+    """
+
+    question: Question
+    rankings: dict[str, RankingResult]
+    confidence: float
+    reason: str | None
+    features: dict[str, float]
+    found: tuple[Passage, ...] = ()
+    answer_values: dict[str, float] = field(default_factory=dict)
+    mode: str | None = None
+    seconds: float = 0.0
+    gated: bool = True
+    by_model: bool = True
+
+    @property
+    def answered(self) -> bool:
+        return self.reason is None
+
+
+# --------------------------------------------------------------------------- rankings
 
 TOP_PASSAGES = 5  # what a person looks at, and an answer is usually made from
 
-# What a search doesn't list; a duplicate is listed with the hit that it repeats.
+# What a search doesn't list. (It lists a duplicate with the hit that it repeats.)
 _HIDDEN = frozenset({"min_vector", "max_candidates"})
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """One leg's list: the notes, best first by their best passage, and the first passages.
+    """One retriever's list, or the blend's: the notes, best first by their best passage, and the
+    first passages.
 
     ``copies`` are the places elsewhere where the text of one of them stands word for word, shown
     once. They count as shown: whoever wants what stands there has read it.
@@ -43,9 +147,9 @@ def ranking_of(retrieval: Retrieval) -> Ranking:
     ranked = [hit for hit in shown if hit.is_ranked]
     listed = [hit.stored for hit in sorted(ranked, key=_is_passed_over)]  # stable: by rank
     passages = tuple(listed[:TOP_PASSAGES])
-    texts = {_folded(stored.chunk.text) for stored in passages}
-    folded = [hit.stored for hit in shown if hit.dropped_by == "duplicate"]
-    copies = tuple(stored for stored in folded if _folded(stored.chunk.text) in texts)
+    texts = {folded(stored.chunk.text) for stored in passages}
+    duplicates = [hit.stored for hit in shown if hit.dropped_by == "duplicate"]
+    copies = tuple(stored for stored in duplicates if folded(stored.chunk.text) in texts)
     return Ranking(_notes([hit.stored for hit in shown]), passages, copies)
 
 
@@ -55,7 +159,7 @@ def _is_passed_over(hit: Hit) -> bool:
 
 
 def ranking_of_chunks(chunks: Sequence[StoredChunk]) -> Ranking:
-    """The same of chunks that one leg ranked."""
+    """The same of chunks that one retriever ranked."""
     return Ranking(_notes(chunks), tuple(chunks[:TOP_PASSAGES]))
 
 
@@ -63,10 +167,7 @@ def _notes(chunks: Sequence[StoredChunk]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(stored.chunk.rel_path for stored in chunks))
 
 
-# --------------------------------------------------------------------------- rankings
-
-
-def judge_ranking(question: Question, ranking: Ranking, notes: Notes) -> LegResult:
+def judge_ranking(question: Question, ranking: Ranking, notes: Notes) -> RankingResult:
     """All measures that apply: section and span measures only where gold says as much."""
     relevant = {gold.file for gold in question.gold}
     ranked = ranking.notes
@@ -84,25 +185,7 @@ def judge_ranking(question: Question, ranking: Ranking, notes: Notes) -> LegResu
     if spans is not None:
         values["span_recall@5"], values["span_precision@5"] = spans
     ranks = [i for i, note in enumerate(ranked[:RANK_DEPTH], 1) if note in relevant]
-    return LegResult(tuple(ranks), len(relevant), values)
-
-
-def in_section(stored: StoredChunk, gold: Gold) -> bool:
-    """Whether a passage stands in the gold section: under that very heading, not one below."""
-    if stored.chunk.rel_path != gold.file:
-        return False
-    if gold.heading is None:
-        return True
-    path = [_folded(part) for part in stored.chunk.heading_path]
-    wanted = _folded(gold.heading)
-    if not wanted or not path:
-        return not wanted and not path
-    tails = (" > ".join(path[i:]) for i in range(len(path)))
-    return wanted in tails
-
-
-def _folded(value: str) -> str:
-    return " ".join(normalise(value).split())
+    return RankingResult(tuple(ranks), len(relevant), values)
 
 
 def span_values(

@@ -1,19 +1,22 @@
-"""Where a passage stands in its note, in characters: to compare it with gold spans.
+"""Where a passage stands, and whether that is the gold place: its section, or its span.
 
 The catalog knows lines; spans are character offsets. The note is read from the vault for that,
-once, and never written to.
+once, and never written to. Gold that no search could find is named (``notices``): a question with
+it counts as a miss, or is left out of a measure, and that must not look like a fault of the search.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from ragvault.evaluation.dataset import Gold
+from ragvault.evaluation.dataset import Gold, Question
 from ragvault.evaluation.metrics import Span
-from ragvault.model import Chunk
+from ragvault.model import Chunk, StoredChunk
+from ragvault.text import normalise
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _CACHED_NOTES = 64
@@ -31,10 +34,9 @@ class NoteText:
         starts = self._starts
         first = min(max(first, 1), len(starts))
         last = min(max(last, first), len(starts))
+        start = starts[first - 1]
         end = starts[last] if last < len(starts) else len(self.text)
-        return starts[first - 1], len(self.text[starts[first - 1] : end].rstrip("\r\n")) + starts[
-            first - 1
-        ]
+        return start, start + len(self.text[start:end].rstrip("\r\n"))
 
 
 def chunk_span(note: NoteText, chunk: Chunk) -> Span:
@@ -62,6 +64,24 @@ def gold_span(note: NoteText, gold: Gold) -> Span | None:
         default=-1,
     )
     return (at, at + len(gold.text)) if at >= 0 else None
+
+
+def in_section(stored: StoredChunk, gold: Gold) -> bool:
+    """Whether a passage stands in the gold section: under that very heading, not one below."""
+    if stored.chunk.rel_path != gold.file:
+        return False
+    if gold.heading is None:
+        return True
+    path = [folded(part) for part in stored.chunk.heading_path]
+    wanted = folded(gold.heading)
+    if not wanted or not path:
+        return not wanted and not path
+    tails = (" > ".join(path[i:]) for i in range(len(path)))
+    return wanted in tails
+
+
+def folded(value: str) -> str:
+    return " ".join(normalise(value).split())
 
 
 class Notes:
@@ -92,3 +112,41 @@ class Notes:
             names = [entry.name for entry in path.iterdir()]
             path /= next((n for n in names if unicodedata.normalize("NFC", n) == part), part)
         return path
+
+
+# --------------------------------------------------------------------------- gold that is nowhere
+
+
+def notices(
+    questions: Sequence[Question], passages: Callable[[str], Sequence[StoredChunk]], notes: Notes
+) -> tuple[str, ...]:
+    """One for headings that no passage (of a note, by its path) stands under and one for spans
+    that their note doesn't hold, each with its first example. Linear in the gold notes' text, and
+    in the questions."""
+    golds = [(q, gold) for q in questions if q.answerable for gold in q.gold]
+    headings = [
+        (question, gold)
+        for question, gold in golds
+        if gold.heading is not None
+        and not any(in_section(stored, gold) for stored in passages(gold.file))
+    ]
+    spans = [(question, gold) for question, gold in golds if _is_stale(gold, notes)]
+    found = []
+    if headings:
+        what = f"{headings[0][1].heading!r} in {headings[0][1].file}"
+        told = "no passage stands right under; each counts as a miss"
+        found.append(_notice(headings, "heading", what, told))
+    if spans:
+        what = "{0.start}–{0.end} in {0.file}".format(spans[0][1])
+        found.append(_notice(spans, "span", what, "their notes don't hold; they are left out"))
+    return tuple(found)
+
+
+def _is_stale(gold: Gold, notes: Notes) -> bool:
+    note = notes[gold.file] if gold.span else None
+    return note is not None and gold_span(note, gold) is None
+
+
+def _notice(wrong: Sequence[tuple[Question, Gold]], kind: str, example: str, told: str) -> str:
+    many = f"{len(wrong):,} gold {kind}{'s' if len(wrong) > 1 else ''}"
+    return f"The questions name {many} that {told} (line {wrong[0][0].line}: {example})."

@@ -9,42 +9,51 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from ragvault.errors import ModelError, QuestionError, UsageError
+from ragvault.errors import ModelError, NoIndexError, QuestionError, UsageError
+from ragvault.evaluation import dataset
 from ragvault.evaluation.dataset import Question
+from ragvault.evaluation.embedding_cache import caching
 from ragvault.evaluation.judging import (
+    BLEND,
+    BM25,
+    VECTOR,
+    Passage,
+    QuestionResult,
+    Ranking,
+    RankingResult,
     judge_answer,
     judge_ranking,
     ranking_of,
     ranking_of_chunks,
 )
-from ragvault.evaluation.memo import remembering
 from ragvault.evaluation.places import Notes
-from ragvault.evaluation.results import BLEND, BM25, VECTOR, LegResult, Passage, QuestionResult
-from ragvault.model import Abstention, Answer, Request, Retrieval, VaultInfo
+from ragvault.model import Abstention, Answer, Filter, Query, Request, Retrieval, VaultInfo
 from ragvault.service import asking, measuring, search
+from ragvault.service.vaults import known_vaults
 from ragvault.text import snippet
 
 if TYPE_CHECKING:
     from ragvault.wiring import Container
 
-LEG_DEPTH = 100  # passages that a leg ranks by itself
+ALONE_DEPTH = 100  # passages that a retriever ranks by itself
+SHOWN_PASSAGES = 3  # kept for the list of the worst questions
 _NOTICE_SHARE = 0.2
-FOUND = 3  # passages kept for the list of the worst questions
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """``legs`` are those to rank by, of LEGS. ``answers``: also answer; ``use_model``: with the
-    model server, which has to be there (``health.server_is_there``). Without ``gate`` the questions
-    are only ranked, several times faster: the gate takes a closer look at what it judges."""
+    """``each_retriever``: also rank by words alone and by meaning alone. ``answers``: also answer;
+    ``use_model``: with the model server, which has to be there (``health.server_is_there``).
+    Without ``gate`` the questions are only ranked, several times faster: the gate takes a closer
+    look at what it judges."""
 
-    legs: tuple[str, ...] = (BLEND,)
+    each_retriever: bool = False
     answers: bool = False
     use_model: bool = False
     gate: bool = True
@@ -58,6 +67,38 @@ class Run:
     results: tuple[QuestionResult, ...]
     notices: tuple[str, ...]
     seconds: float
+
+
+def vault_for(
+    container: Container, wanted: str | None, questions: Sequence[Question], name: str
+) -> VaultInfo:
+    """The vault named, or the only one, or the one that holds every gold note. ``name`` is the
+    set's, for the messages.
+
+    Raises NoIndexError for an unknown one, UsageError when the gold notes aren't in it.
+    """
+    catalog = container.catalog
+    known = known_vaults(container, [] if wanted is None else [wanted])
+    if len(known) > 1:
+        holding = [
+            vault
+            for vault in known
+            if not dataset.missing_places(questions, catalog.file_states(vault.name))
+        ]
+        if len(holding) != 1 or not any(q.gold for q in questions):
+            names = ", ".join(vault.name for vault in known)
+            which = "More than one vault holds" if len(holding) > 1 else "No vault holds all of"
+            raise UsageError(
+                f"{which} the notes that {name} names.", f"Choose with --vault: {names}."
+            )
+        known = holding
+    vault = known[0]
+    if not vault.chunks:
+        raise NoIndexError(
+            f"There are no notes to search in {vault.name}.", "Run `ragvault index`."
+        )
+    dataset.check_places(questions, catalog.file_states(vault.name), vault.name, name)
+    return vault
 
 
 def run(
@@ -75,7 +116,7 @@ def run(
     a question that can't be asked, and what a search raises.
     """
     with suppress(ModelError):  # no model: the search does without, and says so
-        container.embedder = remembering(container.embedder)
+        container.embedder = caching(container.embedder)
     asker = _Asker(container, vault, options, now)
     started = time.perf_counter()
     results = []
@@ -108,29 +149,29 @@ class _Asker:
                 f"The question of line {question.line} can't be asked: {error.message}", error.hint
             ) from error
         self.notices.update(set(retrieval.notices))
+        rankings = self._rankings(question, retrieval) if question.answerable else {}
+        found = _passages(retrieval)
         if not self.options.gate:
-            legs = dict(self._legs(question, retrieval))
             seconds = time.perf_counter() - started
-            found = _passages(retrieval)
             return QuestionResult(
-                question, legs, 0.0, None, {}, found, seconds=seconds, gated=False
+                question, rankings, 0.0, None, {}, found, seconds=seconds, gated=False
             )
         judged = measuring.judge(self.container, retrieval)
         reason = str(judged.outcome.reason) if isinstance(judged.outcome, Abstention) else None
         if isinstance(answer, Abstention):  # the gate let it pass and the answering stage didn't
             reason = str(answer.reason)
-        values = (
-            judge_answer(question, answer, retrieval.hits) if isinstance(answer, Answer) else {}
-        )
+        values, mode = {}, None
+        if isinstance(answer, Answer):
+            values, mode = judge_answer(question, answer, retrieval.hits), answer.mode
         return QuestionResult(
             question=question,
-            legs=dict(self._legs(question, retrieval)),
+            rankings=rankings,
             confidence=judged.confidence,
             reason=reason,
             features=judged.features,
-            found=_passages(retrieval),
+            found=found,
             answer_values=values,
-            mode=answer.mode if isinstance(answer, Answer) else None,
+            mode=mode,
             seconds=time.perf_counter() - started,
             by_model=judged.by_model,
         )
@@ -139,28 +180,37 @@ class _Asker:
         request = Request(question.text, vaults=(self.vault.name,))
         if not self.options.gate:
             return search.search(self.container, request, 1, now=self.now).retrieval, None
-        if not self.options.answers:
-            return search.retrieve(self.container, request, now=self.now, for_answer=True), None
-        request = replace(request, use_model=self.options.use_model)
-        asked = asking.answer_of(asking.ask(self.container, request, now=self.now))
-        if asked.retrieval is None:  # small talk: it is answered, but from no note
-            return search.retrieve(self.container, request, now=self.now, for_answer=True), None
-        return asked.retrieval, asked.outcome
+        if self.options.answers:
+            request = replace(request, use_model=self.options.use_model)
+            asked = asking.answer_of(asking.ask(self.container, request, now=self.now))
+            if asked.retrieval is not None:  # None: small talk, answered from no note
+                return asked.retrieval, asked.outcome
+        return search.retrieve(self.container, request, now=self.now, for_answer=True), None
 
-    def _legs(self, question: Question, retrieval: Retrieval) -> Iterable[tuple[str, LegResult]]:
-        if not question.answerable:
-            return
+    def _rankings(self, question: Question, retrieval: Retrieval) -> dict[str, RankingResult]:
         rankings = {BLEND: ranking_of(retrieval)}
-        if {BM25, VECTOR} & set(self.options.legs):
-            legs = measuring.single_legs(
-                self.container, retrieval.query, self.vault.name, LEG_DEPTH
-            )
-            rankings[BM25] = ranking_of_chunks(legs.by_keyword)
-            if legs.by_vector is not None:
-                rankings[VECTOR] = ranking_of_chunks(legs.by_vector)
-        for leg in self.options.legs:
-            if leg in rankings:
-                yield leg, judge_ranking(question, rankings[leg], self.notes)
+        if self.options.each_retriever:
+            rankings |= _alone(self.container, retrieval.query, self.vault.name)
+        return {
+            retriever: judge_ranking(question, ranking, self.notes)
+            for retriever, ranking in rankings.items()
+        }
+
+
+def _alone(container: Container, query: Query, vault: str) -> dict[str, Ranking]:
+    """The best of one vault by BM25 alone, and by the cosine alone where there is an embedding
+    model: what the blend has to be better than. Raises StoreError."""
+    catalog = container.catalog
+    found = {BM25: catalog.lexical(query.terms, ALONE_DEPTH, Filter(vaults=(vault,)))}
+    with suppress(ModelError):
+        vector = container.embedder.embed_query(query.text)
+        container.vectors.sync_to(catalog.generation)
+        found[VECTOR] = container.vectors.query(vault, vector, ALONE_DEPTH)
+    stored = catalog.chunks({hit.chunk_id for hits in found.values() for hit in hits})
+    return {
+        retriever: ranking_of_chunks([stored[h.chunk_id] for h in hits if h.chunk_id in stored])
+        for retriever, hits in found.items()
+    }
 
 
 def _passages(retrieval: Retrieval) -> tuple[Passage, ...]:
@@ -175,5 +225,5 @@ def _passages(retrieval: Retrieval) -> tuple[Passage, ...]:
             snippet=snippet(stored.chunk.text, 160),
             score=finals.get(stored.chunk.id),
         )
-        for stored in ranking.passages[:FOUND]
+        for stored in ranking.passages[:SHOWN_PASSAGES]
     )

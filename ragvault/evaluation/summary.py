@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ragvault.evaluation import metrics
-from ragvault.evaluation.bootstrap import Bootstrap, Estimate
-from ragvault.evaluation.metrics import Bin, Flags, Floats, Trade
-from ragvault.evaluation.results import ANSWER_MEASURES, RANKING_MEASURES, QuestionResult
+from ragvault.evaluation.judging import ANSWER_MEASURES, RANKING_MEASURES, QuestionResult
+from ragvault.evaluation.metrics import Bin, Bootstrap, Estimate, Flags, Floats, Trade
 
 Estimates = dict[str, Estimate]  # by the measure's name
 
@@ -48,9 +47,10 @@ class AbstentionSummary:
 @dataclass(frozen=True, slots=True)
 class Summary:
     """``own`` is over the set's own questions; ``everything`` takes the off-topic ones in too
-    (None when there are none). ``legs`` and ``by_lang`` hold the ranking measures."""
+    (None when there are none). ``rankings``, by retriever, and ``by_lang`` hold the ranking
+    measures; ``recall_by_k`` (k, mean recall) for k in RECALL_DEPTHS."""
 
-    legs: dict[str, Estimates]
+    rankings: dict[str, Estimates]
     recall_by_k: dict[str, tuple[tuple[int, float], ...]]
     by_lang: dict[str, dict[str, Estimates]]
     own: AbstentionSummary
@@ -64,23 +64,23 @@ def summarise(results: Sequence[QuestionResult], *, threshold: float, seed: int 
     """``threshold`` is the confidence below which the gate refuses (0 where it goes by fixed
     thresholds alone): the middle of the five that are shown."""
     bootstrap = Bootstrap(len(results), seed=seed)
-    langs = sorted({r.question.lang for r in results if r.question.lang and r.legs})
-    own = _flags(results, lambda r: not r.question.origin)
+    langs = sorted({r.question.lang for r in results if r.question.lang and r.rankings})
     off_topic = {
         origin: estimate
         for origin in dict.fromkeys(r.question.origin for r in results if r.question.origin)
         if (estimate := bootstrap.mean(_answered(results, origin))) is not None
     }
+    own = _flags(results, lambda r: not r.question.origin)
     everything = np.ones(len(results), bool)
     modes = [r.mode for r in results if r.mode is not None]
     return Summary(
-        legs=_by_leg(results, bootstrap),
+        rankings=_rankings(results, bootstrap),
         recall_by_k=_recall_by_k(results),
-        by_lang={lang: _by_leg(results, bootstrap, lang) for lang in langs if len(langs) > 1},
+        by_lang={lang: _rankings(results, bootstrap, lang) for lang in langs if len(langs) > 1},
         own=_abstention(results, own, bootstrap, threshold),
         off_topic=off_topic,
         everything=_abstention(results, everything, bootstrap, threshold) if off_topic else None,
-        answers=_answers(results, bootstrap),
+        answers=_means(ANSWER_MEASURES, [r.answer_values for r in results], bootstrap),
         modes={mode: modes.count(mode) for mode in sorted(set(modes))},
     )
 
@@ -92,42 +92,42 @@ def _flags(results: Sequence[QuestionResult], test: Callable[[QuestionResult], b
 # --------------------------------------------------------------------------- rankings
 
 
-def leg_values(results: Sequence[QuestionResult], leg: str, measure: str) -> Floats:
-    """One value a question; NaN where the measure doesn't apply."""
-    return np.array(
-        [r.legs[leg].values.get(measure, np.nan) if leg in r.legs else np.nan for r in results],
-        dtype=np.float64,
-    )
-
-
-def _by_leg(
-    results: Sequence[QuestionResult],
-    bootstrap: Bootstrap,
-    lang: str | None = None,
+def _rankings(
+    results: Sequence[QuestionResult], bootstrap: Bootstrap, lang: str | None = None
 ) -> dict[str, Estimates]:
-    """Over all answerable questions, or those of one language."""
-    legs = dict.fromkeys(leg for r in results for leg in r.legs)
-    excluded = _flags(results, lambda r: lang is not None and r.question.lang != lang)
-    found: dict[str, Estimates] = {}
-    for leg in legs:
-        found[leg] = {}
-        for measure in RANKING_MEASURES:
-            values = leg_values(results, leg, measure)
-            values[excluded] = np.nan
-            estimate = bootstrap.mean(values)
-            if estimate is not None:
-                found[leg][measure] = estimate
-    return found
+    """By retriever, over all answerable questions, or those of one language."""
+    asked = [r.rankings if lang in (None, r.question.lang) else {} for r in results]
+    return {
+        retriever: _means(
+            RANKING_MEASURES,
+            [r[retriever].values if retriever in r else {} for r in asked],
+            bootstrap,
+        )
+        for retriever in _retrievers(results)
+    }
 
 
-def _recall_by_k(
-    results: Sequence[QuestionResult],
-) -> dict[str, tuple[tuple[int, float], ...]]:
-    legs = dict.fromkeys(leg for r in results for leg in r.legs)
+def _retrievers(results: Sequence[QuestionResult]) -> list[str]:
+    return list(dict.fromkeys(retriever for r in results for retriever in r.rankings))
+
+
+def _means(
+    measures: Iterable[str], values: Sequence[Mapping[str, float]], bootstrap: Bootstrap
+) -> Estimates:
+    """Of each measure that applies to some question; ``values`` has one mapping a question."""
+    columns = {
+        measure: np.array([one.get(measure, np.nan) for one in values], dtype=np.float64)
+        for measure in measures
+    }
+    estimates = ((measure, bootstrap.mean(column)) for measure, column in columns.items())
+    return {measure: estimate for measure, estimate in estimates if estimate is not None}
+
+
+def _recall_by_k(results: Sequence[QuestionResult]) -> dict[str, tuple[tuple[int, float], ...]]:
     curves = {}
-    for leg in legs:
-        judged = [r.legs[leg] for r in results if leg in r.legs]
-        curves[leg] = tuple(
+    for retriever in _retrievers(results):
+        judged = [r.rankings[retriever] for r in results if retriever in r.rankings]
+        curves[retriever] = tuple(
             (k, sum(one.recall(k) for one in judged) / len(judged)) for k in RECALL_DEPTHS
         )
     return curves
@@ -150,7 +150,7 @@ def _abstention(
     wrong_yes = np.where(which & ~positive, answered, np.nan)
     wrong_no = np.where(which & positive, 1.0 - answered, np.nan)
     n_good, n_bad = int((which & positive).sum()), int((which & ~positive).sum())
-    plain = AbstentionSummary(
+    summary = AbstentionSummary(
         answerable=n_good,
         unanswerable=n_bad,
         false_answers=bootstrap.mean(wrong_yes),
@@ -158,15 +158,11 @@ def _abstention(
         auroc=bootstrap.auroc(scores, positive, which),
     )
     if not (n_good and n_bad):
-        return plain
+        return summary
     some, is_good = scores[which], positive[which]
     decided = _as_decided(scores, answered, threshold)[which]
-    return AbstentionSummary(
-        answerable=n_good,
-        unanswerable=n_bad,
-        false_answers=plain.false_answers,
-        false_refusals=plain.false_refusals,
-        auroc=plain.auroc,
+    return replace(
+        summary,
         reliability=tuple(metrics.reliability(some, is_good)),
         reliability_by_width=tuple(metrics.reliability_by_width(some, is_good)),
         at_thresholds=tuple(metrics.trade_off(decided, is_good, five_thresholds(threshold))),
@@ -196,16 +192,3 @@ def five_thresholds(middle: float) -> list[float]:
     odds = middle / (1.0 - middle)
     lower, upper = ([odds * f / (1 + odds * f) for f in some] for some in ((0.25, 0.5), (2.0, 4.0)))
     return [*(round(t, 3) for t in lower), middle, *(round(t, 3) for t in upper)]
-
-
-# --------------------------------------------------------------------------- answers
-
-
-def _answers(results: Sequence[QuestionResult], bootstrap: Bootstrap) -> Estimates:
-    found: Estimates = {}
-    for measure in ANSWER_MEASURES:
-        values = np.array([r.answer_values.get(measure, np.nan) for r in results], dtype=np.float64)
-        estimate = bootstrap.mean(values)
-        if estimate is not None:
-            found[measure] = estimate
-    return found

@@ -46,7 +46,7 @@ def gate_calibration(container: Container) -> Calibration:
     if unknown:
         raise ConfigError(
             f"`gate.calibration` names the feature {unknown[0]!r}, which this ragvault hasn't got.",
-            "Remove the block, then fit it again: `ragvault eval --calibrate --apply`.",
+            "Remove the block, then fit it again: `ragvault eval calibrate --apply`.",
         )
     return own_calibration
 

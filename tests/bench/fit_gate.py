@@ -32,9 +32,9 @@ from pathlib import Path
 import numpy as np
 
 from ragvault.evaluation.dataset import Question, as_off_topic, load_questions
+from ragvault.evaluation.embedding_cache import caching
 from ragvault.evaluation.fit import Prior, folds_of, sigmoid, solve
 from ragvault.evaluation.judging import in_section, span_values
-from ragvault.evaluation.memo import remembering
 from ragvault.evaluation.metrics import Flags, Floats, auroc, reliability
 from ragvault.evaluation.places import Notes
 from ragvault.model import Hit, Request, Retrieval, VaultInfo
@@ -114,7 +114,7 @@ def _asked(
     )  # fmt: skip
     container = Container(load_settings(None, {"answer.log": False}).settings, print)
     try:
-        container.embedder = remembering(container.embedder)
+        container.embedder = caching(container.embedder)
         vault = known_vaults(container, [name])[0]
         asker = _Asker(container, vault, name)
         own = list(_drawn(questions[name], draw))

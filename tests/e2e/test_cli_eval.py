@@ -25,7 +25,7 @@ def cli(tmp_path_factory: pytest.TempPathFactory) -> Cli:
 @pytest.fixture(scope="module")
 def measured(cli: Cli) -> Path:
     """The bundled questions' evaluation, saved as JSON."""
-    run = cli("eval", str(QUESTIONS), "--legs", "--answers", "--json")
+    run = cli("eval", "run", str(QUESTIONS), "--retrievers", "--answers", "--json")
     assert run.code == 0, run.err
     file = cli.folder / "measured.json"
     file.write_text(run.out, encoding="utf-8")
@@ -59,23 +59,23 @@ def test_nothing_of_it_is_kept_in_the_answer_log(cli: Cli, measured: Path) -> No
 
 
 def test_run_compared_with_itself(cli: Cli, measured: Path) -> None:
-    run = cli("eval", "--compare", str(measured), str(measured))
+    run = cli("eval", "compare", str(measured), str(measured))
     assert run.code == 0, run.err
     assert "Ranking, blend" in run.out
     assert "better" not in run.out and "worse" not in run.out
-    value = cli("eval", "--compare", str(measured), str(measured), "--json").json
+    value = cli("eval", "compare", str(measured), str(measured), "--json").json
     assert value["kind"] == "comparison"
     assert {one["change"] for one in value["differences"]} == {0.0}
 
 
 def test_made_questions_are_asked_and_reported(cli: Cli, tmp_path: Path) -> None:
     made, page = tmp_path / "made.jsonl", tmp_path / "page.html"
-    run = cli("eval", "--generate", "16", "--out", str(made))
+    run = cli("eval", "generate", "16", "--out", str(made))
     assert (run.code, run.out) == (0, "")
     assert "16 questions" in run.err and "no model" in run.err
-    again = cli("eval", "--generate", "16")
+    again = cli("eval", "generate", "16")
     assert again.out == made.read_text(encoding="utf-8")  # same vault, same seed, same set
-    run = cli("eval", str(made), "--report", str(page))
+    run = cli("eval", "run", str(made), "--report", str(page))
     assert run.code == 0, run.err
     assert "8 answerable, 8 not" in run.out
     assert "nDCG@10" in run.out and "Refusing below" in run.out
@@ -83,7 +83,7 @@ def test_made_questions_are_asked_and_reported(cli: Cli, tmp_path: Path) -> None
 
 
 def test_model_that_isn_t_there_is_said(cli: Cli) -> None:
-    run = cli("eval", "--generate", "4", "--with-ollama")
+    run = cli("eval", "generate", "4", "--with-ollama")
     assert run.code == 0
     assert "Ollama can't be reached" in run.err
     assert "no model" in run.err
@@ -95,7 +95,9 @@ def test_off_topic_questions_are_counted_apart(cli: Cli, tmp_path: Path) -> None
     asked = ["What is the half-life of plutonium?", "Who discovered the neutrino?"]
     lines = [json.dumps({"question": q, "gold": [{"file": "not-here.md"}]}) for q in asked]
     other.write_text("\n".join(lines), encoding="utf-8")
-    value = cli("eval", str(QUESTIONS), "--limit", "4", "--off-topic", str(other), "--json").json
+    value = cli(
+        "eval", "run", str(QUESTIONS), "--limit", "4", "--off-topic", str(other), "--json"
+    ).json
     assert value["off_topic"]["physics"]["n"] == 2
     assert value["off_topic"]["physics"]["value"] == 0.0
     assert value["set"]["questions"] == 4
@@ -103,7 +105,7 @@ def test_off_topic_questions_are_counted_apart(cli: Cli, tmp_path: Path) -> None
 
 
 def test_ranking_only_says_nothing_of_refusals(cli: Cli) -> None:
-    run = cli("eval", str(QUESTIONS), "--limit", "5", "--ranking-only")
+    run = cli("eval", "run", str(QUESTIONS), "--limit", "5", "--ranking-only")
     assert run.code == 0
     assert "nDCG@10" in run.out
     assert "refused" not in run.out
@@ -113,7 +115,7 @@ def test_calibration_to_too_few_questions_writes_nothing(cli: Cli, tmp_path: Pat
     """The built-in numbers, pinned in one's own file, would outlive a program that knew better."""
     config = tmp_path / "config.yaml"
     config.write_text("# mine\n", encoding="utf-8")
-    run = cli("eval", "--calibrate", "--apply", "--limit", "60", "--config", str(config))
+    run = cli("eval", "calibrate", "--apply", "--limit", "60", "--config", str(config))
     assert run.code == 0, run.err
     assert "as built in" in run.out
     assert "Nothing was fitted or written" in run.err
@@ -124,13 +126,13 @@ def test_calibration_is_shown_and_written_only_when_asked(cli: Cli, tmp_path: Pa
     config = tmp_path / "config.yaml"
     mine = "# my settings\nollama:\n  model: qwen  # small\n"
     config.write_text(mine, encoding="utf-8")
-    run = cli("eval", "--calibrate", "--limit", "100", "--config", str(config))
+    run = cli("eval", "calibrate", "--limit", "100", "--config", str(config))
     assert run.code == 0, run.err
     assert "weakest" in run.out and "Refusing below" in run.out
     assert "Nothing was written" in run.err
     assert config.read_text(encoding="utf-8") == mine
 
-    arguments = ("eval", "--calibrate", "--limit", "100", "--config", str(config))
+    arguments = ("eval", "calibrate", "--limit", "100", "--config", str(config))
     run = cli(*arguments, "--apply", "--json")
     assert run.code == 0, run.err
     value = run.json
@@ -148,28 +150,30 @@ def test_calibration_is_shown_and_written_only_when_asked(cli: Cli, tmp_path: Pa
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        ([], "eval needs a file of questions"),
-        (["none.jsonl"], "There is no file none.jsonl"),
-        (["bad.jsonl"], "bad.jsonl:2: this is not JSON"),
-        (["foreign.jsonl"], "foreign.jsonl:1: the note 'elsewhere.md' is not in the vault 'notes'"),
-        (["foreign.jsonl", "--vault", "other"], "There is no vault 'other'"),
-        (["foreign.jsonl", "--leg", "fuzzy"], "There is no leg 'fuzzy'"),
-        (["foreign.jsonl", "--generate", "5"], "--generate takes no questions"),
-        (["--generate", "5", "--calibrate"], "--generate and --calibrate don't go together"),
-        (["foreign.jsonl", "--apply"], "--apply belongs to --calibrate"),
-        (["foreign.jsonl", "--out", "x"], "--out belongs to --generate"),
-        (["foreign.jsonl", "--ranking-only", "--answers"], "don't go together"),
-        (["foreign.jsonl", "--legs", "--leg", "bm25"], "--legs and --leg don't go together"),
-        (["foreign.jsonl", "--no-llm"], "--no-llm belongs to --answers"),
-        (["--generate", "5", "--legs"], "--legs and --generate don't go together"),
-        (["home.jsonl", "--calibrate"], "and 20 without; these are 1 and 0"),
-        (["--calibrate", "--limit", "10"], "notes gives too few questions to calibrate with"),
-        (["--calibrate", "--apply", "--config", "locked.yaml"], "locked.yaml is read-only"),
-        (["--compare", "bad.jsonl", "bad.jsonl"], "is not the JSON of an evaluation"),
-        (["long.jsonl"], "The question of line 1 can't be asked"),
-        (["long.jsonl", "--report", "none/x.html"], "none/x.html can't be written: there is no"),
-        (["--generate", "5", "--out", "none/x"], "none/x can't be written: there is no folder"),
-        (["--generate", "5", "--out", "foreign.jsonl"], "foreign.jsonl is there already"),
+        (["run"], "QUESTIONS"),
+        (["run", "none.jsonl"], "There is no file none.jsonl"),
+        (["run", "bad.jsonl"], "bad.jsonl:2: this is not JSON"),
+        (
+            ["run", "foreign.jsonl"],
+            "foreign.jsonl:1: the note 'elsewhere.md' is not in the vault 'notes'",
+        ),
+        (["run", "foreign.jsonl", "--vault", "other"], "There is no vault 'other'"),
+        (["run", "foreign.jsonl", "--ranking-only", "--answers"], "don't go together"),
+        (["run", "foreign.jsonl", "--no-llm"], "--no-llm belongs to --answers"),
+        (["calibrate", "home.jsonl"], "and 20 without; these are 1 and 0"),
+        (["calibrate", "--limit", "10"], "notes gives too few questions to calibrate with"),
+        (["calibrate", "--apply", "--config", "locked.yaml"], "locked.yaml is read-only"),
+        (["compare", "bad.jsonl", "bad.jsonl"], "is not the JSON of an evaluation"),
+        (["run", "long.jsonl"], "The question of line 1 can't be asked"),
+        (["run", "long.jsonl", "--report", "none/x.html"], "none/x.html can't be written"),
+        (["generate", "5", "--out", "none/x"], "none/x can't be written: there is no folder"),
+        (["generate", "5", "--out", "foreign.jsonl"], "foreign.jsonl is there already"),
+        (["foreign.jsonl", "--legs"], "this is `ragvault eval run`"),
+        (["--vault", "x", "foreign.jsonl"], "this is `ragvault eval run`"),
+        (["--generate", "5", "--out", "x"], "this is `ragvault eval generate`"),
+        (["foreign.jsonl", "--calibrate", "--apply"], "this is `ragvault eval calibrate`"),
+        (["--compare", "a.json", "b.json"], "this is `ragvault eval compare`"),
+        (["rnu", "foreign.jsonl"], "rnu"),
     ],
 )
 def test_mistakes_are_one_sentence(cli: Cli, arguments: list[str], what: str) -> None:
@@ -196,7 +200,7 @@ def test_gold_that_is_nowhere_is_said(cli: Cli, tmp_path: Path) -> None:
     """A misspelt heading counts as a miss: its owner has to learn that it isn't the search's."""
     gold = [{"file": "Home.md", "heading": "No such heading"}]
     (tmp_path / "q.jsonl").write_text(json.dumps({"question": "What is at home?", "gold": gold}))
-    run = cli("eval", str(tmp_path / "q.jsonl"), "--ranking-only", "--json")
+    run = cli("eval", "run", str(tmp_path / "q.jsonl"), "--ranking-only", "--json")
     assert run.code == 0
     assert "1 gold heading" in run.err and "(line 1: 'No such heading' in Home.md)" in run.err
     assert any("gold heading" in notice for notice in run.json["notices"])
@@ -210,8 +214,8 @@ def test_vault_is_found_by_the_gold_notes(tmp_path: Path) -> None:
     assert cli("index", str(boats), str(bread)).code == 0
     file = tmp_path / "q.jsonl"
     file.write_text(json.dumps({"question": "Where is it?", "gold": [{"file": "boat.md"}]}))
-    value = cli("eval", str(file), "--json").json
+    value = cli("eval", "run", str(file), "--json").json
     assert value["vault"]["name"] == "boats"
-    run = cli("eval", "--generate", "4")
+    run = cli("eval", "generate", "4")
     assert run.code == 2
     assert "--vault: boats, bread" in run.err

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ragvault.evaluation.dataset import Gold, Question
 from ragvault.evaluation.document import Evaluation, Setting
-from ragvault.evaluation.results import BLEND, LegResult, Passage, QuestionResult
+from ragvault.evaluation.judging import BLEND, Passage, QuestionResult, RankingResult
 from ragvault.evaluation.summary import summarise
 from ragvault.model import Chunk, NoteInfo, StoredChunk, VaultInfo
 
@@ -54,10 +54,10 @@ def judged(
         lang=lang,
     )
     chosen = {"ndcg@10": 1.0 if ranks else 0.0} if values is None else dict(values)
-    legs = {BLEND: LegResult(tuple(ranks), 1, chosen)} if answerable else {}
+    rankings = {BLEND: RankingResult(tuple(ranks), 1, chosen)} if answerable else {}
     return QuestionResult(
         question=question,
-        legs=legs,
+        rankings=rankings,
         confidence=confidence,
         reason=None if yes else "no_relevant_context",
         features=dict(features or {}),

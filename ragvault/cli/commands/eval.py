@@ -4,51 +4,229 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-from ragvault.cli.commands.eval_options import EvalOptions
-from ragvault.cli.group import command_app
+import typer
+
+from ragvault.cli.group import PlainGroup, command_app
 from ragvault.cli.options import ConfigOption, JsonOption
-from ragvault.errors import Interrupted
+from ragvault.errors import Interrupted, UsageError
 
-app = command_app()
+if TYPE_CHECKING:
+    from ragvault.cli.session import Session
+
+# What the options of the one command that ``eval`` was have become; without them it ran.
+_FORMER = {"--compare": "compare", "--generate": "generate", "--calibrate": "calibrate"}
+
+
+class EvalGroup(PlainGroup):
+    """The group, which knows the words of its former self."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in (*self.commands, *ctx.help_option_names):
+            self._refuse_former(args)
+        return super().parse_args(ctx, args)
+
+    def _refuse_former(self, args: list[str]) -> None:
+        """Raises UsageError for what was a call of ``ragvault eval`` itself."""
+        words = [word.partition("=")[0] for word in args]
+        is_former = args[0].startswith("-") or Path(args[0]).suffix or Path(args[0]).exists()
+        if is_former:
+            new = next((name for old, name in _FORMER.items() if old in words), "run")
+            raise UsageError(
+                f"`ragvault eval` is a group of commands now: this is `ragvault eval {new}`.",
+                f"Run `ragvault eval {new} --help`.",
+            )
+
+
+app = command_app(
+    no_args_is_help=True, help="Measure how well ragvault finds, and how honestly it refuses."
+)
+app.info.cls = EvalGroup
+
+SeedOption = Annotated[
+    int, typer.Option("--seed", metavar="N", min=0, help="Seed of all that is drawn [0].")
+]
+
+
+@dataclass(frozen=True)
+class Asking:
+    """Which questions, of which vault."""
+
+    vault: Annotated[
+        str | None,
+        typer.Option(
+            "--vault",
+            metavar="NAME",
+            help="The vault to ask (else the one that holds the gold notes).",
+            show_default=False,
+        ),
+    ] = None
+    off_topic: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--off-topic",
+            metavar="FILE",
+            help="Another set's questions, which this vault can't answer (repeatable).",
+            show_default=False,
+        ),
+    ] = None
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            "--limit",
+            metavar="N",
+            min=1,
+            help="Ask N questions of each file, drawn by the seed.",
+            show_default=False,
+        ),
+    ] = None
+    seed: SeedOption = 0
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """What is measured of them."""
+
+    retrievers: Annotated[
+        bool, typer.Option("--retrievers", help="Also rank by words alone and by meaning alone.")
+    ] = False
+    ranking_only: Annotated[
+        bool, typer.Option("--ranking-only", help="Leave out the refusals: several times faster.")
+    ] = False
+    answers: Annotated[
+        bool, typer.Option("--answers", help="Answer too: check citations and statements.")
+    ] = False
+    no_llm: Annotated[
+        bool, typer.Option("--no-llm", help="With --answers: quote the notes; ask no model.")
+    ] = False
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="Also write a page with curves and the worst questions.",
+            show_default=False,
+        ),
+    ] = None
+
+
+@app.command("run")
+def run(
+    questions: Annotated[
+        Path,
+        typer.Argument(
+            metavar="QUESTIONS", help="Questions with known places, JSON Lines (see the README)."
+        ),
+    ],
+    asking: Asking,
+    measuring: Measuring,
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+) -> int:
+    """Ask every question of a set and compare with the known places.
+
+    Ranking, hit rates, refusals, confidence; each with its 95 % interval.
+    """
+    if measuring.ranking_only and measuring.answers:
+        raise _apart("--ranking-only", "--answers")
+    if measuring.ranking_only and asking.off_topic:
+        raise _apart("--ranking-only", "--off-topic")
+    if measuring.no_llm and not measuring.answers:
+        raise UsageError("--no-llm belongs to --answers.", "Run `ragvault eval run --help`.")
+    with eval_session(config) as session:
+        from ragvault.cli.commands.eval_run import run_set
+
+        now = datetime.now()
+        return run_set(session, questions, asking, measuring, now=now, as_json=as_json)
+
+
+def _apart(one: str, other: str) -> UsageError:
+    return UsageError(f"{one} and {other} don't go together.", "Leave out one of them.")
+
+
+@app.command("compare")
+def compare(
+    a: Annotated[Path, typer.Argument(metavar="A", help="A run, saved with --json.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Another, of the same questions.")],
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+) -> int:
+    """Compare two saved runs, measure by measure. Asks nothing.
+
+    A change stands out where its 95 % interval, question by question, leaves out 0.
+    """
+    with eval_session(config) as session:
+        from ragvault.cli.commands.eval_run import compare_runs
+
+        return compare_runs(session, a, b, as_json=as_json)
+
+
+@app.command("generate")
+def generate(
+    n: Annotated[int, typer.Argument(metavar="N", min=2, help="How many.")],
+    vault: Annotated[
+        str | None,
+        typer.Option("--vault", metavar="NAME", help="The vault to read.", show_default=False),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="FILE", help="Write there instead of stdout.", show_default=False
+        ),
+    ] = None,
+    with_ollama: Annotated[
+        bool, typer.Option("--with-ollama", help="Let Ollama write those with an answer.")
+    ] = False,
+    seed: SeedOption = 0,
+    config: ConfigOption = None,
+) -> int:
+    """Make questions from a vault, half of them without an answer. Asks nothing."""
+    with eval_session(config) as session:
+        from ragvault.cli.commands.eval_run import generate_set
+
+        return generate_set(session, n, vault, out, with_model=with_ollama, seed=seed)
+
+
+@app.command("calibrate")
+def calibrate(
+    asking: Asking,
+    questions: Annotated[
+        Path | None,
+        typer.Argument(metavar="QUESTIONS", help="What to fit to (else questions are made)."),
+    ] = None,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Write what was fitted to the configuration.")
+    ] = False,
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+) -> int:
+    """Fit the confidence to questions, and show before and after.
+
+    Needs SciPy: pip install 'ragvault[calibrate]'.
+    """
+    with eval_session(config) as session:
+        from ragvault.cli.commands.eval_calibrate import calibrate_gate
+
+        now, target = datetime.now(), config
+        return calibrate_gate(
+            session, questions, asking, apply=apply, config=target, now=now, as_json=as_json
+        )
 
 
 @contextmanager
-def _from_the_start() -> Iterator[None]:
-    """Nothing of an evaluation is kept when it is interrupted, unlike with ``index``."""
+def eval_session(config: Path | None) -> Iterator[Session]:
+    """Without the answer log: these questions are nobody's. Nothing of an evaluation is kept when
+    it is interrupted, unlike with ``index``."""
+    from ragvault.cli.session import Session
+
     try:
-        yield
+        with Session.open(config, {"answer.log": False}) as session:
+            yield session
     except KeyboardInterrupt:
         raise Interrupted(
             "Interrupted.", "Fewer questions take less time: `--limit 100`."
         ) from None
-
-
-@app.command("eval")
-def evaluate(options: EvalOptions, as_json: JsonOption = False, config: ConfigOption = None) -> int:
-    """Measure how well ragvault finds, and how honestly it refuses.
-
-    Asks every question of a set and compares with the known places: ranking, hit rates, refusals,
-    confidence; each with its 95 % interval.
-    """
-    from ragvault.cli.session import Session
-
-    options.check()
-    now = datetime.now()
-    with _from_the_start(), Session.open(config, {"answer.log": False}) as session:
-        if options.compare is not None:
-            from ragvault.cli.commands.eval_make import compare_runs
-
-            return compare_runs(session, *options.compare, seed=options.seed, as_json=as_json)
-        if options.generate is not None:
-            from ragvault.cli.commands.eval_make import generate_set
-
-            return generate_set(session, options, options.generate)
-        if options.calibrate:
-            from ragvault.cli.commands.eval_calibrate import calibrate_gate
-
-            return calibrate_gate(session, options, now=now, config=config, as_json=as_json)
-        from ragvault.cli.commands.eval_run import run_set
-
-        return run_set(session, options, now=now, as_json=as_json)

@@ -1,4 +1,5 @@
-"""``ragvault eval --calibrate``: the gate fitted to one's own notes, and put into the config."""
+"""The work behind ``ragvault eval calibrate``: the gate fitted to one's own notes, and put into the
+configuration."""
 
 from __future__ import annotations
 
@@ -7,9 +8,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragvault.cli.commands.eval_make import one_vault
-from ragvault.cli.commands.eval_run import asked_for, questions_of, threshold_in_force
+from ragvault.cli.commands.eval_run import (
+    off_topic_questions,
+    only_vault,
+    questions_of,
+    threshold_in_force,
+)
+from ragvault.cli.render.eval import print_calibration
 from ragvault.cli.render.progress import counting
+from ragvault.cli.render.terminal import print_json
 from ragvault.errors import UsageError
 from ragvault.evaluation.calibrate import (
     FEWEST,
@@ -21,49 +28,47 @@ from ragvault.evaluation.calibrate import (
 )
 from ragvault.evaluation.config_block import with_calibration
 from ragvault.evaluation.dataset import parse_questions
-from ragvault.evaluation.fit import Prior
-from ragvault.evaluation.generate import as_lines
-from ragvault.evaluation.make import make_set
+from ragvault.evaluation.fit import Prior, check_installed
+from ragvault.evaluation.generate import as_lines, make_set
 from ragvault.evaluation.runner import RunOptions, run
 from ragvault.service.calibration import built_in_calibration, embedding_model
 from ragvault.service.files import backup_of, write_config
 from ragvault.wiring import locate_config
 
 if TYPE_CHECKING:
-    from ragvault.cli.commands.eval_options import EvalOptions
+    from ragvault.cli.commands.eval import Asking
     from ragvault.cli.session import Session
     from ragvault.config.settings import CalibrationSettings
     from ragvault.evaluation.dataset import Question
     from ragvault.model import VaultInfo
     from ragvault.retrieval.confidence.calibration import Logistic
 
-
 _WORSE = 0.02  # more of the unanswerable answered than before: said
 
 
 def calibrate_gate(
     session: Session,
-    options: EvalOptions,
+    file: Path | None,
+    asking: Asking,
     *,
-    now: datetime,
+    apply: bool,
     config: Path | None,
+    now: datetime,
     as_json: bool,
 ) -> int:
-    """Fit, show, and write with ``--apply``."""
+    """Fit, show, and write with ``apply``. Raises UsageError for too few questions or without
+    SciPy, ModelError when there is no embedding model."""
+    check_installed()
     target = locate_config(config)[0]
-    if options.apply:
+    if apply:
         _check_writable(target)
-    result = fitted(session, options, now)
-    applied = options.apply and bool(result.fits)
+    result = _fitted(session, file, asking, now)
+    applied = apply and bool(result.fits)
     if applied:
         _write(target, result.settings)
     if as_json:
-        from ragvault.cli.render.terminal import print_json
-
         print_json(as_object(result, applied=str(target) if applied else None))
     else:
-        from ragvault.cli.render.eval import print_calibration
-
         print_calibration(session.out, result, threshold_in_force(session.settings))
     session.notices(_told(result, target, applied=applied))
     return 0
@@ -94,29 +99,27 @@ def _told(result: CalibrationResult, target: Path, *, applied: bool) -> list[str
     return lines
 
 
-def fitted(session: Session, options: EvalOptions, now: datetime) -> CalibrationResult:
-    """Raises UsageError for too few questions, ModelError when there is no embedding model."""
+def _fitted(
+    session: Session, file: Path | None, asking: Asking, now: datetime
+) -> CalibrationResult:
     container = session.container
     container.embedder.embed_query("is the model there?")  # without it there is nothing to fit
-    if options.questions is None:
-        vault, questions = _made(session, options)
+    if file is None:
+        vault, questions = _made(session, asking)
     else:
-        vault, questions = questions_of(session, options.questions, options)
-    _check_enough(vault, questions, is_made=options.questions is None)
+        vault, questions = questions_of(session, file, asking)
+    _check_enough(vault, questions, is_made=file is None)
     with counting(session.err, f"Asking {vault.name}", len(questions)) as advance:
-        done = run(container, vault, questions, RunOptions(legs=()), now=now, advance=advance)
+        done = run(container, vault, questions, RunOptions(), now=now, advance=advance)
     session.notices(done.notices)
     built_in = built_in_calibration(container)
-    model = embedding_model(session.settings)
+    answered = built_in.answered
     return calibrate(
         done.results,
-        Priors(
-            _prior(built_in.topic),
-            None if built_in.answered is None else _prior(built_in.answered),
-        ),
-        model=model,
+        Priors(_prior(built_in.topic), None if answered is None else _prior(answered)),
+        model=embedding_model(session.settings),
         threshold=threshold_in_force(session.settings),
-        seed=options.seed,
+        seed=asking.seed,
     )
 
 
@@ -155,14 +158,14 @@ def _prior(logistic: Logistic) -> Prior:
     return Prior(logistic.features, logistic.coefficients, logistic.intercept)
 
 
-def _made(session: Session, options: EvalOptions) -> tuple[VaultInfo, list[Question]]:
-    vault = one_vault(session, options.vault)
-    n = options.limit or MADE
+def _made(session: Session, asking: Asking) -> tuple[VaultInfo, list[Question]]:
+    vault = only_vault(session, asking.vault)
+    n = asking.limit or MADE
     with counting(session.err, f"Reading {vault.name}", vault.notes, "notes") as advance:
-        made = make_set(session.container, vault, n, seed=options.seed, advance=advance)
+        made = make_set(session.container, vault, n, seed=asking.seed, advance=advance)
     session.notices([f"{len(made.questions):,} questions were made from {vault.name} by rules."])
     own = parse_questions(as_lines(made.questions), "the questions that were made")
-    return vault, [*own, *asked_for(options)]
+    return vault, [*own, *off_topic_questions(asking)]
 
 
 def _write(target: Path, calibration: CalibrationSettings) -> None:

@@ -1,32 +1,84 @@
-"""The run behind ``ragvault eval QUESTIONS``: load, ask, show."""
+"""The work behind ``ragvault eval run``, ``compare`` and ``generate``."""
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragvault.cli.commands.eval_places import check_target
+from ragvault.cli.render import eval as render, words
 from ragvault.cli.render.progress import counting
-from ragvault.errors import NoIndexError, UsageError
-from ragvault.evaluation import dataset, gold_check
-from ragvault.evaluation.dataset import Question
-from ragvault.evaluation.document import Evaluation, Setting, as_object
-from ragvault.evaluation.places import Notes
-from ragvault.evaluation.runner import RunOptions, run
+from ragvault.cli.render.terminal import print_json
+from ragvault.errors import UsageError
+from ragvault.evaluation import compare, dataset, document, places
+from ragvault.evaluation.document import Evaluation, Setting
+from ragvault.evaluation.generate import MadeSet, as_lines, make_set
+from ragvault.evaluation.runner import RunOptions, run, vault_for
 from ragvault.evaluation.summary import summarise
 from ragvault.service.calibration import embedding_model
+from ragvault.service.files import write_text
 from ragvault.service.status import server_is_there
 from ragvault.service.vaults import known_vaults
 
 if TYPE_CHECKING:
-    from ragvault.cli.commands.eval_options import EvalOptions
+    from ragvault.cli.commands.eval import Asking, Measuring
     from ragvault.cli.session import Session
     from ragvault.config.settings import Settings
+    from ragvault.evaluation.dataset import Question
     from ragvault.model import StoredChunk, VaultInfo
     from ragvault.wiring import Container
+
+
+# --------------------------------------------------------------------------- run
+
+
+def run_set(
+    session: Session,
+    file: Path,
+    asking: Asking,
+    measuring: Measuring,
+    *,
+    now: datetime,
+    as_json: bool,
+) -> int:
+    """Ask, and show what came of it. Raises UsageError for a set that is none, or doesn't fit the
+    vault; NoIndexError."""
+    container, settings = session.container, session.settings
+    vault, questions = questions_of(session, file, asking)
+    check_target(session, measuring.report)
+    how = RunOptions(
+        each_retriever=measuring.retrievers,
+        answers=measuring.answers,
+        use_model=measuring.answers and not measuring.no_llm and server_is_there(container),
+        gate=not measuring.ranking_only,
+    )
+    with counting(session.err, f"Asking {vault.name}", len(questions)) as advance:
+        done = run(container, vault, questions, how, now=now, advance=advance)
+    setting = Setting(
+        name=set_name(file),
+        vault=vault,
+        model=embedding_model(settings),
+        threshold=threshold_in_force(settings),
+        seed=asking.seed,
+    )
+    summary = summarise(done.results, threshold=setting.threshold, seed=asking.seed)
+    notices = (*_gold_nowhere(container, vault, questions), *done.notices)
+    evaluation = Evaluation(setting, done.results, summary, done.seconds, notices)
+    session.notices(notices)
+    if measuring.report is not None:
+        from ragvault.evaluation.report import page
+
+        write_text(measuring.report, page(evaluation))
+        session.notices([f"The report is in {measuring.report}."])
+    if as_json:
+        print_json(document.as_object(evaluation))
+    else:
+        render.print_evaluation(session.out, evaluation)
+    return 0
 
 
 def set_name(path: Path) -> str:
@@ -34,126 +86,141 @@ def set_name(path: Path) -> str:
     return path.parent.name if path.stem == "questions" and path.parent.name else path.stem
 
 
-def run_set(session: Session, options: EvalOptions, *, now: datetime, as_json: bool) -> int:
-    """Ask, and show what came of it. Raises as ``evaluated``."""
-    evaluation = evaluated(session, options, now)
-    session.notices(evaluation.notices)
-    if options.report is not None:
-        from ragvault.evaluation.report import page
-        from ragvault.service.files import write_text
-
-        write_text(options.report, page(evaluation))
-        session.notices([f"The report is in {options.report}."])
-    if as_json:
-        from ragvault.cli.render.terminal import print_json
-
-        print_json(as_object(evaluation))
-    else:
-        from ragvault.cli.render.eval import print_evaluation
-
-        print_evaluation(session.out, evaluation)
-    return 0
-
-
-def evaluated(session: Session, options: EvalOptions, now: datetime) -> Evaluation:
-    """Raises UsageError for a set that is none, or doesn't fit the vault, and for a leg that there
-    isn't; NoIndexError."""
-    container = session.container
-    if options.questions is None:
-        raise UsageError(
-            "eval needs a file of questions.",
-            "Make one: `ragvault eval --generate 100 --out questions.jsonl`.",
-        )
-    rankings = options.rankings
-    vault, questions = questions_of(session, options.questions, options)
-    check_target(session, options.report)
-    how = RunOptions(
-        rankings,
-        answers=options.answers,
-        use_model=options.answers and not options.no_llm and server_is_there(container),
-        gate=not options.ranking_only,
-    )
-    with counting(session.err, f"Asking {vault.name}", len(questions)) as advance:
-        done = run(container, vault, questions, how, now=now, advance=advance)
-    settings = session.settings
-    setting = Setting(
-        name=set_name(options.questions),
-        vault=vault,
-        model=embedding_model(settings),
-        threshold=threshold_in_force(settings),
-        seed=options.seed,
-    )
-    summary = summarise(done.results, threshold=setting.threshold, seed=options.seed)
-    told = (*unplaced(container, vault, questions), *done.notices)
-    return Evaluation(setting, done.results, summary, done.seconds, told)
-
-
 def threshold_in_force(settings: Settings) -> float:
     """The confidence below which the gate refuses."""
     return settings.gate.min_confidence
 
 
-def unplaced(
-    container: Container, vault: VaultInfo, questions: Sequence[Question]
-) -> tuple[str, ...]:
-    """Notices about gold places that no search could find."""
-
-    @cache
-    def passages(rel_path: str) -> Sequence[StoredChunk]:
-        return container.catalog.note_chunks(vault.name, rel_path)
-
-    return gold_check.notices(questions, passages, Notes(vault.path))
+def questions_of(session: Session, file: Path, asking: Asking) -> tuple[VaultInfo, list[Question]]:
+    """The vault, and the questions of all files. Raises as ``run_set``."""
+    own = dataset.load_questions(file, limit=asking.limit, seed=asking.seed)
+    vault = vault_for(session.container, asking.vault, own, file.name)
+    return vault, [*own, *off_topic_questions(asking)]
 
 
-def questions_of(
-    session: Session, file: Path, options: EvalOptions
-) -> tuple[VaultInfo, list[Question]]:
-    """The vault, and the questions of all files. Raises as ``evaluated``."""
-    own = dataset.load_questions(file, limit=options.limit, seed=options.seed)
-    vault = vault_for(session, options.vault, own, file.name)
-    return vault, [*own, *asked_for(options)]
-
-
-def asked_for(options: EvalOptions) -> list[Question]:
-    """The off-topic questions, under their sets' names."""
+def off_topic_questions(asking: Asking) -> list[Question]:
+    """Those of --off-topic, under their sets' names."""
     found: list[Question] = []
     names: set[str] = set()
-    for path in options.off_topic or ():
+    for path in asking.off_topic or ():
         name = set_name(path)
         if name in names:
             raise UsageError(f"Two off-topic sets are called '{name}'.", "Rename one of them.")
         names.add(name)
-        questions = dataset.load_questions(path, limit=options.limit, seed=options.seed)
+        questions = dataset.load_questions(path, limit=asking.limit, seed=asking.seed)
         found += dataset.as_off_topic(questions, name)
     return found
 
 
-def vault_for(
-    session: Session, wanted: str | None, questions: Sequence[Question], name: str
-) -> VaultInfo:
-    """The vault named, or the only one, or the one that holds every gold note.
+def _gold_nowhere(
+    container: Container, vault: VaultInfo, questions: Sequence[Question]
+) -> tuple[str, ...]:
+    @cache
+    def passages(rel_path: str) -> Sequence[StoredChunk]:
+        return container.catalog.note_chunks(vault.name, rel_path)
 
-    Raises NoIndexError for an unknown one, UsageError when the gold notes aren't in it.
-    """
-    catalog = session.container.catalog
+    return places.notices(questions, passages, places.Notes(vault.path))
+
+
+# --------------------------------------------------------------------------- compare
+
+
+def compare_runs(session: Session, a: Path, b: Path, *, as_json: bool) -> int:
+    """Two saved runs side by side. Raises UsageError for what is none."""
+    comparison = compare.compare(a, b)
+    if as_json:
+        print_json(compare.as_object(comparison))
+    else:
+        render.print_comparison(session.out, comparison, a.name, b.name)
+    return 0
+
+
+# --------------------------------------------------------------------------- generate
+
+
+def generate_set(
+    session: Session, n: int, vault: str | None, out: Path | None, *, with_model: bool, seed: int
+) -> int:
+    """``n`` questions to a file or stdout; what they are to stderr."""
+    read = only_vault(session, vault)
+    check_target(session, out)
+    if out is not None and out.exists():
+        raise UsageError(
+            f"{out} is there already, perhaps with changes of yours.",
+            "Name another file, or remove this one first.",
+        )
+    with counting(session.err, f"Reading {read.name}", read.notes, "notes") as advance:
+        made = make_set(
+            session.container, read, n, seed=seed, with_model=with_model, advance=advance
+        )
+    if not made.questions:
+        raise UsageError(f"{read.name} holds nothing that a question could be made of.")
+    text = as_lines(made.questions)
+    if out is None:
+        session.out.print(text, end="")
+    else:
+        write_text(out, text)
+    session.notices([line for line in (made.notice, _what_was_made(made, n, out)) if line])
+    return 0
+
+
+def only_vault(session: Session, wanted: str | None) -> VaultInfo:
+    """The vault named, or the only one. Raises UsageError when there are several."""
     known = known_vaults(session.container, [] if wanted is None else [wanted])
     if len(known) > 1:
-        holding = [
-            vault
-            for vault in known
-            if not dataset.missing_places(questions, catalog.file_states(vault.name))
-        ]
-        if len(holding) != 1 or not any(q.gold for q in questions):
-            names = ", ".join(vault.name for vault in known)
-            which = "More than one vault holds" if len(holding) > 1 else "No vault holds all of"
-            raise UsageError(
-                f"{which} the notes that {name} names.", f"Choose with --vault: {names}."
-            )
-        known = holding
-    vault = known[0]
-    if not vault.chunks:
-        raise NoIndexError(
-            f"There are no notes to search in {vault.name}.", "Run `ragvault index`."
-        )
-    dataset.check_places(questions, catalog.file_states(vault.name), vault.name, name)
-    return vault
+        names = ", ".join(vault.name for vault in known)
+        raise UsageError("There is more than one vault.", f"Choose with --vault: {names}.")
+    return known[0]
+
+
+def _what_was_made(made: MadeSet, n: int, out: Path | None) -> str:
+    """ "60 questions in q.jsonl: 30 with an answer (…), 30 without (…); made by rules." """
+    good = [one.kind for one in made.questions if one.answerable]
+    bad = [one.kind for one in made.questions if not one.answerable]
+    place = f" in {out}" if out is not None else ""
+    fewer = f" (the vault gives no more than these of {n:,})" if len(made.questions) < n else ""
+    how = f"the answerable ones by {made.model}" if made.model else "by rules, no model"
+    total = words.count(len(made.questions), "question")
+    return (
+        f"{total}{place}{fewer}: {len(good):,} with an answer ({_kinds(good)}), "
+        f"{len(bad):,} without ({_kinds(bad)}); made {how}."
+    )
+
+
+def _kinds(kinds: list[str]) -> str:
+    counts = Counter("swapped" if kind.endswith("-swapped") else kind for kind in kinds)
+    return ", ".join(f"{n:,} {kind.replace('_', ' ')}" for kind, n in counts.items()) or "none"
+
+
+# --------------------------------------------------------------------------- where it may write
+
+
+def check_target(session: Session, target: Path | None) -> None:
+    """Before minutes of asking are spent: raises UsageError for a file that can't be written, and
+    for a note of a vault."""
+    if target is None:
+        return
+    where = target.resolve()
+    hint = "Name another file."
+    reason = _refused(where)
+    if reason is not None:
+        raise UsageError(f"{target} can't be written: {reason}.", hint)
+    if where.suffix.lower() in session.settings.index.extensions:
+        for vault in session.container.catalog.vaults():
+            if where.is_relative_to(vault.path.resolve()):
+                raise UsageError(
+                    f"{target} would be a note of the vault '{vault.name}', and ragvault writes "
+                    "none.",
+                    hint,
+                )
+
+
+def _refused(where: Path) -> str | None:
+    """What a write would fail with, as far as it can be told without one."""
+    if where.is_dir():
+        return "it is a folder"
+    if not where.parent.is_dir():
+        return f"there is no folder {where.parent}"
+    if not os.access(where if where.exists() else where.parent, os.W_OK):
+        return "permission denied"
+    return None

@@ -7,47 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 from ragvault.cli.render import words
 from ragvault.cli.render.layout import facts
-from ragvault.evaluation.results import BLEND, BM25, RANKING_MEASURES, VECTOR
+from ragvault.evaluation.judging import LABELS, RANKING_MEASURES
 from ragvault.text import strip_controls
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from ragvault.cli.render.terminal import Terminal
-    from ragvault.evaluation.bootstrap import Estimate
     from ragvault.evaluation.calibrate import CalibrationResult
     from ragvault.evaluation.compare import Comparison, Difference
     from ragvault.evaluation.document import Evaluation
-    from ragvault.evaluation.metrics import Bin, Trade
+    from ragvault.evaluation.metrics import Bin, Estimate, Trade
     from ragvault.evaluation.summary import AbstentionSummary, Estimates, Summary
 
 PLAIN_WIDTH = 100  # columns where there is no terminal
 ROOMY_WIDTH = 80  # with fewer, cells are wrapped rather than cut
-
-NAMES = {
-    "ndcg@10": "nDCG@10",
-    "mrr@10": "MRR@10",
-    "recall@3": "recall@3",
-    "recall@8": "recall@8",
-    "precision@1": "precision@1",
-    "precision@3": "precision@3",
-    "precision@8": "precision@8",
-    "file_hit@5": "note among the first 5 passages",
-    "section_hit@5": "section among the first 5",
-    "span_recall@5": "span recall, first 5",
-    "span_precision@5": "span precision, first 5",
-    "citation_valid": "citations that resolve",
-    "citation_accuracy": "citations of the right place",
-    "groundedness": "statements that the notes hold",
-    "answer_words": "words of the known answer said",
-    "false_answers": "answered without an answer there",
-    "false_answers_off_topic": "answered off topic",
-    "false_refusals": "refused though the answer is there",
-    "auroc": "AUROC of the confidence",
-    BLEND: "blend",
-    BM25: "words alone",
-    VECTOR: "meaning alone",
-}
 
 
 def print_evaluation(out: Terminal, evaluation: Evaluation) -> None:
@@ -55,10 +29,10 @@ def print_evaluation(out: Terminal, evaluation: Evaluation) -> None:
     view = _View(out)
     summary = evaluation.summary
     view.head(evaluation)
-    if summary.legs:
-        view.show(view.ranking("Ranking", summary.legs))
-    for lang, legs in summary.by_lang.items():
-        view.show(view.ranking(f"Ranking, {strip_controls(lang)}", legs, _SHORT))
+    if summary.rankings:
+        view.show(view.ranking("Ranking", summary.rankings))
+    for lang, rankings in summary.by_lang.items():
+        view.show(view.ranking(f"Ranking, {strip_controls(lang)}", rankings, _SHORT))
     view.show(view.refusals(summary))
     judged = summary.own if summary.own.reliability else summary.everything
     if judged is not None and judged.reliability:
@@ -79,9 +53,9 @@ def print_comparison(out: Terminal, comparison: Comparison, a: str, b: str) -> N
     out.print(_headline(out, [strip_controls(part) for part in parts], bold=2))
     out.print()
     out.flush()
-    for leg in dict.fromkeys(one.leg for one in comparison.differences):
-        title = "Decisions and answers" if leg is None else f"Ranking, {NAMES[leg]}"
-        rows = [one for one in comparison.differences if one.leg == leg]
+    for retriever in dict.fromkeys(one.retriever for one in comparison.differences):
+        title = "Decisions and answers" if retriever is None else f"Ranking, {LABELS[retriever]}"
+        rows = [one for one in comparison.differences if one.retriever == retriever]
         view.show(view.differences(title, rows))
 
 
@@ -156,16 +130,16 @@ class _View:
     def ranking(
         self,
         title: str,
-        legs: Mapping[str, Estimates],
-        measures: Sequence[str] = RANKING_MEASURES,
+        rankings: Mapping[str, Estimates],
+        measures: Iterable[str] = RANKING_MEASURES,
     ) -> Table | None:
-        present = [m for m in measures if any(m in estimates for estimates in legs.values())]
+        present = [m for m in measures if any(m in estimates for estimates in rankings.values())]
         if not present:
             return None
-        table = self._table(title, [NAMES[leg] for leg in legs])
+        table = self._table(title, [LABELS[retriever] for retriever in rankings])
         for measure in present:
-            cells = [self._cell(estimates.get(measure)) for estimates in legs.values()]
-            table.add_row(NAMES[measure], *cells)
+            cells = [self._cell(estimates.get(measure)) for estimates in rankings.values()]
+            table.add_row(LABELS[measure], *cells)
         return table
 
     def refusals(self, summary: Summary) -> Table | None:
@@ -214,7 +188,7 @@ class _View:
         modes = ", ".join(f"{n:,} {mode}" for mode, n in summary.modes.items())
         table = self._table(f"Answers ({modes})" if modes else "Answers", [""])
         for measure, estimate in summary.answers.items():
-            table.add_row(NAMES[measure], self._cell(estimate))
+            table.add_row(LABELS[measure], self._cell(estimate))
         return table
 
     def differences(self, title: str, rows: Sequence[Difference]) -> Table:
@@ -227,7 +201,7 @@ class _View:
             if one.change.low is not None and one.change.high is not None:
                 interval = f" [{one.change.low:+.3f} {self._dash} {one.change.high:+.3f}]"
                 change.append(interval, style="dim")
-            name = NAMES.get(one.measure, one.measure)
+            name = LABELS[one.measure]
             table.add_row(name, f"{one.a:.3f}", f"{one.b:.3f}", change, sign)
         return table
 

@@ -186,7 +186,7 @@ RECORD = f"{{model: m, topic: {TOPIC}}}"
 
 
 def test_calibration_is_read_from_the_file(tmp_path: Path) -> None:
-    """`ragvault eval --calibrate --apply` writes one: it has to come back as it was."""
+    """`ragvault eval calibrate --apply` writes one: it has to come back as it was."""
     own = load_text(tmp_path, f"gate:\n  calibration: {RECORD}\n").settings.gate.calibration
     assert own is not None
     assert (own.model, own.topic.features, own.topic.coefficients) == (

@@ -11,7 +11,7 @@ import pytest
 from ragvault.errors import UsageError
 from ragvault.evaluation.compare import Difference, as_object, compare
 from ragvault.evaluation.document import as_object as evaluation_object
-from ragvault.evaluation.results import QuestionResult
+from ragvault.evaluation.judging import QuestionResult
 from tests.support.evaluating import evaluation, judged
 
 
@@ -67,7 +67,7 @@ def test_pairs_are_narrower_than_two_intervals(tmp_path: Path) -> None:
     """That is what the comparison is for: the questions' own difficulty falls out."""
     a, b = run(better=1), run(better=5)
     change = difference(both(tmp_path, a, b), "ndcg@10").change
-    alone = evaluation(a).summary.legs["blend"]["ndcg@10"]
+    alone = evaluation(a).summary.rankings["blend"]["ndcg@10"]
     assert alone.low is not None and alone.high is not None
     assert change.low is not None and change.high is not None
     assert change.high - change.low < alone.high - alone.low

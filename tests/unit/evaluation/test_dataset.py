@@ -20,13 +20,12 @@ from ragvault.evaluation.dataset import (
 )
 from ragvault.evaluation.judging import (
     groundedness,
-    in_section,
     judge_answer,
     judge_ranking,
     ranking_of,
     ranking_of_chunks,
 )
-from ragvault.evaluation.places import Notes
+from ragvault.evaluation.places import Notes, in_section
 from ragvault.model import (
     Answer,
     Citation,

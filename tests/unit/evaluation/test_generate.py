@@ -8,6 +8,7 @@ import random
 import pytest
 
 from ragvault.evaluation.dataset import parse_questions
+from ragvault.evaluation.distractors import swapped_key
 from ragvault.evaluation.generate import (
     as_lines,
     generate,
@@ -15,7 +16,6 @@ from ragvault.evaluation.generate import (
     usable_question,
 )
 from ragvault.evaluation.harvest import Harvest, Kind, harvest, prose
-from ragvault.evaluation.swaps import swapped_key
 from ragvault.model import StoredChunk
 from ragvault.text import tokens
 from tests.support.evaluating import passage

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from ragvault.evaluation import metrics
-from ragvault.evaluation.bootstrap import Bootstrap
 from ragvault.evaluation.dataset import Gold
+from ragvault.evaluation.metrics import Bootstrap
 from ragvault.evaluation.places import NoteText, chunk_span, gold_span
 from tests.support.evaluating import passage
 

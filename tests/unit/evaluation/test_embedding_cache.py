@@ -1,4 +1,4 @@
-"""The evaluation's memory of vectors: a wrong one would measure another search than `ask` runs."""
+"""The evaluation's cache of vectors: a wrong one would measure another search than `ask` runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ragvault.evaluation import memo
+from ragvault.evaluation.embedding_cache import Recent, caching
 from ragvault.ports import TokenEmbedder
 from tests.support.fakes import FakeEmbedder
 
@@ -25,7 +25,7 @@ class TokenFake(FakeEmbedder):
 
 def test_vectors_are_the_same_and_each_text_is_embedded_once() -> None:
     inner = FakeEmbedder()
-    embedder = memo.remembering(inner)
+    embedder = caching(inner)
     first = embedder.embed_documents(["a", "b", "a"])
     again = embedder.embed_documents(["c", "a"])
     assert inner.embedded == ["a", "b", "c"]
@@ -36,26 +36,26 @@ def test_vectors_are_the_same_and_each_text_is_embedded_once() -> None:
 
 
 def test_it_has_vectors_of_tokens_only_where_the_model_has() -> None:
-    """The gate looks closer where it can; a memory must not change whether it does."""
-    assert not isinstance(memo.remembering(FakeEmbedder()), TokenEmbedder)
+    """The gate looks closer where it can; a cache must not change whether it does."""
+    assert not isinstance(caching(FakeEmbedder()), TokenEmbedder)
     inner = TokenFake()
-    embedder = memo.remembering(inner)
+    embedder = caching(inner)
     assert isinstance(embedder, TokenEmbedder)
     one, _ = embedder.embed_tokens(["x y", "z"])
     assert (embedder.embed_tokens(["x y"])[0] == one).all()
     assert inner.tokenised == ["x y", "z"]
 
 
-def test_memory_is_bounded() -> None:
-    memory: memo._Memory[str] = memo._Memory(3)
+def test_cache_is_bounded() -> None:
+    cache: Recent[str] = Recent(3)
     made: list[str] = []
 
     def make(texts: list[str]) -> list[str]:
         made.extend(texts)
         return [text.upper() for text in texts]
 
-    assert memory.all(list("abcd"), make) == list("ABCD")  # more than it can keep
-    memory.all(["b"], make)
+    assert cache.all(list("abcd"), make) == list("ABCD")  # more than it can keep
+    cache.all(["b"], make)
     assert made == list("abcd")
-    assert memory.all(["a"], make) == ["A"]
+    assert cache.all(["a"], make) == ["A"]
     assert made == list("abcda")  # the oldest was forgotten

@@ -6,8 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ragvault.evaluation.dataset import Gold, Question
-from ragvault.evaluation.gold_check import notices
-from ragvault.evaluation.places import Notes
+from ragvault.evaluation.places import Notes, notices
 from tests.support.evaluating import passage
 
 PASSAGES = {"a.md": [passage("a.md", ("A", "Setup")), passage("a.md")]}

@@ -1,7 +1,8 @@
-"""An embedder that remembers: many questions of a set look closer at the same passages.
+"""An embedder that keeps the vectors of passages: many questions of a set take a closer look at the
+same ones.
 
-A text's vector doesn't depend on its batch, so what is remembered is bit for bit what a model run
-would give. Bounded: some 75 MB of sentences, and at most as much of token vectors.
+A text's vector doesn't depend on its batch, so a kept one is bit for bit what the model would give.
+Bounded: some 75 MB of sentences, and at most as much of token vectors.
 """
 
 from __future__ import annotations
@@ -19,43 +20,44 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-MOST_TEXTS = 50_000  # of 1.5 kB each, at 384 dimensions
-MOST_PASSAGES = 200  # of up to 400 kB each
+MAX_TEXTS = 50_000  # of 1.5 kB each, at 384 dimensions
+MAX_TOKEN_TEXTS = 200  # of up to 400 kB each
 
 
-def remembering(embedder: Embedder) -> Embedder:
-    """The embedder with a memory; with vectors of tokens where it has them."""
+def caching(embedder: Embedder) -> Embedder:
+    """The embedder with a cache; with vectors of tokens where it has them."""
     if isinstance(embedder, TokenEmbedder):
-        return _MemoTokens(embedder, embedder)
-    return _Memo(embedder)
+        return _CachingTokenEmbedder(embedder, embedder)
+    return _CachingEmbedder(embedder)
 
 
-class _Memory(Generic[_T]):
-    """The most recently used values by text."""
+class Recent(Generic[_T]):
+    """The ``size`` most recently used values by text."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, size: int) -> None:
+        self._size = size
         self._known: OrderedDict[str, _T] = OrderedDict()
 
     def all(self, texts: Sequence[str], make: Callable[[list[str]], Sequence[_T]]) -> list[_T]:
         """The values of the texts; those that aren't known are made in one call."""
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
-        made = dict(zip(new, make(new), strict=True)) if new else {}
-        found = [made[text] if text in made else self._known[text] for text in texts]
-        for text, value in zip(texts, found, strict=True):
-            self._known[text] = value
+        if new:
+            self._known.update(zip(new, make(new), strict=True))
+        found = [self._known[text] for text in texts]
+        for text in texts:
             self._known.move_to_end(text)
-        while len(self._known) > self._most:
+        while len(self._known) > self._size:
             self._known.popitem(last=False)
         return found
 
 
-class _Memo:
-    """The Embedder protocol, in front of another embedder."""
+class _CachingEmbedder:
+    """The Embedder protocol in front of another embedder. Questions aren't kept: each is asked
+    once."""
 
     def __init__(self, inner: Embedder) -> None:
         self._inner = inner
-        self._texts: _Memory[Vector] = _Memory(MOST_TEXTS)
+        self._vectors: Recent[Vector] = Recent(MAX_TEXTS)
 
     @property
     def fingerprint(self) -> str:
@@ -82,8 +84,9 @@ class _Memo:
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
         if not texts:
             return self._inner.embed_documents(texts)
-        rows = self._texts.all(texts, lambda new: list(self._inner.embed_documents(new)))
-        return np.stack(rows)
+        return np.stack(
+            self._vectors.all(texts, lambda new: list(self._inner.embed_documents(new)))
+        )
 
     def embed_query(self, text: str) -> Vector:
         return self._inner.embed_query(text)
@@ -92,13 +95,13 @@ class _Memo:
         self._inner.close()
 
 
-class _MemoTokens(_Memo):
+class _CachingTokenEmbedder(_CachingEmbedder):
     """The same for one that has vectors of tokens too."""
 
     def __init__(self, inner: Embedder, tokens: TokenEmbedder) -> None:
         super().__init__(inner)
-        self._token_embedder = tokens
-        self._passages: _Memory[Matrix] = _Memory(MOST_PASSAGES)
+        self._tokens = tokens
+        self._matrices: Recent[Matrix] = Recent(MAX_TOKEN_TEXTS)
 
     def embed_tokens(self, texts: Sequence[str]) -> list[Matrix]:
-        return self._passages.all(texts, self._token_embedder.embed_tokens)
+        return self._matrices.all(texts, self._tokens.embed_tokens)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from ragvault.cli.commands.eval import _from_the_start
-from ragvault.cli.commands.eval_places import check_target
+from ragvault.cli.commands.eval import eval_session
+from ragvault.cli.commands.eval_run import check_target
 from ragvault.config.settings import Settings
 from ragvault.errors import Interrupted, UsageError
 from ragvault.model import VaultInfo
@@ -57,7 +57,7 @@ def test_link_to_a_note_is_that_note(session: Any, tmp_path: Path) -> None:
 
 def test_interrupted_evaluation_promises_no_resuming() -> None:
     """ "It goes on where it stopped" is true of ``index`` only: an hour would be waited for."""
-    with pytest.raises(Interrupted) as caught, _from_the_start():
+    with pytest.raises(Interrupted) as caught, eval_session(None):
         raise KeyboardInterrupt
     assert caught.value.exit_code == 130
     assert "--limit" in caught.value.hint and "goes on" not in caught.value.hint
