@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING
 
 from ragvault.adapters.models import encodable
 from ragvault.adapters.ollama.client import (
-    base_url,
-    connect,
+    OllamaServer,
     context_length,
-    explain,
     failures,
-    get_json,
     same_model,
 )
 from ragvault.adapters.ollama.thinking import ThinkingFilter
@@ -42,34 +39,27 @@ class OllamaChat:
         keep_alive: str = "5m",
         think: bool = False,
     ) -> None:
-        self._url = base_url(host)
-        self._timeout_s = timeout_s
+        self._server = OllamaServer(host, timeout_s)
         self._keep_alive = keep_alive
         self._think = think
-        self._connection: ollama.Client | None = None
         self._infos: dict[str, ModelInfo] = {}
 
     @property
     def host(self) -> str:
-        return self._url
+        return self._server.url
 
     def version(self) -> str:
         try:
-            reply = get_json(
-                self._url,
-                "/api/version",
-                timeout_s=self._timeout_s,
-            )
-            return str(reply["version"])
+            return str(self._server.get_json("/api/version")["version"])
         except failures() as error:
-            raise self.explain(error, "") from error
+            raise self._server.explain(error) from error
 
     def models(self) -> list[str]:
         """Names with their tags, sorted. Raises ModelServerError."""
         try:
-            listed = self.client().list().models
+            listed = self._server.client().list().models
         except failures() as error:
-            raise self.explain(error, "") from error
+            raise self._server.explain(error) from error
         return sorted(item.model for item in listed if item.model)
 
     def has(self, model: str) -> bool:
@@ -83,9 +73,9 @@ class OllamaChat:
             return known
         _must_be_named(model)
         try:
-            reply = self.client().show(model)
+            reply = self._server.client().show(model)
         except failures() as error:
-            raise self.missing_or(self.explain(error, model)) from error
+            raise self.explain(error, model) from error
         info = ModelInfo(
             name=model,
             context_length=context_length(reply.modelinfo or {}),
@@ -105,19 +95,9 @@ class OllamaChat:
             return "".join(stream)
 
     def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()  # type: ignore[no-untyped-call]  # the client's own
-            self._connection = None
+        self._server.close()
 
     # ------------------------------------------------------------------ for the stream
-
-    def client(self) -> ollama.Client:
-        if self._connection is None:
-            self._connection = connect(
-                self._url,
-                timeout_s=self._timeout_s,
-            )
-        return self._connection
 
     def request(
         self, messages: Sequence[Message], options: ChatOptions
@@ -125,7 +105,7 @@ class OllamaChat:
         _must_be_named(options.model)
         # A model that can't think refuses `think: true`; all take `think: false`.
         think = self._think and "thinking" in self.info(options.model).capabilities
-        return self.client().chat(
+        return self._server.client().chat(
             model=options.model,
             messages=[{"role": item.role, "content": encodable(item.content)} for item in messages],
             stream=True,
@@ -139,30 +119,27 @@ class OllamaChat:
         )
 
     def explain(self, error: Exception, model: str) -> ModelError:
-        return explain(error, self._url, model=model, timeout_s=self._timeout_s)
-
-    def missing_or(self, error: ModelError) -> ModelError:
-        """``error``, and if it is a missing model, with the names of those that are there."""
-        if not isinstance(error, ModelMissingError):
-            return error
+        """ragvault's error; for a missing model, with the names of those that are there."""
+        explained = self._server.explain(error, model)
+        if not isinstance(explained, ModelMissingError):
+            return explained
         try:
             names = self.models()
         except ModelError:  # the server went away in between: the first error still holds
-            return error
+            return explained
         if not names:
-            return error
+            return explained
         more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
         there = ", ".join(names[:_LISTED]) + more
-        return ModelMissingError(error.message, f"{error.hint[:-1]}, or use one it has: {there}.")
+        hint = f"{explained.hint[:-1]}, or use one it has: {there}."
+        return ModelMissingError(explained.message, hint)
 
 
 class OllamaStream:
     """One answer, token by token; iterate it once. Leaving it early ends the generation too."""
 
-    def __init__(
-        self, server: OllamaChat, messages: Sequence[Message], options: ChatOptions
-    ) -> None:
-        self._server = server
+    def __init__(self, chat: OllamaChat, messages: Sequence[Message], options: ChatOptions) -> None:
+        self._chat = chat
         self._model = options.model
         self._usage = ChatUsage(prompt_tokens=None, completion_tokens=None)
         self._tokens = self._read(messages, options)
@@ -213,7 +190,7 @@ class OllamaStream:
                     yield part.message.content
         if not done:
             raise ModelServerError(
-                f"Ollama at {self._server.host} ended its answer in the middle.",
+                f"Ollama at {self._chat.host} ended its answer in the middle.",
                 "Look at Ollama's log, and run the command again.",
             )
 
@@ -222,10 +199,9 @@ class OllamaStream:
     ) -> Generator[ollama.ChatResponse]:
         """The server's parts. Closing this closes the connection, on which Ollama stops."""
         try:
-            yield from self._server.request(messages, options)
+            yield from self._chat.request(messages, options)
         except failures() as error:
-            explained = self._server.explain(error, self._model)
-            raise self._server.missing_or(explained) from error
+            raise self._chat.explain(error, self._model) from error
 
 
 def _must_be_named(model: str) -> None:

@@ -1,4 +1,4 @@
-"""What both Ollama adapters share: the client, and the one table of what can go wrong with it.
+"""What both Ollama adapters share: the server, and the one table of what can go wrong with it.
 
 The client library leaves most of httpx's exceptions, and those of a reply that isn't Ollama's, to
 its caller; ``explain`` turns each of them into one of ragvault's.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import threading
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -15,10 +16,11 @@ from ragvault.adapters.models import first_line
 from ragvault.errors import ConfigError, ModelError, ModelMissingError, ModelServerError
 
 if TYPE_CHECKING:
+    import httpx
     import ollama
 
 DEFAULT_PORT = 11434
-CONNECT_TIMEOUT_S = 2.0  # a server on this machine or its network answers at once, or is not there
+_CONNECT_TIMEOUT_S = 2.0  # a server on this machine or its network answers at once, or is not there
 _START = "Start Ollama with `ollama serve`, or answer without it: `--no-llm`."
 _SLOW = "Raise `ollama.timeout_s` in the config, or use a smaller model."
 _NOT_OLLAMA = "Check `ollama.host` in the config: it should be Ollama's own address."
@@ -63,27 +65,53 @@ def is_loopback(url: str) -> bool:
         return False
 
 
-def connect(url: str, *, timeout_s: float) -> ollama.Client:
-    """A client whose reads wait ``timeout_s`` at most: to the first token, and between tokens. The
-    connection waits no longer than CONNECT_TIMEOUT_S.
+class OllamaServer:
+    """The connection to the server at ``host``, made at its first use. Thread-safe.
 
-    On loopback the environment's proxies are ignored: notes must not leave through one.
+    ``timeout_s`` bounds each wait for what the server sends: to the first token, and between
+    tokens. On loopback the environment's proxies are ignored: notes must not leave through one.
     """
-    import httpx
-    import ollama
 
-    timeout = httpx.Timeout(timeout_s, connect=min(CONNECT_TIMEOUT_S, timeout_s))
-    return ollama.Client(host=url, timeout=timeout, trust_env=not is_loopback(url))
+    def __init__(self, host: str, timeout_s: float) -> None:
+        self.url = base_url(host)
+        self._timeout_s = timeout_s
+        self._lock = threading.Lock()
+        self._client: ollama.Client | None = None
 
+    def client(self) -> ollama.Client:
+        import ollama
 
-def get_json(url: str, path: str, *, timeout_s: float) -> Any:
-    """GET what the client library has no method for (``/api/version``)."""
-    import httpx
+        with self._lock:
+            if self._client is None:
+                self._client = ollama.Client(
+                    host=self.url, timeout=self._timeout(), trust_env=not is_loopback(self.url)
+                )
+            return self._client
 
-    timeout = httpx.Timeout(timeout_s, connect=min(CONNECT_TIMEOUT_S, timeout_s))
-    reply = httpx.get(url + path, timeout=timeout, trust_env=not is_loopback(url))
-    reply.raise_for_status()
-    return reply.json()
+    def get_json(self, path: str) -> Any:
+        """GET what the client library has no method for (``/api/version``)."""
+        import httpx
+
+        trust = not is_loopback(self.url)
+        reply = httpx.get(self.url + path, timeout=self._timeout(), trust_env=trust)
+        reply.raise_for_status()
+        return reply.json()
+
+    def _timeout(self) -> httpx.Timeout:
+        import httpx
+
+        return httpx.Timeout(self._timeout_s, connect=_CONNECT_TIMEOUT_S)
+
+    def explain(self, error: Exception, model: str = "") -> ModelError:
+        """ragvault's error for one of ``failures()`` that came while ``model`` was asked."""
+        return explain(error, self.url, model=model, timeout_s=self._timeout_s)
+
+    def close(self) -> None:
+        """Let go of the connection; the next use makes another."""
+        with self._lock:
+            if self._client is not None:
+                self._client.close()  # type: ignore[no-untyped-call]  # the client's own
+                self._client = None
 
 
 def same_model(one: str, other: str) -> bool:

@@ -6,23 +6,14 @@ import math
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ragvault.adapters.facts import FactStore
 from ragvault.adapters.models import Notify, PrefixedEmbedder, encodable, unit_rows
-from ragvault.adapters.ollama.client import (
-    base_url,
-    connect,
-    context_length,
-    explain,
-    failures,
-    same_model,
-)
+from ragvault.adapters.ollama.client import OllamaServer, context_length, failures, same_model
 from ragvault.errors import EmbedderUnavailableError, ModelMissingError
 
 if TYPE_CHECKING:
-    import ollama
-
     from ragvault.config.settings import Settings
     from ragvault.model import Matrix
 
@@ -54,15 +45,14 @@ class OllamaEmbedder(PrefixedEmbedder):
         cache_file: Path | None = None,
     ) -> None:
         super().__init__(query_prefix, document_prefix)
-        self._url = base_url(host)
+        self._server = OllamaServer(host, timeout_s)
+        self._url = self._server.url
         self._model = model
         self._window = window
-        self._timeout_s = timeout_s
         self._keep_alive = keep_alive
         self._facts = FactStore(cache_file)
         self._fact_key = f"{self._url} {model}"
         self._lock = threading.RLock()
-        self._connection: ollama.Client | None = None
         self._digest: str | None = None
 
     @classmethod
@@ -126,7 +116,7 @@ class OllamaEmbedder(PrefixedEmbedder):
 
     def _served_digest(self) -> str:
         try:
-            listed = self._client().list().models
+            listed = self._server.client().list().models
         except failures() as error:
             raise self._unavailable(error) from error
         for item in listed:
@@ -139,7 +129,7 @@ class OllamaEmbedder(PrefixedEmbedder):
 
     def _context_length(self) -> int:
         try:
-            info = self._client().show(self._model).modelinfo or {}
+            info = self._server.client().show(self._model).modelinfo or {}
         except failures() as error:
             raise self._unavailable(error) from error
         return context_length(info) or self._window
@@ -159,10 +149,7 @@ class OllamaEmbedder(PrefixedEmbedder):
         return counts
 
     def close(self) -> None:
-        with self._lock:
-            if self._connection is not None:
-                self._connection.close()  # type: ignore[no-untyped-call]  # the client's own
-                self._connection = None
+        self._server.close()
 
     def _embed(self, texts: Sequence[str]) -> Matrix:
         import numpy as np
@@ -178,7 +165,7 @@ class OllamaEmbedder(PrefixedEmbedder):
         import ollama
 
         try:
-            reply = self._client().embed(
+            reply = self._server.client().embed(
                 model=self._model, input=list(texts), truncate=True, keep_alive=self._keep_alive
             )
         except ollama.ResponseError as error:
@@ -212,19 +199,8 @@ class OllamaEmbedder(PrefixedEmbedder):
         self._facts.put("dimensions", key, str(width))
         return unit
 
-    # ------------------------------------------------------------------ the server
-
-    def _client(self) -> ollama.Client:
-        with self._lock:
-            if self._connection is None:
-                self._connection = connect(
-                    self._url,
-                    timeout_s=self._timeout_s,
-                )
-            return self._connection
-
     def _unavailable(self, error: Exception) -> EmbedderUnavailableError:
-        known: Any = explain(error, self._url, model=self._model, timeout_s=self._timeout_s)
+        known = self._server.explain(error, self._model)
         hint = known.hint
         if not isinstance(known, ModelMissingError) and "ollama serve" in hint:
             hint = "Start Ollama with `ollama serve`, or set `embedding.backend: onnx`."
