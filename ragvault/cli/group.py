@@ -6,7 +6,7 @@ import functools
 import importlib
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, NamedTuple, get_type_hints
 
@@ -40,27 +40,6 @@ COMMANDS: dict[str, Entry] = {
 }
 
 
-class LazyCommands(Mapping[str, Any]):
-    """Name → command, built from its module at the first look-up."""
-
-    def __init__(self) -> None:
-        self._built: dict[str, Any] = {}
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._built:
-            module = importlib.import_module(f"ragvault.cli.commands.{COMMANDS[name].module}")
-            command = typer.main.get_command(module.app)
-            command.name = name
-            self._built[name] = command
-        return self._built[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(COMMANDS)
-
-    def __len__(self) -> int:
-        return len(COMMANDS)
-
-
 def _as_text(value: Any) -> Any:
     """A word of the command line without lone surrogates: bytes that are no UTF-8 become
     U+FFFD, since neither SQLite nor JSON takes them. A Path keeps its bytes."""
@@ -91,14 +70,19 @@ class PlainGroup(TyperGroup):
 
 
 class LazyGroup(TyperGroup):
-    """The top level. Its overview comes from the table, so no command is imported for it."""
+    """The top level. Its overview comes from the table; a command is imported when it is used."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self.commands = LazyCommands()  # type: ignore[assignment]  # read-only is all it needs
+        self.commands: dict[str, Any] = dict.fromkeys(COMMANDS)
 
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - typer's signature
-        return list(COMMANDS)
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name in COMMANDS and self.commands[cmd_name] is None:
+            module = importlib.import_module(f"ragvault.cli.commands.{COMMANDS[cmd_name].module}")
+            command = typer.main.get_command(module.app)
+            command.name = cmd_name
+            self.commands[cmd_name] = command
+        return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command. A reader of stdout that has left (``| head``) has had enough: that is

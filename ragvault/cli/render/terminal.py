@@ -3,7 +3,6 @@ links). Without rich: it is used by help, errors and short results, which must n
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
@@ -121,6 +120,8 @@ def close_stdout_quietly() -> None:
 
 def print_json(value: dict[str, Any]) -> None:
     """One object on stdout, ``schema_version`` first. Numbers are finite, keys are text."""
+    import json
+
     from ragvault.service.json_objects import SCHEMA_VERSION
 
     value = {"schema_version": SCHEMA_VERSION, **value}
