@@ -146,6 +146,7 @@ def request_of(
     *,
     k: int | None = None,
     detail: Detail = Detail.NORMAL,
+    use_model: bool = True,
 ) -> Request:
     """Raises UsageError for a time that can't be read, or a period that ends before it begins."""
     from ragvault.service.search import period
@@ -160,6 +161,7 @@ def request_of(
         until=until,
         k=k,
         detail=detail,
+        use_model=use_model,
         folder_select=options.folder_select,
         expand=options.expand,
         hyde=options.hyde,

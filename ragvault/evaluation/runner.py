@@ -34,7 +34,8 @@ from ragvault.evaluation.judging import (
 )
 from ragvault.evaluation.places import Notes
 from ragvault.model import Abstention, Answer, Filter, Query, Request, Retrieval, VaultInfo
-from ragvault.service import asking, measuring, search
+from ragvault.service import measuring, search
+from ragvault.service.ask import answer_of, ask
 from ragvault.service.vaults import known_vaults
 from ragvault.text import snippet
 
@@ -182,7 +183,7 @@ class _Asker:
             return search.search(self.container, request, 1, now=self.now).retrieval, None
         if self.options.answers:
             request = replace(request, use_model=self.options.use_model)
-            asked = asking.answer_of(asking.ask(self.container, request, now=self.now))
+            asked = answer_of(ask(self.container, request, now=self.now))
             if asked.retrieval is not None:  # None: small talk, answered from no note
                 return asked.retrieval, asked.outcome
         return search.retrieve(self.container, request, now=self.now, for_answer=True), None

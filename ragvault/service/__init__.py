@@ -3,14 +3,15 @@
 Plain requests in, plain results out; no terminal here. Each file hands the container's objects to
 the stages, one after the other; a command line, a server or a script renders what comes back.
 
-    vaults       which folders are vaults, under which names; their removal and renaming
-    index        a vault into the index, once or for as long as it is watched
-    search       a question to its passages
-    calibration  how a passage's scores become a confidence
-    asking       a question to its answer
-    status       what is indexed, how current it is, what it runs on; nothing is loaded
-    doctor       each part tried for real
-    measuring    what an evaluation needs beside these
-    json_objects results as JSON objects
-    files        files that a person named: a report, questions, the configuration
+    vaults        which folders are vaults, under which names; their removal and renaming
+    index         a vault into the index, once or for as long as it is watched
+    search        a question to its passages
+    excerpts      the piece of a passage that is shown, and its words that match
+    calibration   how a passage's scores become a confidence
+    ask           a question to its answer
+    status        what is indexed, how current it is, what it runs on; nothing is loaded
+    doctor        each part tried for real
+    measuring     what an evaluation needs beside these
+    json_objects  results as JSON objects
+    files         files that a person named: a report, questions, the configuration
 """

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from ragvault.model import Answer, Request
-from ragvault.service import asking, search
+from ragvault.service import search
+from ragvault.service.ask import answer_of, ask
 from ragvault.wiring import Container
 from tests.support.cli import make_vault
 from tests.support.stack import stack
@@ -90,7 +91,7 @@ def test_what_did_i_write_last_week_lists_that_week(container: Container) -> Non
 
 def test_the_answer_quotes_the_note_of_the_week(container: Container) -> None:
     request = Request("How much was the roof offer that came last week?", use_model=False)
-    result = asking.answer_of(asking.ask(container, request, now=NOW))
+    result = answer_of(ask(container, request, now=NOW))
     assert isinstance(result.outcome, Answer)
     assert "14,200 euros" in result.outcome.text
     assert result.outcome.references[0].hit.note.rel_path == "daily/2024-05-08.md"

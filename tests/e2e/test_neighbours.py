@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ragvault.model import Answer, AskResult, Request
-from ragvault.service import asking
+from ragvault.service.ask import answer_of, ask
 from tests.support.cli import make_vault
 from tests.support.ollama_fixtures import CHAT_MODEL, OllamaHandle, scripted_ollama
 from tests.support.stack import stack
@@ -42,7 +42,7 @@ def asked(vault: Path, index: Path, server: OllamaHandle, reach: int) -> tuple[A
     sections = {"ollama": ollama, "retrieval": retrieval, "answer": {"neighbours": reach}}
     with stack(index, vault, **sections) as container:
         question = "How is the dinghy checked before winter?"
-        result = asking.answer_of(asking.ask(container, Request(question), now=NOW))
+        result = answer_of(ask(container, Request(question), now=NOW))
     return result, server.requests("/api/chat")[0]["body"]["messages"][-1]["content"]
 
 

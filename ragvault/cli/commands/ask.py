@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
@@ -68,8 +67,9 @@ def ask(
 
     now = datetime.now()
     with Session.open(config, {"ollama.model": model}) as session:
-        request = request_of(question_of(question), filters, options, now, k=k, detail=detail)
-        request = replace(request, use_model=not no_llm)
+        request = request_of(
+            question_of(question), filters, options, now, k=k, detail=detail, use_model=not no_llm
+        )
         if as_json:
             return _as_json(session, request, now, debug=debug)
         return _as_text(session, request, now, debug=debug, stream=not no_stream)
@@ -77,10 +77,10 @@ def ask(
 
 def _as_json(session: Session, request: Request, now: datetime, *, debug: bool) -> int:
     from ragvault.cli.render.terminal import print_json
-    from ragvault.service import asking
+    from ragvault.service import ask as service
     from ragvault.service.json_objects import ask_object, debug_object
 
-    result = asking.answer_of(asking.ask(session.container, request, now=now))
+    result = service.answer_of(service.ask(session.container, request, now=now))
     session.notices(result.notices)
     value = ask_object(result)
     if debug:
@@ -93,9 +93,9 @@ def _as_text(
     session: Session, request: Request, now: datetime, *, debug: bool, stream: bool
 ) -> int:
     from ragvault.cli.render.ask import AskView
-    from ragvault.service import asking
+    from ragvault.service import ask as service
 
-    with closing(asking.ask(session.container, request, now=now)) as events:
+    with closing(service.ask(session.container, request, now=now)) as events:
         result = AskView(session, stream=stream).draw(events)
     session.notices(result.notices)
     if debug:
