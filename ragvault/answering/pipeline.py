@@ -27,8 +27,8 @@ from typing import TypeAlias
 
 from ragvault.answering.check.support import coverage, is_verbatim
 from ragvault.answering.check.uncertainty import INSUFFICIENT, admits
-from ragvault.answering.citations.parse import canonical
 from ragvault.answering.citations.stream import CitationStream, CitedText, Statement
+from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle, Marks
 from ragvault.answering.context import Neighbours
 from ragvault.answering.prompt import build_prompt
 from ragvault.answering.quote.extract import Embed, Quote, extract
@@ -78,6 +78,7 @@ class AnswerRequest:
     neighbours: Neighbours = field(default_factory=dict)
     embed: Embed | None = None
     today: date | None = None
+    style: CitationStyle = FILE_SECTION
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +145,11 @@ def answer(request: AnswerRequest) -> AnswerEvents:
         prompt = _prompt(request, options)
         if not prompt.included:
             return (yield from _quoted(request, (_no_room(options),)))
-        draft = yield from _drafted(request.chat, prompt, options, spent)
+        draft = yield from _drafted(request, prompt, options, spent)
         if _is_uncited(draft):
             spent = draft.spent
             prompt = _prompt(request, options, firm=True)
-            draft = yield from _drafted(request.chat, prompt, options, spent)
+            draft = yield from _drafted(request, prompt, options, spent)
     except ModelError as error:
         if request.settings.fallback == "none":
             raise
@@ -178,18 +179,20 @@ def _prompt(request: AnswerRequest, options: ChatOptions, *, firm: bool = False)
         firm=firm,
         today=request.today,
         neighbours=request.neighbours,
+        style=request.style,
     )
 
 
 def _drafted(
-    chat: ChatModel, prompt: Prompt, options: ChatOptions, spent: Spent
+    request: AnswerRequest, prompt: Prompt, options: ChatOptions, spent: Spent
 ) -> Generator[Cited | Token, None, _Draft]:
     """Ask the model and show what may be shown. A failure after something was shown is kept
     beside it; else it is raised."""
-    stream = CitationStream(prompt.included)
+    assert request.chat is not None
+    stream = CitationStream(prompt.included, request.style)
     started = time.perf_counter()
     error: ModelError | None = None
-    with chat.chat(prompt.messages, options) as tokens:
+    with request.chat.chat(prompt.messages, options) as tokens:
         try:
             for token in tokens:
                 yield from stream.feed(token)
@@ -261,7 +264,7 @@ def _quoted(
     quotes = extract(request.question, hits, detail=request.detail, embed=request.embed)
     if not quotes:
         return AnswerRun(_insufficient(request.evidence), None, spent, notices)
-    said = compose(quotes, request.evidence)
+    said = compose(quotes, request.evidence, request.style)
     for reference in said.references:
         first = next(c for c in said.citations if c.chunk_id == reference.hit.chunk.id)
         yield Cited(reference.marker, reference.hit, first.raw, first.position)
@@ -269,13 +272,16 @@ def _quoted(
     return AnswerRun(said, None, spent, notices)
 
 
-def compose(quotes: Sequence[Quote], evidence: Evidence) -> Answer:
+def compose(
+    quotes: Sequence[Quote], evidence: Evidence, style: CitationStyle = FILE_SECTION
+) -> Answer:
     """The extractive answer: each passage with its citation, as a paragraph of its own."""
     text = ""
+    marks = Marks(style)
     citations: list[Citation] = []
     best: dict[str, tuple[Hit, str]] = {}
     for quote in quotes:
-        mark = canonical(quote.hit)
+        mark = marks.text(quote.hit)
         body = strip_controls(quote.text).strip("\n")
         text += ("\n\n" if text else "") + body + ("\n" if quote.kind in ("code", "row") else " ")
         citations.append(Citation(mark, len(text), CitationStatus.EXACT, quote.hit.chunk.id))

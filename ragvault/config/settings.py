@@ -269,6 +269,15 @@ class AnswerSettings(_Part):
     )
 
 
+class CitationSettings(_Part):
+    """How an answer names its sources."""
+
+    style: Literal["file-section", "numeric"] = Field(
+        default="file-section",
+        description="file-section: [File: a.md, Section: B]. numeric: [1]. A terminal shows [1].",
+    )
+
+
 class OllamaSettings(_Part):
     """The model server that writes the answers."""
 
@@ -324,5 +333,6 @@ class Settings(_Part):
     rerank: RerankSettings = RerankSettings()
     gate: GateSettings = GateSettings()
     answer: AnswerSettings = AnswerSettings()
+    citations: CitationSettings = CitationSettings()
     ollama: OllamaSettings = OllamaSettings()
     output: OutputSettings = OutputSettings()

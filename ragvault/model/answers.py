@@ -85,7 +85,8 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``text`` carries the citations in canonical ``[File: …, Section: …]`` form.
+    """``text`` carries the citations as ``citations.style`` says: ``[File: …, Section: …]``, or
+    ``[1]`` with the reference's marker.
 
     ``mode`` is "llm", "extractive" or "none" (small talk). ``unsupported`` are the statements
     whose numbers, names or words no cited chunk holds.

@@ -83,6 +83,7 @@ def _answered(
     now: datetime,
 ) -> AnswerEvents:
     from ragvault.answering import pipeline as answering
+    from ragvault.answering.citations.styles import STYLES
 
     if outcome is None:
         return (yield from answering.small_talk(retrieval.query.intent))
@@ -101,6 +102,7 @@ def _answered(
                 neighbours=neighbours,
                 embed=embed_of(container, retrieval),
                 today=now.date(),
+                style=STYLES[settings.citations.style],
             )
         )
     )

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from ragvault.adapters.ollama.chat import OllamaChat
-from ragvault.answering.citations.parse import canonical, parse
+from ragvault.answering.citations.parse import parse
+from ragvault.answering.citations.styles import canonical
 from ragvault.answering.pipeline import AnswerRequest, answer
 from ragvault.config.settings import AnswerSettings, OllamaSettings
 from ragvault.model import Abstention, Answer, CitationStatus

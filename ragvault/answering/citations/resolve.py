@@ -16,7 +16,14 @@ from difflib import SequenceMatcher
 from enum import IntEnum
 
 from ragvault.answering.check.support import coverage, evidence_text
-from ragvault.answering.citations.parse import TOP, RawCitation, canonical, one_line, section_label
+from ragvault.answering.citations.styles import (
+    FILE_SECTION,
+    TOP,
+    CitationStyle,
+    RawCitation,
+    one_line,
+    section_label,
+)
 from ragvault.model import CitationStatus, Hit
 
 _TYPO_RATIO = 0.86  # of difflib: about one slip in seven characters
@@ -45,11 +52,18 @@ class Resolution:
 _REMOVED = Resolution(CitationStatus.REMOVED, None)
 
 
-def resolve(raw: RawCitation, hits: Sequence[Hit], sentence: str = "") -> Resolution:
+def resolve(
+    raw: RawCitation,
+    hits: Sequence[Hit],
+    sentence: str = "",
+    style: CitationStyle = FILE_SECTION,
+) -> Resolution:
     """The chunk that is meant. ``hits`` are those of the prompt, in its order; ``sentence`` is
-    the citing one, without its citations."""
+    the citing one, without its citations; ``style`` the one that was asked for."""
+    is_as_asked = raw.raw in style.forms(hits)
     if raw.number is not None:
-        return _numbered(raw.number, hits, sentence)
+        hit = _numbered(raw.number, hits, sentence)
+        return _REMOVED if hit is None else _resolved(hit, is_as_asked)
     candidates = list(hits)
     file_level = section_level = _Level.EXACT
     if raw.file is not None:
@@ -71,27 +85,24 @@ def resolve(raw: RawCitation, hits: Sequence[Hit], sentence: str = "") -> Resolu
     is_exact = (
         file_level == section_level == _Level.EXACT
         and len({_file_of(h) for h in candidates}) == 1
-        and raw.raw in _exact_forms(hit)
+        and is_as_asked
     )
+    return _resolved(hit, is_exact)
+
+
+def _resolved(hit: Hit, is_exact: bool) -> Resolution:
     return Resolution(CitationStatus.EXACT if is_exact else CitationStatus.REPAIRED, hit)
 
 
-def _numbered(number: int, hits: Sequence[Hit], sentence: str) -> Resolution:
+def _numbered(number: int, hits: Sequence[Hit], sentence: str) -> Hit | None:
     """The n-th passage of the prompt: its hit, or the neighbour in it that holds the sentence
     better. Neighbours (not kept) follow the hits and have no number."""
     found = [hit for hit in hits if hit.kept]
     if not 1 <= number <= len(found):
-        return _REMOVED
+        return None
     own = found[number - 1]
     beside = [hit for hit in hits if not hit.kept and _place_of(hit) == _place_of(own)]
-    hit = max((own, *beside), key=lambda h: _overlap(sentence, h))
-    return Resolution(CitationStatus.REPAIRED, hit)
-
-
-def _exact_forms(hit: Hit) -> tuple[str, str]:
-    """The canonical form, and the same with the heading marks that the context shows."""
-    marked = f"[File: {hit.chunk.rel_path}, Section: {section_label(hit.chunk.heading_path)}]"
-    return canonical(hit), marked
+    return max((own, *beside), key=lambda h: _overlap(sentence, h))
 
 
 def _same_name_elsewhere(wanted: str, candidates: list[Hit], hits: Sequence[Hit]) -> list[Hit]:

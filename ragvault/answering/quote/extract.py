@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ragvault.answering.check.support import content_stems
 from ragvault.answering.check.values import find_dates
-from ragvault.answering.prompt import neutralise
+from ragvault.answering.context import neutralise
 from ragvault.answering.quote.passages import Lists, Quote, passages_of, says_only_links
 from ragvault.model import Detail, Hit
 from ragvault.text import strip_controls

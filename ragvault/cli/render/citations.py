@@ -1,4 +1,4 @@
-"""An answer's text as a terminal shows it: ``[File: …, Section: …]`` becomes a linked [1].
+"""An answer's text as a terminal shows it: each citation, in either style, becomes a linked [1].
 
 Works on a stream: a citation or a word is held back until it is whole.
 """

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from ragvault.answering.citations.parse import canonical, parse, section_label
+from ragvault.answering.citations.parse import parse
 from ragvault.answering.citations.resolve import resolve
+from ragvault.answering.citations.styles import canonical, section_label
 from ragvault.model import CitationStatus, Hit
 from tests.support.answering import hit
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from hypothesis import given, strategies as st
 
-from ragvault.answering.citations.parse import RawCitation
 from ragvault.answering.citations.resolve import resolve
+from ragvault.answering.citations.styles import RawCitation
 from ragvault.answering.context import Passage
 from ragvault.answering.pipeline import AnswerRequest, answer
 from ragvault.answering.prompt import build_prompt

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from ragvault.answering.citations.parse import parse
-from ragvault.answering.prompt import build_prompt, estimate_tokens, neutralise
+from ragvault.answering.context import estimate_tokens, neutralise
+from ragvault.answering.prompt import build_prompt
 from ragvault.config.settings import AnswerSettings
 from ragvault.model import Detail, Hit, Prompt
 from tests.support.answering import hit

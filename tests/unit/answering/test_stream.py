@@ -8,8 +8,8 @@ from collections.abc import Iterable
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from ragvault.answering.citations.parse import canonical
 from ragvault.answering.citations.stream import CitationStream, CitedText
+from ragvault.answering.citations.styles import canonical
 from ragvault.model import CitationStatus, Cited, Token
 from tests.support.answering import hit
 

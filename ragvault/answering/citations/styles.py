@@ -1,0 +1,150 @@
+"""How citations are asked for, written and recognised: one class a style.
+
+A style says how the model is to cite and how a citation stands in the answer. Reading is the same
+for all: models write what they like, so ``parse`` knows every style's forms, whatever was asked
+for. A new style is a class here and a line in ``STYLES``, and its name in
+``config.settings.CitationSettings``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ragvault.model import HeadingPath, Hit
+from ragvault.text import strip_controls
+
+TOP = "(top)"  # the section of a chunk that stands before its note's first heading
+
+
+@dataclass(frozen=True, slots=True)
+class RawCitation:
+    """A citation as it was written, at ``start..end`` of the draft.
+
+    Several in one bracket share their place. ``number`` is that of a block of the context.
+    """
+
+    raw: str
+    start: int
+    end: int
+    file: str | None = None
+    section: str | None = None
+    number: int | None = None
+
+
+class CitationStyle(Protocol):
+    """What one way of citing needs. All methods are pure."""
+
+    @property
+    def instruction(self) -> str:
+        """What the model is told, after the context."""
+
+    def label(self, number: int) -> str:
+        """The line that heads the context's block of that number."""
+
+    def render(self, hit: Hit, number: int) -> str:
+        """The citation as the answer shows it. ``number`` counts the answer's references from 1,
+        or the context's blocks where an example is given to the model."""
+
+    def forms(self, hits: Sequence[Hit]) -> dict[str, RawCitation]:
+        """What a model that follows the instruction may write, letter by letter, and what it
+        means. ``hits`` are those of the context."""
+
+    def guard(self, text: str) -> str:
+        """A note's text, with a "·" in what could be taken for this style's citation."""
+
+
+class FileSection:
+    """``[File: a.md, Section: A > B]``, as notes-engine-rag.md asks for it."""
+
+    instruction = (
+        "When citing sources, use the format '[File: filename.md, Section: section name]' "
+        "matching the exact filename and section name from the context above."
+    )
+
+    def label(self, number: int) -> str:
+        """ "[Chunk 3]"."""
+        return f"[Chunk {number}]"
+
+    def render(self, hit: Hit, number: int) -> str:  # noqa: ARG002
+        """The same for all passages of a section."""
+        return canonical(hit)
+
+    def forms(self, hits: Sequence[Hit]) -> dict[str, RawCitation]:
+        """With the headings' marks, which the context shows, and without."""
+        found: dict[str, RawCitation] = {}
+        for hit in hits:
+            path = hit.chunk.heading_path
+            for section in (" > ".join(path) or TOP, section_label(path)):
+                form = f"[File: {one_line(hit.chunk.rel_path)}, Section: {one_line(section)}]"
+                found[form] = RawCitation("", 0, 0, file=hit.chunk.rel_path, section=section)
+        return found
+
+    def guard(self, text: str) -> str:
+        """As it is: ``prompt.neutralise`` breaks labels and names in any case."""
+        return text
+
+
+class Numeric:
+    """``[1]``: fewer tokens to write, and harder to misspell."""
+
+    instruction = (
+        "When citing sources, put the number of the chunk that holds it in square brackets, "
+        "as it stands above the chunk: [1], or [1] [2] for two chunks."
+    )
+    _NOTES_OWN = re.compile(r"(?<!\w)\[(?=\^?\d{1,3}(?:\s*[,;]\s*\d{1,3})*\](?!\())")
+
+    def label(self, number: int) -> str:
+        """ "[3]"."""
+        return f"[{number}]"
+
+    def render(self, hit: Hit, number: int) -> str:  # noqa: ARG002
+        """The reference's number."""
+        return f"[{number}]"
+
+    def forms(self, hits: Sequence[Hit]) -> dict[str, RawCitation]:
+        """One a block; neighbours (not kept) are in the block of the hit beside them."""
+        count = sum(hit.kept for hit in hits)
+        return {f"[{n}]": RawCitation("", 0, 0, number=n) for n in range(1, count + 1)}
+
+    def guard(self, text: str) -> str:
+        """The footnotes of a note are none of the context's numbers."""
+        return self._NOTES_OWN.sub("[·", text)
+
+
+FILE_SECTION: CitationStyle = FileSection()
+STYLES: dict[str, CitationStyle] = {"file-section": FILE_SECTION, "numeric": Numeric()}
+
+
+class Marks:
+    """The citations of one answer: numbered in order of first use, each as its style writes it."""
+
+    def __init__(self, style: CitationStyle) -> None:
+        self._style = style
+        self._numbers: dict[str, int] = {}  # by chunk id
+
+    def number(self, hit: Hit) -> int:
+        """From 1; the same for the same chunk."""
+        return self._numbers.setdefault(hit.chunk.id, len(self._numbers) + 1)
+
+    def text(self, hit: Hit) -> str:
+        """Its citation."""
+        return self._style.render(hit, self.number(hit))
+
+
+def section_label(path: HeadingPath) -> str:
+    """The section as the context shows it: ``# Meetings > ## Weekly Standup``."""
+    return " > ".join(f"{'#' * min(i, 6)} {name}" for i, name in enumerate(path, 1)) or TOP
+
+
+def canonical(hit: Hit) -> str:
+    """``[File: rel_path, Section: A > B]``."""
+    section = " > ".join(hit.chunk.heading_path) or TOP
+    return f"[File: {one_line(hit.chunk.rel_path)}, Section: {one_line(section)}]"
+
+
+def one_line(name: str) -> str:
+    """A file or section name without line breaks and control characters, which names can hold."""
+    return " ".join(strip_controls(name).split())

@@ -1,0 +1,159 @@
+"""``citations.style``: what the model is asked for, what stands in the answer, and that whatever
+it writes instead is read all the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import get_args
+
+import pytest
+
+from ragvault.answering.citations.parse import parse
+from ragvault.answering.citations.stream import CitationStream, CitedText
+from ragvault.answering.citations.styles import FILE_SECTION, STYLES, CitationStyle, canonical
+from ragvault.answering.context import neutralise
+from ragvault.answering.pipeline import AnswerRequest, answer
+from ragvault.answering.prompt import build_prompt
+from ragvault.config.settings import AnswerSettings, CitationSettings, OllamaSettings
+from ragvault.model import Answer, CitationStatus, Hit
+from tests.support.answering import ScriptedChat, evidence, finished, hit
+
+NUMERIC = STYLES["numeric"]
+BACKEND = hit("work/backend.md", "Backend > Decision", "We chose Go for the backend in March.")
+TEAM = hit("people/team.md", "Team", "Alice leads the project. Bob writes the docs.", rank=2)
+PAPER = hit("paper.md", "Claims", "Ferns grow faster in the shade [2]. See [1](web.html).", rank=3)
+
+
+def cited(draft: str, *hits: Hit, style: CitationStyle = FILE_SECTION) -> CitedText:
+    stream = CitationStream(hits or (BACKEND, TEAM), style)
+    stream.feed(draft)
+    stream.close()
+    return stream.result()
+
+
+def answered(chat: ScriptedChat | None, style: CitationStyle) -> Answer:
+    request = AnswerRequest(
+        question="What did I choose for the backend, and who leads the project?",
+        evidence=evidence(BACKEND, TEAM),
+        settings=AnswerSettings(),
+        ollama=OllamaSettings(),
+        chat=chat,
+        style=style,
+    )
+    run, shown = finished(answer(request))
+    assert isinstance(run.outcome, Answer)
+    assert run.outcome.text == shown
+    return run.outcome
+
+
+def test_every_style_that_a_config_may_name_is_there() -> None:
+    assert set(get_args(CitationSettings.model_fields["style"].annotation)) == set(STYLES)
+
+
+@pytest.mark.parametrize("style", STYLES.values(), ids=list(STYLES))
+@pytest.mark.parametrize("is_written", [True, False])
+def test_the_text_the_citations_and_the_references_agree(
+    style: CitationStyle, is_written: bool
+) -> None:
+    """A program that reads the JSON finds each reference where the text cites it."""
+    draft = "Alice leads the project [2]. We chose Go for the backend [Chunk 1]."
+    made = answered(ScriptedChat(draft) if is_written else None, style)
+    marks = {r.hit.chunk.id: style.render(r.hit, r.marker) for r in made.references}
+    assert [r.marker for r in made.references] == [1, 2]
+    assert made.citations
+    for citation in made.citations:
+        assert citation.chunk_id is not None
+        assert made.text.startswith(marks[citation.chunk_id], citation.position)
+
+
+def test_numbers_count_references_in_the_answer_and_blocks_in_the_prompt() -> None:
+    chat = ScriptedChat("Alice leads the project [2]. We chose Go for the backend [1].")
+    made = answered(chat, NUMERIC)
+    assert made.text == "Alice leads the project [1]. We chose Go for the backend [2]."
+    assert [r.hit for r in made.references] == [TEAM, BACKEND]
+    assert {c.status for c in made.citations} == {CitationStatus.EXACT}
+    prompt = chat.asked[0][0][-1].content
+    assert "[2]\n[Vault: personal] File: people/team.md\n" in prompt
+    assert "[Chunk" not in prompt and "[File:" not in prompt
+    assert "square brackets" in prompt
+
+
+def test_the_firm_instruction_shows_the_style_that_is_wanted() -> None:
+    chat = ScriptedChat("Rust.", "We chose Go for the backend [1].")
+    answered(chat, NUMERIC)
+    assert "for example [1]" in chat.asked[1][0][-1].content
+
+
+@pytest.mark.parametrize("style", STYLES.values(), ids=list(STYLES))
+@pytest.mark.parametrize("form", [canonical(TEAM), "[Chunk 2]", "[2]", "[[team#Team]]"])
+def test_every_form_is_read_whatever_was_asked_for(style: CitationStyle, form: str) -> None:
+    result = cited(f"Alice leads the project {form}.", style=style)
+    assert result.cited == (TEAM,)
+    assert result.text == f"Alice leads the project {style.render(TEAM, 1)}."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- [x] done\n- [1](https://example.org/a) is a link",
+        "see [2](page.html#top)",
+        "[1]: https://example.org/a",
+        "[^1]: <https://example.org>",
+        "rows[1] and `[2]`",
+    ],
+)
+def test_links_tasks_and_code_are_no_citations(text: str) -> None:
+    assert parse(text, (BACKEND, TEAM)) == []
+
+
+def test_a_link_to_a_note_of_the_context_cites_it() -> None:
+    assert cited("Alice leads the project [1](team.md).").cited == (TEAM,)
+
+
+def test_a_footnote_that_was_copied_with_its_sentence_cites_nothing() -> None:
+    """ "[2]" in the note is the paper's second source; taken for the second passage, the answer
+    would send its reader to the wrong note."""
+    hits = (BACKEND, TEAM, PAPER)
+    draft = f"Ferns grow faster in the shade [2] {canonical(PAPER)}."
+    result = cited(draft, *hits)
+    assert result.cited == (PAPER,)
+    assert result.text == draft
+
+
+def test_in_numeric_style_the_notes_own_numbers_are_marked_in_the_prompt() -> None:
+    """Then whatever number the model writes is one of the context's."""
+    hits = (PAPER, TEAM)
+    user = (
+        build_prompt(
+            "Where do ferns grow?",
+            hits,
+            settings=AnswerSettings(),
+            context_tokens=4096,
+            answer_tokens=500,
+            style=NUMERIC,
+        )
+        .messages[-1]
+        .content
+    )
+    assert "in the shade [·2]. See [1](web.html)." in user
+    result = cited("Ferns grow faster in the shade [1].", *hits, style=NUMERIC)
+    assert result.cited == (PAPER,)
+
+
+def test_plain_text_passes_the_guard_unchanged() -> None:
+    text = "rows[1], [x] done, [a link](x.md), [1](y.md) and [2024]"
+    assert all(style.guard(text) == text == neutralise(text) for style in STYLES.values())
+
+
+def test_a_number_that_no_block_has_is_taken_out() -> None:
+    result = cited("We chose Go for the backend [1]. Bob sings [7].", style=NUMERIC)
+    assert result.text == "We chose Go for the backend [1]. Bob sings."
+
+
+def test_two_passages_of_a_section_have_a_number_each_in_numeric_style() -> None:
+    """The references of the JSON have; one number for both would name the wrong lines."""
+    other = replace(
+        TEAM, stored=replace(TEAM.stored, chunk=replace(TEAM.chunk, id="b" * 32, ordinal=5))
+    )
+    result = cited("Alice leads the project [1, 2].", TEAM, other, style=NUMERIC)
+    assert result.text == "Alice leads the project [1] [2]."
