@@ -231,11 +231,17 @@ def test_config_commands(cli: Cli) -> None:
     assert again.code == 2 and "--force" in again.err
     assert path.read_text().startswith("ollama"), "never overwritten unasked"
     shown = cli("config", "show", "--json").json["settings"]
-    assert shown["ollama"]["model"] == {"value": "mine", "source": f"{path}:2"}
+    model = shown["ollama"]["model"]
+    assert (model["value"], model["source"]) == ("mine", f"{path}:2") and model["meaning"]
     assert shown["index"]["path"]["source"] == "RAGVAULT_INDEX_PATH"
     assert shown["gate"]["min_final"]["source"] == "default"
     assert "secret" not in cli("config", "show").out + cli("config", "show", "--json").out
     assert cli("config", "validate").code == 0
+    assert cli("config", "schema").json["properties"].keys() == shown.keys()
+    path.write_text("retrieval:\n  max_folders: 3\n")
+    old = cli("config", "validate")
+    assert old.code == 0 and f"{path}:2: `retrieval.max_folders` is no longer" in old.out
+    assert f"{path}:2" in cli("search", "x").err, "named wherever it would have counted"
     path.write_text("ollama:\n  modell: mine\n")
     bad = cli("config", "validate")
     assert bad.code == 2 and f"{path}:2" in bad.err and "`model`" in bad.err
