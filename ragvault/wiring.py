@@ -109,12 +109,8 @@ class Container:
     def make_catalog(self, folder: Path, *, create: bool = True) -> SqliteCatalog:
         """A catalog in any folder; the caller closes it."""
         from ragvault.adapters.sqlite.catalog import SqliteCatalog
-        from ragvault.adapters.sqlite.connection import os_error
 
-        try:
-            return SqliteCatalog(folder / CATALOG_NAME, create=create)
-        except OSError as error:  # a folder above it that may not be entered
-            raise os_error(error, folder) from error
+        return SqliteCatalog(folder / CATALOG_NAME, create=create)
 
     def _kept(self, catalog: SqliteCatalog) -> SqliteCatalog:
         self._closers.append(catalog.close)

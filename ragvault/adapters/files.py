@@ -1,7 +1,7 @@
 """The file system under the index: private folders, whole-or-nothing writes, the writer's lock.
 
-What the operating system reports stops here: ``store_error`` is the one table that turns an
-OSError into a StoreError.
+What the operating system reports stops here: ``store_error`` and ``os_error`` turn an OSError into
+a StoreError.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import contextlib
 import errno
 import json
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 LOCK_NAME = "index.lock"
 HOLDER_NAME = "index.lock.json"
 
+CHECK_FOLDER = "Check its owner and permissions, or set index.path in the config to another folder."
+_ALMOST_FULL_BYTES = 1 << 20
 _FULL = frozenset(
     {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}  # Windows has no EDQUOT
 )
@@ -42,7 +45,7 @@ _REASONS = {
 
 
 def store_error(error: OSError, path: Path | str) -> StoreError:
-    """The reported form of an OSError at a path of the index folder."""
+    """A failed write of one of ragvault's own files in the index folder."""
     if error.errno in _FULL:
         return DiskFullError(f"There is no space left for the index at {path}.")
     reason = _REASONS.get(error.errno or 0) or error.strerror or str(error)
@@ -50,6 +53,22 @@ def store_error(error: OSError, path: Path | str) -> StoreError:
         f"The index at {path} can't be written: {reason}.",
         "Check the folder's permissions, or set index.path to a folder that you may write to.",
     )
+
+
+def os_error(error: OSError, path: Path) -> StoreError:
+    """A failed call of the operating system on a file that a store keeps, to read or to write."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return DiskFullError(f"The disk is full: {path} can't be written.")
+    reason = error.strerror or str(error)
+    return StoreError(f"The index folder {path} can't be used ({reason}).", CHECK_FOLDER)
+
+
+def disk_is_full(path: Path) -> bool:
+    """Whether next to nothing is free where ``path`` lies: then any failure to write is that."""
+    try:
+        return shutil.disk_usage(path.parent).free < _ALMOST_FULL_BYTES
+    except OSError:
+        return False  # the folder is gone: whatever it is, it isn't full
 
 
 @contextlib.contextmanager

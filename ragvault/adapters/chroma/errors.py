@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragvault.adapters.sqlite.connection import disk_is_full
+from ragvault.adapters.files import CHECK_FOLDER, disk_is_full
 from ragvault.errors import (
     DiskFullError,
     IndexBusyError,
     RagvaultError,
     StoreDamagedError,
-    StoreError as _StoreError,
+    StoreError,
 )
 
 
@@ -33,12 +33,12 @@ _DAMAGED = Translation(StoreDamagedError, "The vector store {place} is damaged (
 _FULL = Translation(DiskFullError, "The disk is full: the vector store {place} can't grow.")
 _BUSY = Translation(IndexBusyError, "Another process is writing the vector store {place}.")
 _DENIED = Translation(
-    _StoreError,
+    StoreError,
     "The vector store {place} can't be read or written ({detail}).",
-    "Check its owner and permissions, or set index.path in the config to another folder.",
+    CHECK_FOLDER,
 )
 _REJECTED = Translation(
-    _StoreError,
+    StoreError,
     "The vector store {place} refused the vectors ({detail}).",
     "If the embedding model was changed, run `ragvault index --full`.",
 )
@@ -46,25 +46,25 @@ _GONE = Translation(
     StoreDamagedError, "The vector store {place} has lost what was asked for ({detail})."
 )
 _AUTH = Translation(
-    _StoreError,
+    StoreError,
     "The Chroma server {place} refused access ({detail}).",
     "Check store.headers in the config.",
 )
 _UNREACHABLE = Translation(
-    _StoreError,
+    StoreError,
     "The Chroma server {place} can't be reached ({detail}).",
     "Start it (`chroma run`), check store.host and store.port in the config, or set"
     " `store.mode: persistent`.",
 )
 _LIMITED = Translation(
-    _StoreError, "The Chroma server {place} is at its limit ({detail}).", "Try again later."
+    StoreError, "The Chroma server {place} is at its limit ({detail}).", "Try again later."
 )
 _VERSION = Translation(
-    _StoreError,
+    StoreError,
     "The vector store {place} and the installed chromadb don't go together ({detail}).",
     "Reinstall ragvault, or rebuild with `ragvault index --full`.",
 )
-_UNKNOWN = Translation(_StoreError, "The vector store {place} failed ({detail}).")
+_UNKNOWN = Translation(StoreError, "The vector store {place} failed ({detail}).")
 
 # The Rust core reports nearly everything as InternalError; its words tell what it was.
 BY_MESSAGE: tuple[tuple[re.Pattern[str], Translation], ...] = (

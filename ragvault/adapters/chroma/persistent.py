@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragvault.adapters.chroma.index import ChromaIndex, chroma_settings, import_chromadb
-from ragvault.adapters.files import folder_size
-from ragvault.adapters.sqlite.connection import os_error
+from ragvault.adapters.files import folder_size, os_error
 from ragvault.errors import RagvaultError, StoreDamagedError, StoreError
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ class SqliteAnswerLog(OnDatabase):
 
     def log_answer(self, row: LoggedAnswer) -> None:
         """The same id again replaces the row."""
-        with self._db.write() as con:
+        with self.database.write() as con:
             con.execute("DELETE FROM answer WHERE id = ?", (row.id,))
             marks = ", ".join("?" * len(_COLUMNS.split(",")))
             con.execute(
@@ -42,7 +42,7 @@ class SqliteAnswerLog(OnDatabase):
 
     def answers(self, *, session: str | None = None, limit: int = 20) -> list[LoggedAnswer]:
         where, params = ("WHERE session = ?", [session]) if session is not None else ("", [])
-        with self._db.read() as con:
+        with self.database.read() as con:
             rows = con.execute(
                 f"SELECT {_COLUMNS} FROM answer {where} ORDER BY asked_at DESC, rowid DESC LIMIT ?",
                 [*params, max(0, limit)],
@@ -50,7 +50,7 @@ class SqliteAnswerLog(OnDatabase):
             return [_logged(con, row) for row in rows]
 
     def answer(self, answer_id: str) -> LoggedAnswer | None:
-        with self._db.read() as con:
+        with self.database.read() as con:
             row = con.execute(
                 f"SELECT {_COLUMNS} FROM answer WHERE id = ?", (answer_id,)
             ).fetchone()

@@ -10,9 +10,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from ragvault.adapters.files import os_error
 from ragvault.adapters.sqlite.answer_log import SqliteAnswerLog
 from ragvault.adapters.sqlite.chunks import SqliteChunks
-from ragvault.adapters.sqlite.connection import BUSY_TIMEOUT_S, Database, os_error
+from ragvault.adapters.sqlite.connection import BUSY_TIMEOUT_S, Database
 from ragvault.adapters.sqlite.embeddings import SqliteEmbeddings
 from ragvault.adapters.sqlite.fulltext import SqliteFullText
 from ragvault.adapters.sqlite.migrations import migrate
@@ -40,20 +41,24 @@ class SqliteCatalog(SqliteNotes, SqliteChunks, SqliteFullText, SqliteEmbeddings,
         busy_timeout_s: float = BUSY_TIMEOUT_S,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        if not create and not path.exists():
+        try:
+            exists = path.exists()
+        except OSError as error:  # a folder above it that may not be entered
+            raise os_error(error, path.parent) from error
+        if not create and not exists:
             raise NoIndexError("Nothing is indexed yet.")
         super().__init__(Database(path, busy_timeout_s=busy_timeout_s), clock)
         try:
-            with self._db.connection() as connection:
+            with self.database.connection() as connection:
                 migrate(connection, path)
         except BaseException:
-            self._db.close()
+            self.database.close()
             raise
 
     def check(self) -> list[str]:
         """Problems found by a quick integrity check, as sentences; empty when sound. Linear in
         the file (SQLite's ``quick_check`` reads each page once)."""
-        with self._db.read() as con:
+        with self.database.read() as con:
             problems = [
                 f"The catalog is damaged: {row[0]}"
                 for row in con.execute("PRAGMA quick_check(5)")
@@ -65,7 +70,7 @@ class SqliteCatalog(SqliteNotes, SqliteChunks, SqliteFullText, SqliteEmbeddings,
             return problems + text_problems(con)
 
     def close(self) -> None:
-        self._db.close()
+        self.database.close()
 
 
 # --------------------------------------------------------------------------- a damaged file

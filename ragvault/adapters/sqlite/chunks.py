@@ -124,7 +124,7 @@ class SqliteChunks(OnDatabase):
 
     def chunks(self, chunk_ids: Collection[str]) -> dict[str, StoredChunk]:
         """Linear in the ids."""
-        with self._db.read() as con:
+        with self.database.read() as con:
             rows = con.execute(
                 f"{_STORED} FROM json_each(?) q CROSS JOIN chunk c ON c.id = q.value{_JOINED}",
                 (json.dumps(list(chunk_ids)),),
@@ -133,7 +133,7 @@ class SqliteChunks(OnDatabase):
 
     def matching(self, chunk_ids: Collection[str], where: Filter) -> set[str]:
         """Linear in the ids."""
-        with self._db.read() as con:
+        with self.database.read() as con:
             condition = condition_of(con, where)
             rows = con.execute(
                 "SELECT c.id FROM json_each(?) q CROSS JOIN chunk c ON c.id = q.value"
@@ -144,7 +144,7 @@ class SqliteChunks(OnDatabase):
 
     def filtered_ids(self, where: Filter, limit: int) -> list[str] | None:
         """Sorted. The notes are counted first, so that a wide filter costs no list of ids."""
-        with self._db.read() as con:
+        with self.database.read() as con:
             condition = condition_of(con, where)
             if _count(con, condition) > limit:
                 return None
@@ -157,11 +157,11 @@ class SqliteChunks(OnDatabase):
 
     def count_chunks(self, where: Filter) -> int:
         """Linear in the notes."""
-        with self._db.read() as con:
+        with self.database.read() as con:
             return _count(con, condition_of(con, where))
 
     def neighbours(self, chunk_id: str, reach: int) -> list[StoredChunk]:
-        with self._db.read() as con:
+        with self.database.read() as con:
             rows = con.execute(
                 f"{_STORED} FROM chunk m JOIN chunk c ON c.note_id = m.note_id"
                 " AND c.heading_path = m.heading_path"
@@ -172,7 +172,7 @@ class SqliteChunks(OnDatabase):
             return [_stored(row) for row in rows]
 
     def note_chunks(self, vault: str, rel_path: str) -> list[StoredChunk]:
-        with self._db.read() as con:
+        with self.database.read() as con:
             rows = con.execute(
                 f"{_STORED} FROM chunk c{_JOINED} WHERE v.name = ? AND n.rel_path = ?"
                 " ORDER BY c.chunk_index",
@@ -182,7 +182,7 @@ class SqliteChunks(OnDatabase):
 
     def recent(self, n: int, where: Filter) -> list[StoredChunk]:
         """Ties by vault and path."""
-        with self._db.read() as con:
+        with self.database.read() as con:
             condition = condition_of(con, where)
             rows = con.execute(
                 f"{_STORED} FROM (SELECT n.id FROM note n JOIN vault v ON v.id = n.vault_id"

@@ -9,8 +9,6 @@ price is one fsync a commit, and an index run makes one commit a batch of notes.
 
 from __future__ import annotations
 
-import errno
-import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -18,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from ragvault.adapters.files import CHECK_FOLDER, disk_is_full, os_error
 from ragvault.errors import (
     DiskFullError,
     IndexBusyError,
@@ -34,7 +33,6 @@ _NO_COMPANION = (
     sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_FULL,
 )
-_ALMOST_FULL_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +44,13 @@ class _Translation:
     hint: str | None = None
 
 
-_WRITABLE = "Check its owner and permissions, or set index.path in the config to another folder."
 _REPORT = "This is a bug in ragvault: please report it with the command that you ran."
 
 _DAMAGED = _Translation(StoreDamagedError, "The index file {path} is damaged ({detail}).")
 _FULL = _Translation(DiskFullError, "The disk is full: {path} can't grow.")
 _BUSY = _Translation(IndexBusyError, "Another process is writing the index {path}.")
-_READ_ONLY = _Translation(StoreError, "The index {path} can't be written ({detail}).", _WRITABLE)
-_CANT_OPEN = _Translation(StoreError, "The index {path} can't be opened ({detail}).", _WRITABLE)
+_READ_ONLY = _Translation(StoreError, "The index {path} can't be written ({detail}).", CHECK_FOLDER)
+_CANT_OPEN = _Translation(StoreError, "The index {path} can't be opened ({detail}).", CHECK_FOLDER)
 _IO = _Translation(
     StoreError,
     "The disk failed while the index {path} was read or written ({detail}).",
@@ -123,14 +120,6 @@ def translate(error: Exception, path: Path) -> RagvaultError:
     elif row is _BUG and "malformed" in str(error):
         row = _DAMAGED  # FTS5 and a broken schema report it with the general code
     return row.kind(row.message.format(path=path, detail=error), row.hint)
-
-
-def disk_is_full(path: Path) -> bool:
-    """Whether next to nothing is free where ``path`` lies: then any failure to write is that."""
-    try:
-        return shutil.disk_usage(path.parent).free < _ALMOST_FULL_BYTES
-    except OSError:
-        return False  # the folder is gone: whatever it is, it isn't full
 
 
 class Database:
@@ -246,12 +235,4 @@ class OnDatabase:
     transaction."""
 
     def __init__(self, database: Database) -> None:
-        self._db = database
-
-
-def os_error(error: OSError, path: Path) -> StoreError:
-    """A failed call of the operating system on a file of the index."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return DiskFullError(f"The disk is full: {path} can't be written.")
-    reason = error.strerror or str(error)
-    return StoreError(f"The index folder {path} can't be used ({reason}).", _WRITABLE)
+        self.database = database

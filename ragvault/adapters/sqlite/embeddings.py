@@ -38,19 +38,19 @@ class SqliteEmbeddings(OnDatabase):
 
     def cached_vectors(self, fingerprint: str, text_hashes: Collection[str]) -> dict[str, Vector]:
         """Linear in the hashes; what isn't cached is absent."""
-        with self._db.read() as con:
+        with self.database.read() as con:
             return _looked_up(con, fingerprint, text_hashes, "json_each(?) q", "q.value")
 
     def vectors(self, fingerprint: str, chunk_ids: Collection[str]) -> dict[str, Vector]:
         """Linear in the ids; what isn't cached is absent."""
         chunks = "json_each(?) q CROSS JOIN chunk c ON c.id = q.value"
-        with self._db.read() as con:
+        with self.database.read() as con:
             return _looked_up(con, fingerprint, chunk_ids, chunks, "c.text_hash")
 
     def note_vectors(self, fingerprint: str, chunk_ids: Collection[str]) -> dict[str, Vector]:
         import numpy as np
 
-        with self._db.read() as con:
+        with self.database.read() as con:
             chunks = chunks_by_note(con, chunk_ids)
             rows = con.execute(
                 "SELECT m.note_id, m.vector FROM json_each(?) q"
@@ -65,12 +65,12 @@ class SqliteEmbeddings(OnDatabase):
             return means
 
     def store_vectors(self, fingerprint: str, vectors: Mapping[str, Vector]) -> None:
-        with self._db.write() as con:
+        with self.database.write() as con:
             store(con, fingerprint, vectors)
             bump_generation(con)
 
     def prune_vectors(self, fingerprint: str) -> int:
-        with self._db.write() as con:
+        with self.database.write() as con:
             dropped = _prune(con, fingerprint, self._clock())
             bump_generation(con)
             return dropped
@@ -80,7 +80,7 @@ class SqliteEmbeddings(OnDatabase):
         takes minutes, and holding one would keep the log from being folded back."""
         after: int | None = 0
         while after is not None:
-            with self._db.read() as con:
+            with self.database.read() as con:
                 records, after = _record_page(con, vault, fingerprint, after, _PAGE)
             yield from records
 

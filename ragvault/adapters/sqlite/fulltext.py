@@ -29,7 +29,7 @@ class SqliteFullText(OnDatabase):
         if n <= 0:
             return []
         found: list[ScoredId] = []
-        with self._db.read() as con:
+        with self.database.read() as con:
             for number in vault_ids(con, where.vaults):
                 expression = search_expression(con, number, terms)
                 if expression is None:
@@ -41,7 +41,7 @@ class SqliteFullText(OnDatabase):
     def lexical_scores(self, terms: Sequence[str], chunk_ids: Collection[str]) -> dict[str, float]:
         """Linear in the chunks that hold any of the terms; only the given ones are scored."""
         scores: dict[str, float] = {}
-        with self._db.read() as con:
+        with self.database.read() as con:
             for number, wanted in _rows_by_vault(con, chunk_ids).items():
                 expression = search_expression(con, number, terms)
                 if expression is None:
@@ -63,7 +63,7 @@ class SqliteFullText(OnDatabase):
             return NoteLexical({}, 0.0)
         scores: dict[str, float] = {}
         best = 0.0
-        with self._db.read() as con:
+        with self.database.read() as con:
             chunks = chunks_by_note(con, chunk_ids)
             for number in vault_ids(con, where.vaults):
                 expression = search_expression(con, number, terms)
@@ -78,7 +78,7 @@ class SqliteFullText(OnDatabase):
     def document_frequencies(self, terms: Sequence[str], where: Filter) -> dict[str, int]:
         """Linear in the chunks that hold the terms (no score is computed)."""
         counts: dict[str, int] = {}
-        with self._db.read() as con:
+        with self.database.read() as con:
             condition = condition_of(con, where)
             for term in dict.fromkeys(terms):
                 expression = match_expression([term])

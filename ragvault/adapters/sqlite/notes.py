@@ -31,14 +31,14 @@ class SqliteNotes(OnDatabase):
 
     @property
     def generation(self) -> int:
-        with self._db.read() as con:
+        with self.database.read() as con:
             row = con.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()
             return int(row[0])
 
     # -- vaults
     def vaults(self) -> list[VaultInfo]:
         """Linear in the notes."""
-        with self._db.read() as con:
+        with self.database.read() as con:
             rows = con.execute(
                 "SELECT v.name, v.path, v.kind, count(n.id), coalesce(sum(n.chunk_count), 0),"
                 " v.indexed_at, v.fingerprint FROM vault v LEFT JOIN note n ON n.vault_id = v.id"
@@ -47,7 +47,7 @@ class SqliteNotes(OnDatabase):
             return [VaultInfo(name, Path(path), *rest) for name, path, *rest in rows]
 
     def add_vault(self, vault: VaultInfo) -> None:
-        with self._db.write() as con:
+        with self.database.write() as con:
             known = con.execute(
                 "UPDATE vault SET path = ?, kind = ? WHERE name = ?",
                 (str(vault.path), vault.kind, vault.name),
@@ -64,7 +64,7 @@ class SqliteNotes(OnDatabase):
 
     def remove_vault(self, name: str) -> None:
         """The embeddings stay, for their grace. Linear in the vault."""
-        with self._db.write() as con:
+        with self.database.write() as con:
             number = vault_id(con, name)
             con.execute(f"DROP TABLE {fts_table(number)}")
             con.execute(f"DROP TABLE {note_fts_table(number)}")
@@ -79,7 +79,7 @@ class SqliteNotes(OnDatabase):
     def rename_vault(self, old: str, new: str) -> None:
         """The notes stay findable under their old chunk ids until the caller has indexed again:
         the file states are voided, so that the next run does that even if this process dies now."""
-        with self._db.write() as con:
+        with self.database.write() as con:
             taken = con.execute("SELECT 1 FROM vault WHERE name = ?", (new,)).fetchone()
             if old != new and taken:
                 raise UsageError(f'There is a vault named "{new}" already.', "Choose another name.")
@@ -95,7 +95,7 @@ class SqliteNotes(OnDatabase):
             bump_generation(con)
 
     def finish_vault(self, name: str, *, fingerprint: str, indexed_at: float) -> None:
-        with self._db.write() as con:
+        with self.database.write() as con:
             number = vault_id(con, name)
             con.execute(
                 "UPDATE vault SET fingerprint = ?, indexed_at = ? WHERE id = ?",
@@ -106,17 +106,17 @@ class SqliteNotes(OnDatabase):
             bump_generation(con)
 
     def checked_vault(self, name: str, *, indexed_at: float) -> None:
-        with self._db.write() as con:
+        with self.database.write() as con:
             number = vault_id(con, name)
             con.execute("UPDATE vault SET indexed_at = ? WHERE id = ?", (indexed_at, number))
 
     def vector_watermark(self, name: str) -> str | None:
-        with self._db.read() as con:
+        with self.database.read() as con:
             row = con.execute("SELECT vector_marker FROM vault WHERE name = ?", (name,)).fetchone()
             return None if row is None else row[0]
 
     def set_vector_watermark(self, name: str, watermark: str | None) -> None:
-        with self._db.write() as con:
+        with self.database.write() as con:
             number = vault_id(con, name)
             con.execute("UPDATE vault SET vector_marker = ? WHERE id = ?", (watermark, number))
 
@@ -124,7 +124,7 @@ class SqliteNotes(OnDatabase):
     def file_states(self, vault: str) -> dict[str, FileState]:
         """Linear in the notes: the one such cost of a run that finds nothing to do. Reading the
         table from end to end takes two thirds of the time of going through the vault's index."""
-        with self._db.read() as con:
+        with self.database.read() as con:
             rows = con.execute(
                 "SELECT rel_path, size, mtime_ns, content_hash, fingerprint, seen_ns"
                 " FROM note NOT INDEXED"
@@ -137,7 +137,7 @@ class SqliteNotes(OnDatabase):
         """A date that came from the modification time moves with it, as in a clean run."""
         if not states:
             return
-        with self._db.write() as con:
+        with self.database.write() as con:
             number = vault_id(con, vault)
             con.executemany(
                 "UPDATE note SET"
@@ -158,7 +158,7 @@ class SqliteNotes(OnDatabase):
         if rel_paths is not None:
             sql += " AND n.rel_path IN (SELECT value FROM json_each(?))"
             params.append(json.dumps(list(rel_paths)))
-        with self._db.read() as con:
+        with self.database.read() as con:
             return {row[0] for row in con.execute(sql, params)}
 
     def commit(
@@ -170,7 +170,7 @@ class SqliteNotes(OnDatabase):
         fingerprint: str,
         vectors: Mapping[str, Vector],
     ) -> set[str]:
-        with self._db.write() as con:
+        with self.database.write() as con:
             embeddings.store(con, fingerprint, vectors)
             gone = commit_notes(con, vault, writes, removed)
             number = vault_id(con, vault)
@@ -183,7 +183,7 @@ class SqliteNotes(OnDatabase):
     # -- overviews
     def folders(self, vaults: Collection[str] = ()) -> list[FolderInfo]:
         """Linear in the notes. By vault and path."""
-        with self._db.read() as con:
+        with self.database.read() as con:
             rows = con.execute(
                 "SELECT v.name, f.path, count(*), sum(n.chunk_count), f.centroid FROM folder f"
                 " JOIN vault v ON v.id = f.vault_id JOIN note n ON n.folder_id = f.id"
@@ -197,7 +197,7 @@ class SqliteNotes(OnDatabase):
 
     def tags(self, vaults: Collection[str] = ()) -> list[str]:
         """Linear in the tags of all notes. Ties by name."""
-        with self._db.read() as con:
+        with self.database.read() as con:
             rows = con.execute(
                 "SELECT t.tag FROM tag t JOIN note n ON n.id = t.note_id"
                 " JOIN vault v ON v.id = n.vault_id"

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from ragvault.adapters.files import os_error
 from ragvault.adapters.sqlite import embeddings
 from ragvault.adapters.sqlite.catalog import SqliteCatalog
 from ragvault.adapters.sqlite.connection import (
     BY_CLASS,
     BY_CODE,
     Database,
-    os_error,
     translate,
 )
 from ragvault.errors import (
@@ -153,7 +153,7 @@ def test_another_process_reads_whole_commits_while_one_writes(
 
         before = catalog.generation
         assert ask() == [2, 2, before]
-        with catalog._db.write() as connection:  # a commit that is under way
+        with catalog.database.write() as connection:  # a commit that is under way
             connection.execute("DELETE FROM chunk")
             assert ask() == [2, 2, before], "a reader saw half of a commit, or waited for it"
             connection.execute("ROLLBACK")
@@ -168,7 +168,7 @@ _KILLED = """
 import os, signal, sys; from pathlib import Path
 from ragvault.adapters.sqlite.catalog import SqliteCatalog
 catalog = SqliteCatalog(Path(sys.argv[1]), create=False)
-with catalog._db.write() as connection:
+with catalog.database.write() as connection:
     connection.execute("DELETE FROM chunk")
     connection.execute("UPDATE meta SET value = 999")
     os.kill(os.getpid(), signal.SIGKILL)
@@ -335,7 +335,7 @@ def test_another_models_embeddings_of_a_vault_that_uses_it_stay(
 
 def test_check_finds_an_index_that_lost_rows(catalog: SqliteCatalog) -> None:
     put(catalog, note_write("notes", "a.md", [((), "one"), (("H",), "two")]))
-    with catalog._db.write() as connection:
+    with catalog.database.write() as connection:
         connection.execute("DELETE FROM fts_1 WHERE rowid = 1")
     (problem,) = catalog.check()
     assert "full text" in problem
@@ -398,14 +398,14 @@ def test_a_damaged_file_is_named_so(path: Path, damage: str) -> None:
 def test_a_full_disk_keeps_what_was_there(catalog: SqliteCatalog) -> None:
     kept = note_write("notes", "a.md", [((), "kept")])
     put(catalog, kept)
-    with catalog._db.connection() as connection:
+    with catalog.database.connection() as connection:
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         connection.execute(f"PRAGMA max_page_count = {pages + 2}")
     with pytest.raises(DiskFullError) as caught:
         put(catalog, note_write("notes", "big.md", [((), "x" * 200_000)]))
     assert "space" in caught.value.hint
     assert catalog.chunk_ids("notes") == {kept.chunks[0].id}
-    with catalog._db.connection() as connection:
+    with catalog.database.connection() as connection:
         connection.execute("PRAGMA max_page_count = 1000000")
     put(catalog, note_write("notes", "b.md", [((), "goes on")]))
     assert catalog.check() == []
@@ -414,7 +414,7 @@ def test_a_full_disk_keeps_what_was_there(catalog: SqliteCatalog) -> None:
 def test_a_second_writer_is_told_that_the_index_is_busy(path: Path) -> None:
     first = open_catalog(path)
     second = SqliteCatalog(path, busy_timeout_s=0.0)
-    with first._db.write():
+    with first.database.write():
         assert second.vaults()[0].name == "notes"
         with pytest.raises(IndexBusyError):
             second.checked_vault("notes", indexed_at=1.0)
