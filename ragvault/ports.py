@@ -364,9 +364,6 @@ class Progress(Protocol):
     def advance(self, *, notes: int = 0, chunks: int = 0) -> None:
         """So many more notes and passages are done."""
 
-    def note(self, message: str) -> None:
-        """A line for people."""
-
     def finish(self) -> None:
         """The vault is done."""
 

@@ -40,13 +40,8 @@ class Check:
     remedy: str = ""
 
 
-class _Problem(Exception):
-    """A part that failed in a way that no RagvaultError names."""
-
-    def __init__(self, detail: str, remedy: str) -> None:
-        super().__init__(detail)
-        self.detail = detail
-        self.remedy = remedy
+class _Problem(RagvaultError):
+    """A part works, but not as it should."""
 
 
 def is_well(checks: Iterable[Check]) -> bool:
@@ -78,8 +73,6 @@ def _tried(
     bad = State.FAILED if is_needed else State.WARNING
     try:
         return Check(name, State.OK, check(container))
-    except _Problem as problem:
-        return Check(name, bad, problem.detail, problem.remedy)
     except NoIndexError as error:
         return Check(name, State.WARNING, error.message, error.hint)
     except RagvaultError as error:

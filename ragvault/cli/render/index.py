@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ragvault.cli.render import words
 from ragvault.cli.render.layout import columns, facts, hanging
-from ragvault.cli.render.progress import BarProgress, SilentProgress
+from ragvault.cli.render.progress import BarProgress
 from ragvault.cli.render.terminal import Terminal, print_json
 from ragvault.cli.session import Session
 from ragvault.model import IndexReport, Skipped, VaultInfo
 from ragvault.service.index import Chosen, IndexEvent, OutOfReach, SetAside
 from ragvault.text import strip_controls
 
-if TYPE_CHECKING:
-    from ragvault.ports import Progress
-
 
 class IndexView:
     """One ``index`` command as its events come. ``vaults`` are those that are worked on;
-    ``progress`` is a bar on a terminal, elsewhere only its messages."""
+    ``progress`` is a bar, on a terminal."""
 
     def __init__(self, session: Session, *, as_json: bool) -> None:
         err = session.err
         has_bar = err.is_tty and not as_json
-        self.progress: Progress = BarProgress(err) if has_bar else SilentProgress(err)
+        self.progress = BarProgress(err) if has_bar else None
         self.vaults: Sequence[VaultInfo] = ()
         self._session = session
         self._as_json = as_json

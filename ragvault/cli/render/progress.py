@@ -88,22 +88,6 @@ def counting(
         yield lambda: progress.advance(task)
 
 
-class SilentProgress:
-    """For --json, pipes and quiet runs: only the messages, on stderr."""
-
-    def __init__(self, err: Terminal) -> None:
-        self._err = err
-
-    def start(self, vault: str, notes: int) -> None: ...
-
-    def advance(self, *, notes: int = 0, chunks: int = 0) -> None: ...
-
-    def note(self, message: str) -> None:
-        self._err.print(strip_controls(message))
-
-    def finish(self) -> None: ...
-
-
 class BarProgress:
     """A bar on stderr: notes and passages done, rate, time left."""
 
@@ -132,14 +116,6 @@ class BarProgress:
         seconds = max(time.monotonic() - self._started, 1e-3)
         rate = f"{words.count(self._chunks, 'passage')}, {self._chunks / seconds:.0f}/s"
         self._progress.update(self._task, advance=notes, rate=rate)
-
-    def note(self, message: str) -> None:
-        if self._progress is None:
-            self._err.print(strip_controls(message))
-        else:
-            from rich.text import Text
-
-            self._progress.console.print(Text(strip_controls(message)))
 
     def finish(self) -> None:
         if self._progress is not None:

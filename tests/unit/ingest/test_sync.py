@@ -590,8 +590,6 @@ class Recorder:
         self.notes += notes
         self.chunks += chunks
 
-    def note(self, message: str) -> None: ...
-
     def finish(self) -> None:
         self.finished += 1
 
