@@ -16,7 +16,7 @@ import numpy as np
 from ragvault.config.settings import CalibrationSettings, LogisticSettings
 from ragvault.errors import UsageError
 from ragvault.evaluation.document import abstention_object
-from ragvault.evaluation.fit import Fit, Prior, fit, log_loss, sigmoid
+from ragvault.evaluation.fit import Fit, fit, log_loss, sigmoid
 from ragvault.evaluation.judging import QuestionResult
 from ragvault.evaluation.metrics import Flags, Floats
 from ragvault.evaluation.summary import AbstentionSummary, summarise
@@ -24,14 +24,6 @@ from ragvault.evaluation.summary import AbstentionSummary, summarise
 FEWEST = 20  # questions of each class; with fewer a fit says more about them than about the vault
 MADE = 200  # questions that are made when none are given
 _DIGITS = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Priors:
-    """Where the fits start, and what they are pulled to. ``answered`` None: one logistic."""
-
-    topic: Prior
-    answered: Prior | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +51,13 @@ class _Part:
 
 def calibrate(
     results: Sequence[QuestionResult],
-    priors: Priors,
+    built_in: CalibrationSettings,
     *,
-    model: str,
     threshold: float,
     seed: int = 0,
 ) -> CalibrationResult:
-    """Fit the confidence to the results. Raises UsageError when they are too few.
+    """Fit the confidence to the results, starting from ``built_in`` and pulled to it. Raises
+    UsageError when they are too few.
 
     What another calibration judges (questions that the embedding model can't read) stays as it
     is, and is fitted to nothing.
@@ -80,24 +72,24 @@ def calibrate(
             "Add questions, or --off-topic FILE; or leave QUESTIONS out: they are made then.",
         )
     foreign = np.array([r.question.off_topic for r in usable], dtype=bool)
-    everything = np.ones(len(y), dtype=bool)
-    apart = priors.answered is not None
-    parts = {"topic": _part(usable, y, y | foreign if apart else everything, priors.topic, seed)}
-    if priors.answered is not None:
-        parts["answered"] = _part(usable, y, ~foreign, priors.answered, seed)
+    if built_in.answered is None:
+        parts = {"topic": _part(usable, y, np.ones(len(y), dtype=bool), built_in.topic, seed)}
+    else:
+        parts = {
+            "topic": _part(usable, y, y | foreign, built_in.topic, seed),
+            "answered": _part(usable, y, ~foreign, built_in.answered, seed),
+        }
     confidences = np.prod([part.probabilities for part in parts.values()], axis=0)
     new = dict(zip((r.question.key for r in usable), map(float, confidences), strict=True))
     refitted = [
         _with_confidence(r, new[r.question.key], threshold) if r.by_model else r for r in results
     ]
-    answered = parts.get("answered")
+    fitted = {name: part.settings for name, part in parts.items()}
     return CalibrationResult(
         fits={name: part.fit for name, part in parts.items() if part.fit is not None},
         kept=tuple(name for name, part in parts.items() if part.fit is None),
         settings=CalibrationSettings(
-            model=model,
-            topic=parts["topic"].settings,
-            answered=None if answered is None else answered.settings,
+            model=built_in.model, topic=fitted["topic"], answered=fitted.get("answered")
         ),
         before=_summary(results, threshold, seed),
         after=_summary(refitted, threshold, seed),
@@ -106,25 +98,27 @@ def calibrate(
 
 
 def _part(
-    results: Sequence[QuestionResult], y: Flags, which: Flags, prior: Prior, seed: int
+    results: Sequence[QuestionResult], y: Flags, which: Flags, prior: LogisticSettings, seed: int
 ) -> _Part:
     """Fitted on ``which`` of the results, if they hold enough of both classes."""
     x = np.array([[r.features[name] for name in prior.features] for r in results])
     if min(int((y & which).sum()), int((~y & which).sum())) < FEWEST:
-        built_in = sigmoid(x @ np.array(prior.coefficients) + prior.intercept)
-        return _Part(_settings(prior), built_in, None)
+        return _Part(_rounded(prior, prior), _probabilities(x, prior), None)
     groups = [r.question.group or r.question.key for r in results]
-    fitted = fit(
-        x[which], y[which], [g for g, w in zip(groups, which, strict=True) if w], prior, seed=seed
-    )
-    probabilities = sigmoid(x @ np.array(fitted.coefficients) + fitted.intercept)
+    chosen = [group for group, is_used in zip(groups, which, strict=True) if is_used]
+    fitted = fit(x[which], y[which], chosen, prior, seed=seed)
+    probabilities = _probabilities(x, fitted)
     probabilities[which] = fitted.confidences  # by folds that didn't see them
-    return _Part(_settings(fitted), probabilities, fitted)
+    return _Part(_rounded(prior, fitted), probabilities, fitted)
 
 
-def _settings(found: Prior | Fit) -> LogisticSettings:
+def _probabilities(x: Floats, found: LogisticSettings | Fit) -> Floats:
+    return sigmoid(x @ np.array(found.coefficients) + found.intercept)
+
+
+def _rounded(prior: LogisticSettings, found: LogisticSettings | Fit) -> LogisticSettings:
     return LogisticSettings(
-        features=found.features,
+        features=prior.features,
         coefficients=tuple(round(w, _DIGITS) for w in found.coefficients),
         intercept=round(found.intercept, _DIGITS),
     )

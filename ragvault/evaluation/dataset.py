@@ -75,15 +75,17 @@ class Question:
         return f"{self.origin}#{self.id}" if self.origin else self.id
 
 
-def load_questions(path: Path, *, limit: int | None = None, seed: int = 0) -> list[Question]:
+def load_questions(
+    path: Path, *, limit: int | None = None, seed: int = 0, max_bytes: int = MAX_BYTES
+) -> list[Question]:
     """The questions of a file, in its order; with ``limit`` so many of them, drawn by ``seed``.
 
     Raises UsageError, with the line, for what is no such set.
     """
     try:
         with path.open("rb") as file:  # bounded: a device or a pipe may never end
-            data = file.read(MAX_BYTES + 1)
-        if len(data) > MAX_BYTES:
+            data = file.read(max_bytes + 1)
+        if len(data) > max_bytes:
             raise UsageError(f"{path} is too large to be a set of questions.", _FORMAT_HINT)
         text = data.decode("utf-8-sig")
     except FileNotFoundError as error:
@@ -167,26 +169,26 @@ class _Line:
 
     def question(self, line: str) -> Question:
         value = self._object(line)
-        text = self._text(value, "question", required=True)
-        assert text is not None
         answerable = value.get("answerable", True)
         if not isinstance(answerable, bool):
             raise self._wrong("`answerable` has to be true or false")
-        given_id = value.get("id")
-        if given_id is not None and not isinstance(given_id, str | int):
-            raise self._wrong("`id` has to be text or a whole number")
-        gold = tuple(self._gold(item) for item in self._list(value, "gold"))
-        if answerable and not gold and value.get("answerable") is True:
+        given_id = self._get(value, "id", str | int, "text or a whole number")
+        gold = tuple(self._gold(item) for item in self._get(value, "gold", list, "a list") or [])
+        if not gold and value.get("answerable") is True:
             raise self._wrong("an answerable question needs `gold`, the place of its answer")
+        answers = self._get(value, "answers", list, "a list") or []
+        if not all(isinstance(answer, str) for answer in answers):
+            raise self._wrong("`answers` has to be a list of texts")
+        is_answerable = answerable and bool(gold)
         return Question(
             id=str(given_id) if given_id is not None else f"line-{self._number}",
-            text=text,
-            answerable=answerable and bool(gold),
+            text=self._words(value, "question"),
+            answerable=is_answerable,
             gold=gold,
-            answers=tuple(self._answer(item) for item in self._list(value, "answers")),
-            lang=self._text(value, "lang"),
-            group=self._text(value, "group"),
-            off_topic=not (answerable and gold) and value.get("kind") == OFF_TOPIC,
+            answers=tuple(answers),
+            lang=self._words(value, "lang") if value.get("lang") is not None else None,
+            group=self._words(value, "group") if value.get("group") is not None else None,
+            off_topic=not is_answerable and value.get("kind") == OFF_TOPIC,
             line=self._number,
         )
 
@@ -209,48 +211,33 @@ class _Line:
     def _gold(self, item: Any) -> Gold:
         if not isinstance(item, dict):
             raise self._wrong("`gold` has to be a list of objects with a `file`")
-        file = self._text(item, "file", required=True)
-        assert file is not None
+        file = normal_path(self._words(item, "file"))
         start, end = self._offset(item, "start"), self._offset(item, "end")
         if (start is None) != (end is None) or (start is not None and not start < (end or 0)):
             raise self._wrong("`start` and `end` come together, and `start` is the smaller")
-        heading = item.get("heading")
-        if heading is not None and not isinstance(heading, str):
-            raise self._wrong("`heading` has to be text")
-        text = item.get("text")
-        if text is not None and not isinstance(text, str):
-            raise self._wrong("`text` has to be text")
-        return Gold(normal_path(file), heading, start, end, text)
-
-    def _text(self, value: dict[str, Any], key: str, *, required: bool = False) -> str | None:
-        found = value.get(key)
-        if found is None and not required:
-            return None
-        if not isinstance(found, str) or not found.strip():
-            raise self._wrong(
-                f"`{key}` has to be text" if key in value else f"`{key}` is not there"
-            )
-        return found
-
-    def _list(self, value: dict[str, Any], key: str) -> list[Any]:
-        found = value.get(key)
-        if found is None:
-            return []
-        if not isinstance(found, list):
-            raise self._wrong(f"`{key}` has to be a list")
-        return found
-
-    def _answer(self, item: Any) -> str:
-        if not isinstance(item, str):
-            raise self._wrong("`answers` has to be a list of texts")
-        return item
+        heading = self._get(item, "heading", str, "text")
+        return Gold(file, heading, start, end, self._get(item, "text", str, "text"))
 
     def _offset(self, item: dict[str, Any], key: str) -> int | None:
-        found = item.get(key)
-        if found is None:
-            return None
-        if not isinstance(found, int) or isinstance(found, bool) or found < 0:
+        found: int | None = self._get(item, key, int, "a number of characters")
+        if found is not None and (isinstance(found, bool) or found < 0):
             raise self._wrong(f"`{key}` has to be a number of characters")
+        return found
+
+    def _get(self, value: dict[str, Any], key: str, kind: Any, told: str) -> Any:
+        """None where it isn't given."""
+        found = value.get(key)
+        if found is not None and not isinstance(found, kind):
+            raise self._wrong(f"`{key}` has to be {told}")
+        return found
+
+    def _words(self, value: dict[str, Any], key: str) -> str:
+        """Text that may not be missing or blank."""
+        if key not in value:
+            raise self._wrong(f"`{key}` is not there")
+        found = value[key]
+        if not isinstance(found, str) or not found.strip():
+            raise self._wrong(f"`{key}` has to be text")
         return found
 
     def _wrong(self, what: str) -> UsageError:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ragvault.config.settings import LogisticSettings
 from ragvault.errors import UsageError
 from ragvault.evaluation.metrics import Flags, Floats
 
@@ -25,21 +26,10 @@ _LARGEST = 100.0  # a coefficient beyond it only says that the classes could be 
 
 
 @dataclass(frozen=True, slots=True)
-class Prior:
-    """Where the coefficients are pulled to. Their signs are those that a fit must keep; a 0 may
-    only rise."""
-
-    features: tuple[str, ...]
-    coefficients: tuple[float, ...]
-    intercept: float
-
-
-@dataclass(frozen=True, slots=True)
 class Fit:
     """``confidences`` are those of the questions, each by a fit that didn't see it (nor any of
     its group)."""
 
-    features: tuple[str, ...]
     coefficients: tuple[float, ...]
     intercept: float
     penalty: float
@@ -57,10 +47,13 @@ def check_installed() -> None:
         ) from error
 
 
-def fit(x: Floats, y: Flags, groups: Sequence[str], prior: Prior, *, seed: int = 0) -> Fit:
+def fit(
+    x: Floats, y: Flags, groups: Sequence[str], prior: LogisticSettings, *, seed: int = 0
+) -> Fit:
     """Fit, with the penalty that a cross-validation over groups finds best.
 
-    ``x`` has the shape (n, features), ``y`` tells the answerable. Raises ValueError when either
+    ``x`` has the shape (n, features), ``y`` tells the answerable. The coefficients are pulled to
+    those of ``prior``, and keep their signs; a 0 may only rise. Raises ValueError when either
     class is missing.
     """
     if not y.any() or y.all():
@@ -70,7 +63,6 @@ def fit(x: Floats, y: Flags, groups: Sequence[str], prior: Prior, *, seed: int =
     confidences, penalty = min(tried, key=lambda one: log_loss(one[0], y))
     weights, intercept = solve(x, y, prior, penalty)
     return Fit(
-        features=prior.features,
         coefficients=tuple(float(w) for w in weights),
         intercept=intercept,
         penalty=penalty,
@@ -101,7 +93,7 @@ def folds_of(groups: Sequence[str], y: Flags, seed: int) -> list[int]:
 
 
 def _cross_validated(
-    x: Floats, y: Flags, folds: Sequence[int], prior: Prior, penalty: float
+    x: Floats, y: Flags, folds: Sequence[int], prior: LogisticSettings, penalty: float
 ) -> Floats:
     fold = np.array(folds)
     confidences = np.zeros(len(y))
@@ -116,7 +108,7 @@ def _cross_validated(
 
 
 def solve(
-    x: Floats, y: Flags, prior: Prior, penalty: float, weights: Floats | None = None
+    x: Floats, y: Flags, prior: LogisticSettings, penalty: float, weights: Floats | None = None
 ) -> tuple[Floats, float]:
     """Coefficients and intercept. Deterministic. ``weights`` of the questions, above 0: None lets
     both classes weigh alike. Raises UsageError without SciPy."""

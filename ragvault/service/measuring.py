@@ -1,14 +1,11 @@
-"""What a measurement needs beside ``flows``: the gate's judgement without an answer, and each leg's
-own ranking. Beside ``wiring``, as ``flows`` is.
-"""
+"""The gate's judgement of a retrieval, without an answer."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragvault.errors import ModelError
-from ragvault.model import Filter, GateOutcome, Query, Retrieval, StoredChunk
+from ragvault.model import GateOutcome, Retrieval
 from ragvault.service.calibration import gate_calibration
 
 if TYPE_CHECKING:
@@ -63,31 +60,3 @@ def judge(container: Container, retrieval: Retrieval) -> Judgement:
             if part is not None
         ),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Legs:
-    """Each leg's own ranking, best first. ``by_vector`` None: there is no embedding to rank by."""
-
-    by_keyword: tuple[StoredChunk, ...]
-    by_vector: tuple[StoredChunk, ...] | None
-
-
-def single_legs(container: Container, query: Query, vault: str, n: int) -> Legs:
-    """The ``n`` best of one vault by BM25 alone, and by the cosine alone: what the blend has to
-    be better than. Raises StoreError."""
-    catalog = container.catalog
-    keyword = catalog.lexical(query.terms, n, Filter(vaults=(vault,)))
-    try:
-        vector = container.embedder.embed_query(query.text)
-    except ModelError:
-        nearest = None
-    else:
-        container.vectors.sync_to(catalog.generation)
-        nearest = container.vectors.query(vault, vector, n)
-    stored = catalog.chunks({hit.chunk_id for hit in (*keyword, *(nearest or ()))})
-    ranked = [
-        None if hits is None else tuple(stored[h.chunk_id] for h in hits if h.chunk_id in stored)
-        for hits in (keyword, nearest)
-    ]
-    return Legs(ranked[0] or (), ranked[1])

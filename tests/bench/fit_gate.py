@@ -31,9 +31,10 @@ from pathlib import Path
 
 import numpy as np
 
+from ragvault.config.settings import LogisticSettings
 from ragvault.evaluation.dataset import Question, as_off_topic, load_questions
 from ragvault.evaluation.embedding_cache import caching
-from ragvault.evaluation.fit import Prior, folds_of, sigmoid, solve
+from ragvault.evaluation.fit import folds_of, sigmoid, solve
 from ragvault.evaluation.judging import in_section, span_values
 from ragvault.evaluation.metrics import Flags, Floats, auroc, reliability
 from ragvault.evaluation.places import Notes
@@ -236,7 +237,7 @@ class Fitted:
 def fitted(table: Table, features: tuple[str, ...], which: Flags, weights: Floats) -> Fitted:
     """Fitted on ``which`` of the rows; coefficients may not fall below 0."""
     x, y = table.of(features), table.y
-    prior = Prior(features, (0.0,) * len(features), 0.0)
+    prior = LogisticSettings(features=features, coefficients=(0.0,) * len(features), intercept=0.0)
     probabilities = np.zeros(len(y))
     for fold in np.unique(table.folds):
         rest, own = (table.folds != fold) & which, table.folds == fold

@@ -17,18 +17,18 @@ from ragvault.cli.commands.eval_run import (
 from ragvault.cli.render.eval import print_calibration
 from ragvault.cli.render.progress import counting
 from ragvault.cli.render.terminal import print_json
+from ragvault.config.settings import CalibrationSettings, LogisticSettings
 from ragvault.errors import UsageError
 from ragvault.evaluation.calibrate import (
     FEWEST,
     MADE,
     CalibrationResult,
-    Priors,
     as_object,
     calibrate,
 )
 from ragvault.evaluation.config_block import with_calibration
 from ragvault.evaluation.dataset import parse_questions
-from ragvault.evaluation.fit import Prior, check_installed
+from ragvault.evaluation.fit import check_installed
 from ragvault.evaluation.generate import as_lines, make_set
 from ragvault.evaluation.runner import RunOptions, run
 from ragvault.service.calibration import built_in_calibration, embedding_model
@@ -38,10 +38,9 @@ from ragvault.wiring import locate_config
 if TYPE_CHECKING:
     from ragvault.cli.commands.eval import Asking
     from ragvault.cli.session import Session
-    from ragvault.config.settings import CalibrationSettings
     from ragvault.evaluation.dataset import Question
     from ragvault.model import VaultInfo
-    from ragvault.retrieval.confidence.calibration import Logistic
+    from ragvault.retrieval.confidence.calibration import Calibration
 
 _WORSE = 0.02  # more of the unanswerable answered than before: said
 
@@ -112,12 +111,9 @@ def _fitted(
     with counting(session.err, f"Asking {vault.name}", len(questions)) as advance:
         done = run(container, vault, questions, RunOptions(), now=now, advance=advance)
     session.notices(done.notices)
-    built_in = built_in_calibration(container)
-    answered = built_in.answered
     return calibrate(
         done.results,
-        Priors(_prior(built_in.topic), None if answered is None else _prior(answered)),
-        model=embedding_model(session.settings),
+        _as_settings(built_in_calibration(container), embedding_model(session.settings)),
         threshold=threshold_in_force(session.settings),
         seed=asking.seed,
     )
@@ -154,8 +150,18 @@ def _check_writable(target: Path) -> None:
         raise UsageError(f"{target} is a folder.", "Name a file with --config FILE.")
 
 
-def _prior(logistic: Logistic) -> Prior:
-    return Prior(logistic.features, logistic.coefficients, logistic.intercept)
+def _as_settings(calibration: Calibration, model: str) -> CalibrationSettings:
+    parts = {"topic": calibration.topic, "answered": calibration.answered}
+    return CalibrationSettings(
+        model=model,
+        **{
+            name: LogisticSettings(
+                features=part.features, coefficients=part.coefficients, intercept=part.intercept
+            )
+            for name, part in parts.items()
+            if part is not None
+        },
+    )
 
 
 def _made(session: Session, asking: Asking) -> tuple[VaultInfo, list[Question]]:

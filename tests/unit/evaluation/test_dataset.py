@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from ragvault.errors import UsageError
-from ragvault.evaluation import dataset
 from ragvault.evaluation.dataset import (
     Gold,
     as_off_topic,
@@ -111,11 +110,10 @@ def test_file_problems_are_sentences(tmp_path: Path) -> None:
     assert "file of questions" in caught.value.hint
 
 
-def test_file_without_an_end_is_not_read_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_without_an_end_is_not_read_whole() -> None:
     """A device or a pipe as the set would take all memory, instead of saying what is wrong."""
-    monkeypatch.setattr(dataset, "MAX_BYTES", 1000)
     with pytest.raises(UsageError, match="too large"):
-        load_questions(Path("/dev/zero"))
+        load_questions(Path("/dev/zero"), max_bytes=1000)
 
 
 def test_whole_characters_may_be_escaped() -> None:

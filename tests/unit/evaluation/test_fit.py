@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,12 +14,20 @@ from hypothesis import given, settings, strategies as st
 from ragvault.config.file import load
 from ragvault.config.settings import CalibrationSettings, LogisticSettings
 from ragvault.errors import ConfigError, UsageError
-from ragvault.evaluation.calibrate import Priors, calibrate
+from ragvault.evaluation.calibrate import calibrate
 from ragvault.evaluation.config_block import with_calibration
-from ragvault.evaluation.fit import Prior, fit, folds_of, log_loss, sigmoid, solve
+from ragvault.evaluation.fit import check_installed, fit, folds_of, log_loss, sigmoid, solve
 from tests.support.evaluating import judged
 
-PRIOR = Prior(("cosine", "coverage"), (5.0, 5.0), -5.0)
+
+def logistic(
+    features: tuple[str, ...], coefficients: tuple[float, ...], intercept: float
+) -> LogisticSettings:
+    return LogisticSettings(features=features, coefficients=coefficients, intercept=intercept)
+
+
+PRIOR = logistic(("cosine", "coverage"), (5.0, 5.0), -5.0)
+BUILT_IN = CalibrationSettings(model="m", topic=PRIOR)
 
 
 def sample(n: int, weights: tuple[float, float], intercept: float, seed: int = 0) -> tuple:
@@ -63,7 +72,7 @@ def test_feature_that_points_the_wrong_way_gets_nothing() -> None:
 
 
 def test_lowering_feature_stays_lowering() -> None:
-    prior = Prior(("cosine", "missing"), (5.0, -2.0), -2.0)
+    prior = logistic(("cosine", "missing"), (5.0, -2.0), -2.0)
     x, y = sample(500, (6.0, 4.0), -5.0)
     weights, _ = solve(x, y, prior, 0.001)
     assert weights[1] == 0.0
@@ -123,6 +132,15 @@ def test_noise_is_not_sold_as_knowledge() -> None:
     assert log_loss(np.full(200, 0.5), y) == pytest.approx(np.log(2))
 
 
+def test_without_scipy_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only those who calibrate install it: they need its name, no traceback after the asking."""
+    monkeypatch.setitem(sys.modules, "scipy", None)  # as if it weren't installed
+    monkeypatch.delitem(sys.modules, "scipy.optimize", raising=False)
+    with pytest.raises(UsageError, match="needs SciPy") as caught:
+        check_installed()
+    assert "pip install 'ragvault[calibrate]'" in caught.value.hint
+
+
 # --------------------------------------------------------------------------- calibrate
 
 
@@ -141,7 +159,7 @@ def results(n: int) -> list:
 
 
 def test_calibration_mends_a_gate_that_lets_everything_pass() -> None:
-    found = calibrate(results(200), Priors(PRIOR), model="m", threshold=0.4)
+    found = calibrate(results(200), BUILT_IN, threshold=0.4)
     assert found.before.false_answers is not None and found.after.false_answers is not None
     assert found.before.false_answers.value == 1.0
     assert found.after.false_answers.value < 0.2
@@ -164,22 +182,26 @@ def test_each_logistic_learns_from_the_questions_that_tell_about_it() -> None:
         one = judged(str(i), 0.95, answerable=kind == "good", features=features)
         question = replace(one.question, off_topic=kind == "foreign")
         made.append(replace(one, question=question))
-    topic, answered = Prior(("cosine",), (1.0,), 0.0), Prior(("coverage",), (1.0,), 0.0)
-    found = calibrate(made, Priors(topic, answered), model="m", threshold=0.4)
+    built_in = CalibrationSettings(
+        model="m",
+        topic=logistic(("cosine",), (1.0,), 0.0),
+        answered=logistic(("coverage",), (1.0,), 0.0),
+    )
+    found = calibrate(made, built_in, threshold=0.4)
     assert found.kept == ()
     assert found.settings.answered is not None
     assert found.settings.topic.coefficients[0] > 5
     assert found.settings.answered.coefficients[0] > 5
     assert found.after.auroc is not None and found.after.auroc.value > 0.95
     without = [r for r in made if not r.question.off_topic]
-    kept = calibrate(without, Priors(topic, answered), model="m", threshold=0.4)
+    kept = calibrate(without, built_in, threshold=0.4)
     assert kept.kept == ("topic",)  # nothing told about it
     assert kept.settings.topic.coefficients == (1.0,)
 
 
 def test_too_few_questions_are_refused() -> None:
     with pytest.raises(UsageError, match="at least 20 questions with an answer and 20 without"):
-        calibrate(results(38), Priors(PRIOR), model="m", threshold=0.4)
+        calibrate(results(38), BUILT_IN, threshold=0.4)
 
 
 def test_question_that_the_model_can_t_read_is_fitted_to_nothing() -> None:
@@ -189,8 +211,8 @@ def test_question_that_the_model_can_t_read_is_fitted_to_nothing() -> None:
         replace(judged(f"f{i}", 0.9, features={"cosine": 0.0, "coverage": 0.0}), by_model=False)
         for i in range(50)
     ]
-    alone = calibrate(made, Priors(PRIOR), model="m", threshold=0.4)
-    beside = calibrate([*made, *foreign], Priors(PRIOR), model="m", threshold=0.4)
+    alone = calibrate(made, BUILT_IN, threshold=0.4)
+    beside = calibrate([*made, *foreign], BUILT_IN, threshold=0.4)
     assert beside.settings == alone.settings
     assert beside.after.answerable == alone.after.answerable + 50
 
@@ -199,7 +221,7 @@ def test_refusal_by_a_floor_stays_one() -> None:
     """What nothing was found for can't be answered by a fitted confidence."""
     made = results(100)
     floored = judged("floor", 0.9, answered=False, features=made[0].features)
-    found = calibrate([*made, floored], Priors(PRIOR), model="m", threshold=0.4)
+    found = calibrate([*made, floored], BUILT_IN, threshold=0.4)
     assert found.after.false_refusals is not None
     assert found.after.false_refusals.value * 51 >= 1
 
