@@ -348,7 +348,7 @@ def _bad_value(
 def _shown(value: Any) -> str:
     if isinstance(value, list | dict):
         return "a list" if isinstance(value, list) else "a mapping"
-    return "null" if value is None else _short(" ".join(str(value).split()))
+    return "null" if value is None else _short(" ".join(str(value).split())) or "empty"
 
 
 def _unknown(place: str, name: str, known: list[str], what: str) -> ConfigError:
