@@ -1,1 +1,12 @@
+"""From evidence to an answer whose citations hold, or to an honest no.
 
+In: an ``AnswerRequest`` (question, the gate's evidence, settings, a chat model or none). Out: a
+generator of ``Cited`` and ``Token`` events whose value is an ``AnswerRun``.
+
+    pipeline   the steps: prompt, draft, a second attempt, the outcome, or quotations instead
+    prompt     what the model is told
+    context    the evidence as blocks of text, packed into the model's window
+    citations  the draft's citations: read, resolved to chunks, shown in the configured style
+    check      whether the chunks cited hold a statement
+    quote      the answer without a model: passages word for word
+"""

@@ -1,1 +1,6 @@
-"""answering/check."""
+"""Checks of what a model wrote, on words, numbers and dates; no model takes part.
+
+support      is a statement held by the chunks that it cites, and if not, why
+values       numbers and dates in running text, in several languages
+uncertainty  does a sentence say that the notes don't hold the answer
+"""

@@ -1,9 +1,8 @@
 """Which chunk of the context a citation means: exactly, repaired, or none.
 
-File and section are compared on a ladder of ever looser equality (``_Level``); the hits on the
-best rung that is reached are the candidates, and among several the one that best holds the
-citing sentence is taken. What is not on the ladder is not in the context: the citation is
-removed.
+File and section are each compared at ever looser levels of equality (``_Level``); the hits at the
+strictest level that any reaches are the candidates, and among several the one that best holds the
+citing sentence is taken. What is equal at no level isn't in the context: the citation is removed.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ from ragvault.answering.citations.styles import (
 )
 from ragvault.model import CitationStatus, Hit
 
-_TYPO_RATIO = 0.86  # of difflib: about one slip in seven characters
+_TYPO_RATIO = 0.86  # of difflib: about one wrong letter in seven
 _MIN_TYPO_LENGTH = 5
-_HELD = 0.5  # coverage of the sentence above which a wrong section name is a slip
+_HELD = 0.5  # coverage of the sentence above which a wrong section name is forgiven
 _TOP_NAMES = frozenset({"top", "introduction", "intro", "none", "n/a", "untitled", "no heading"})
 
 
@@ -118,7 +117,7 @@ def _same_name_elsewhere(wanted: str, candidates: list[Hit], hits: Sequence[Hit]
 def _best(
     hits: Sequence[Hit], level: Callable[[Hit], _Level], place: Callable[[Hit], object]
 ) -> tuple[_Level, list[Hit]]:
-    """The lowest rung reached, and the hits on it; a typo must point to one place only."""
+    """The strictest level reached, and its hits; a typo must point to one place only."""
     levels = [level(hit) for hit in hits]
     best = min(levels, default=_Level.ABSENT)
     if best == _Level.ABSENT:
@@ -203,7 +202,7 @@ def _squeeze(name: str) -> str:
 
 
 def _is_typo(cited: str, known: str) -> bool:
-    """A slip of the pen. Numbers are names, not slips: "2024-03" is never "2024-04"."""
+    """Close enough for a misspelling. Numbers differ or not: "2024-03" is never "2024-04"."""
     if min(len(cited), len(known)) < _MIN_TYPO_LENGTH:
         return False
     if re.findall(r"\d+", cited) != re.findall(r"\d+", known):

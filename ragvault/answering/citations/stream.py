@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ragvault.answering.check.support import content_stems, is_verbatim, unsupported
 from ragvault.answering.check.uncertainty import is_uncertain
@@ -37,12 +37,10 @@ _ENDED = re.compile(r"(?:[.!?…][\"'”’)\]*_`]*\s+|[。！？｡؟۔][」』
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One sentence of the answer. ``text`` is it without citations; ``start`` and ``end`` place
-    it in the answer's text; ``reasons`` say why its chunks don't hold it."""
+    """One sentence of the answer, without its citations; ``reasons`` say why its chunks don't
+    hold it."""
 
     text: str
-    start: int
-    end: int
     cited: tuple[Hit, ...]
     reasons: tuple[str, ...]
     is_uncertain: bool
@@ -50,7 +48,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class CitedText:
-    """The whole of a finished stream. ``text`` is empty when nothing may be shown.
+    """The whole of a finished stream; empty when nothing may be shown.
 
     ``cited`` are the hits in order of first citation; ``uncertain`` is true when the draft
     admits that something isn't in the notes; ``substantial`` when it has a supported statement.
@@ -116,9 +114,7 @@ class CitationStream:
         statements = tuple(self._checked(s, cited) for s in self._statements)
         return CitedText(
             text="".join(self._texts),
-            citations=tuple(self._citations)
-            if self._open
-            else tuple(c for piece in self._held for c in piece.citations),
+            citations=tuple(self._citations),
             cited=cited,
             statements=statements,
             uncertain=self._uncertain,
@@ -183,16 +179,8 @@ class CitationStream:
         citations = [_moved(c, start - lead, self._length) for c in piece.citations]
         self._citations += citations
         if re.search(r"\w", piece.statement) and not _is_heading(piece.statement):
-            self._statements.append(
-                Statement(
-                    piece.statement,
-                    start,
-                    self._length,
-                    piece.cited,
-                    (),
-                    _admits(piece),
-                )
-            )
+            admits = _admits(piece)
+            self._statements.append(Statement(piece.statement, piece.cited, (), admits))
         return [*self._first_cited(piece.cited, citations), Token(text)]
 
     def _first_cited(self, hits: Sequence[Hit], citations: Sequence[Citation]) -> Iterator[Cited]:
@@ -213,9 +201,7 @@ class CitationStream:
         if statement.is_uncertain or (not statement.cited and _claims_nothing(statement.text)):
             return statement
         reasons = unsupported(statement.text, self._basis(statement.cited or cited))
-        return Statement(
-            statement.text, statement.start, statement.end, statement.cited, reasons, False
-        )
+        return replace(statement, reasons=reasons)
 
 
 def _is_complete(source: str) -> bool:
@@ -267,8 +253,7 @@ def _widest(gap: str, blank: str) -> str:
 
 def _moved(citation: Citation, offset: int, limit: int) -> Citation:
     position = citation.position + offset
-    position = max(0, min(position, limit) if limit else offset)
-    return Citation(citation.raw, position, citation.status, citation.chunk_id)
+    return replace(citation, position=max(0, min(position, limit) if limit else offset))
 
 
 __all__ = ["CitationStream", "CitedText", "Statement"]

@@ -61,17 +61,18 @@ class AnswerPrinter:
         while start >= 0:
             tail = self._pending[start:]
             if any(len(text) > len(tail) and text.startswith(tail) for text in self._known):
-                return start
+                break
             start = self._pending.find("[", start + 1)
-        masked = self._pending  # a blank within a citation is no end of a word
-        for first, last in self._citations(self._pending):
+        masked = self._pending[:start] if start >= 0 else self._pending
+        for first, last in self._citations(masked):  # a blank within one is no end of a word
             masked = masked[:first] + "x" * (last - first) + masked[last:]
         return max(masked.rfind(" "), masked.rfind("\n")) + 1
 
     def _citations(self, text: str) -> Iterator[tuple[int, int]]:
         """(start, end) of each known citation, the longest that fits."""
         if self._known:
-            yield from (m.span() for m in re.finditer("|".join(map(re.escape, self._known)), text))
+            known = "|".join(_number(c) if c[1:-1].isdigit() else re.escape(c) for c in self._known)
+            yield from (match.span() for match in re.finditer(known, text))
 
     def _emit(self, text: str) -> None:
         position = 0
@@ -105,3 +106,8 @@ class AnswerPrinter:
     def _newline(self) -> None:
         self._out.print()
         self._column = 0
+
+
+def _number(citation: str) -> str:
+    """A pattern for "[1]", which "rows[1]" and "[1](url)" aren't."""
+    return rf"(?<!\w){re.escape(citation)}(?!\()"

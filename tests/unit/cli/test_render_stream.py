@@ -43,6 +43,16 @@ def test_citations_become_numbers_in_order_of_appearance() -> None:
     assert printed([f"One {B}. Two {A}, {B}."], tty=False) == "One [1]. Two [2], [1].\n"
 
 
+def test_numbers_that_cite_are_linked_and_those_of_code_and_links_are_not() -> None:
+    out, stream = terminal(tty=False)
+    printer = AnswerPrinter(out, lambda citation: ("<1>", "<1>"))
+    printer.expect("[1]")
+    for piece in ("See rows", "[1] and [1", "](x.md), it is so [1]."):
+        printer.write(piece)
+    printer.finish()
+    assert stream.getvalue() == "See rows[1] and [1](x.md), it is so <1>.\n"
+
+
 def test_lines_break_at_words_on_a_terminal_and_nowhere_else() -> None:
     text = "alpha beta gamma delta epsilon zeta eta theta iota kappa"
     on_terminal = printed([text], width=24)
