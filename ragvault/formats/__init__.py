@@ -5,7 +5,7 @@
     blocks        its block structure (headings, lists, tables, fences …), by markdown-it-py;
                   also of a passage alone, such as one that is to be quoted
     frontmatter   its YAML
-    inline        its #tags, links, and a heading's text without markup
+    inline        its #tags, and a heading's text without markup
     plain_text    paragraphs between blank lines
     dates         when a note is from: in words, in fields, in its path
 

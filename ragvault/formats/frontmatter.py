@@ -81,10 +81,6 @@ class Frontmatter:
                 return [part.strip() for part in parts if part.strip()]
         return []
 
-    def raw(self) -> list[str]:
-        """All text as it stands, wikilinks in brackets."""
-        return [text for _, text in _leaves(self.values, "")]
-
     def first(self, *keys: str) -> str | None:
         found = self.strings(*keys)
         return found[0] if found else None

@@ -1,4 +1,4 @@
-"""What stands inside Markdown's lines: ``#tags``, link targets, a heading's text without its
+"""What stands inside Markdown's lines: ``#tags``, a heading's text without its
 markup, and whether a block says anything at all."""
 
 from __future__ import annotations
@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 from ragvault.text import is_link_definition
 
@@ -18,12 +17,7 @@ if TYPE_CHECKING:
 MAX_HEADING_CHARS = 200
 
 _WIKILINK = re.compile(r"!?\[\[([^\[\]\n]{1,500})\]\]")
-_LINK_TARGET = re.compile(
-    r"\]\(\s*(?:<([^<>\n]{1,2000})>|((?:[^\s()]|\([^\s()]{0,500}\)){1,2000}))"
-)
-_DEFINITION = re.compile(
-    r"^ {0,3}\[(?!\^)[^\[\]\n]{1,200}\]:[ \t]*<?([^\s<>]{1,2000})", re.MULTILINE
-)
+_LINK_TARGET = re.compile(r"\]\(\s*(?:<[^<>\n]{1,2000}>|(?:[^\s()]|\([^\s()]{0,500}\)){1,2000})")
 _URL = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s<>]+|\bwww\.[^\s<>]+", re.IGNORECASE)
 _CODE_SPAN = re.compile(r"(?<!`)(`++)(?!`)(?:.+?)(?<!`)\1(?!`)", re.DOTALL)
 _TAG = re.compile(
@@ -81,42 +75,23 @@ def _inline() -> MarkdownIt:
     return MarkdownIt("commonmark", {"maxNesting": 20})
 
 
-def tags_and_links(
-    lines: Sequence[str], start: int = 0, code_lines: frozenset[int] = frozenset()
-) -> tuple[list[str], list[str]]:
-    """Inline tags (without ``#``) and link targets of ``lines[start:]``, in order of appearance,
-    code left out.
+def inline_tags(lines: Sequence[str], start: int, code_lines: frozenset[int]) -> list[str]:
+    """The tags in ``lines[start:]``, without ``#``, in order of appearance, code left out.
 
-    A target is the note's name or path, with its ``#heading``, or a URL. Linear in the text,
-    but for unclosed backticks, which cost at most the square root of a paragraph's length more.
+    Linear in the text, but for unclosed backticks, which cost at most the square root of a
+    paragraph's length more.
     """
     body = enumerate(lines[start:], start)
     text = "\n".join("" if i in code_lines else line for i, line in body)
-    tags: list[str] = []
-    links: list[str] = []
-    if "#" not in text and "[" not in text:
-        return tags, links
+    if "#" not in text:
+        return []
     if "`" in text:
         parts = _BLANK_LINES.split(text)
         text = "\n\n".join(_CODE_SPAN.sub("` `", part) for part in parts)
     if "[" in text:
-        found: list[tuple[int, str]] = []
-        for match in _WIKILINK.finditer(text):
-            target = match[1].partition("|")[0].rstrip("\\").strip()
-            found.append((match.start(), target))
-        found.extend(
-            (match.start(), unquote(match[1] or match[2]).strip())
-            for match in _LINK_TARGET.finditer(text)
-        )
-        found.extend((match.start(), match[1]) for match in _DEFINITION.finditer(text))
-        links = [target for _, target in sorted(found) if target]
         text = _LINK_TARGET.sub("](", _WIKILINK.sub(" ", text))
-    if "#" in text:
-        for match in _TAG.finditer(_URL.sub(" ", text)):
-            tag = clean_tag(match[1])
-            if tag:
-                tags.append(tag)
-    return tags, links
+    tags = (clean_tag(match[1]) for match in _TAG.finditer(_URL.sub(" ", text)))
+    return [tag for tag in tags if tag]
 
 
 def clean_tag(tag: str) -> str:

@@ -1,4 +1,4 @@
-"""A Markdown file to a Note: frontmatter, title, date, tags, links, sections, blocks. Pure."""
+"""A Markdown file to a Note: frontmatter, title, date, tags, sections, blocks. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ragvault.formats.blocks import Heading, outline
 from ragvault.formats.dates import date_from_fields, date_from_path
 from ragvault.formats.decoding import read_lines, title_of
 from ragvault.formats.frontmatter import Frontmatter, read_frontmatter
-from ragvault.formats.inline import clean_tag, heading_text, tags_and_links, unique
+from ragvault.formats.inline import clean_tag, heading_text, inline_tags, unique
 from ragvault.model import HeadingPath, Note, Section
 
 
@@ -28,13 +28,12 @@ def read_markdown(rel_path: str, data: bytes, mtime: float) -> Note:
     found = outline(lines, body)
     named = [(heading, heading_text(heading.source)) for heading in found.headings]
     named = [(heading, name) for heading, name in named if name]
-    tags, links = tags_and_links(lines, body, found.code_lines)
+    tags = inline_tags(lines, body, found.code_lines)
     return Note(
         rel_path=rel_path,
         title=_title(front, named, rel_path),
         aliases=unique(front.listed("aliases", "alias") if front is not None else ()),
         tags=unique([*_frontmatter_tags(front), *tags]),
-        links=unique([*_frontmatter_links(front), *links]),
         date=_date(front, rel_path, mtime),
         frontmatter_text=front.text if front is not None else "",
         frontmatter_lines=front.lines if front is not None else None,
@@ -55,13 +54,6 @@ def _frontmatter_tags(front: Frontmatter | None) -> Iterable[str]:
     for text in [*front.listed("tags"), *front.listed("tag")] if front is not None else ():
         # a tag has no space and no comma: "tags: a b" are two
         yield from filter(None, (clean_tag(part) for part in re.split(r"[\s,]+", text)))
-
-
-def _frontmatter_links(front: Frontmatter | None) -> list[str]:
-    if front is None:
-        return []
-    texts = [text for text in front.raw() if "[" in text]
-    return tags_and_links(texts)[1]
 
 
 def _date(front: Frontmatter | None, rel_path: str, mtime: float) -> float:

@@ -22,7 +22,6 @@ def read_plain_text(rel_path: str, data: bytes, mtime: float) -> Note:
         title=title_of("", rel_path),
         aliases=(),
         tags=(),
-        links=(),
         date=mtime if date is None else date,
         frontmatter_text="",
         frontmatter_lines=None,

@@ -88,7 +88,6 @@ class Note:
     title: str
     aliases: tuple[str, ...]
     tags: tuple[str, ...]
-    links: tuple[str, ...]
     date: float
     frontmatter_text: str
     frontmatter_lines: tuple[int, int] | None

@@ -53,7 +53,7 @@ def note_of(number: int, sections: list[str], fingerprint: str) -> NoteWrite:
         chunks.append(
             Chunk(chunk_id, "v", path, heading, 0, index, at - 1, at, text, text, text_hash)
         )
-    note = Note(path, title, (), (), (), 1.7e9, "", None, (), tuple(lines), ())
+    note = Note(path, title, (), (), 1.7e9, "", None, (), tuple(lines), ())
     file = NoteFile(path, Path(path), 1, 1)
     return NoteWrite(file, text_hash, note, tuple(chunks), fingerprint)
 

@@ -123,7 +123,6 @@ def _write(vault: str, note: Source) -> NoteWrite:
         title=title,
         aliases=(),
         tags=note.tags,
-        links=(),
         date=note.date.timestamp(),
         frontmatter_text="",
         frontmatter_lines=None,

@@ -112,12 +112,12 @@ def _upsert_note(
         " mtime_ns = excluded.mtime_ns, seen_ns = excluded.seen_ns,"
         " content_hash = excluded.content_hash, fingerprint = excluded.fingerprint,"
         " title = excluded.title, aliases = excluded.aliases, tags = excluded.tags,"
-        " links = excluded.links, date = excluded.date, chunk_count = excluded.chunk_count"
+        " date = excluded.date, chunk_count = excluded.chunk_count"
         " RETURNING id",
         (
             number, folder_id, file.rel_path, file.size, file.mtime_ns, write.seen_ns,
             write.content_hash, write.fingerprint, note.title, _json(note.aliases),
-            _json(note.tags), _json(note.links), note.date, len(write.chunks),
+            _json(note.tags), "[]", note.date, len(write.chunks),
         ),
     ).fetchone()  # fmt: skip
     note_id = int(row[0])

@@ -1,4 +1,4 @@
-"""Parsing: lines, encodings, headings, tags and links of a note as its author sees them."""
+"""Parsing: lines, encodings, headings and tags of a note as its author sees them."""
 
 from __future__ import annotations
 
@@ -142,18 +142,6 @@ def test_inline_tags():
     )
     assert note.tags == (
         "start", "nested/tag-x", "paren", "会議", "Été", "y2024", "dup", "intitle", "end",
-    )  # fmt: skip
-
-
-def test_links():
-    note = parsed(
-        "---\nup: '[[Parent]]'\nrel: [[Other|x]]\n---\n[[Note#Part|alias]] ![[pic.png]] "
-        "[md](folder/my%20note.md#x) [w](<a b.md> 'T') ![i](i.png)\n\n[ref]: https://e.org\n"
-        "`[[code]]` [[Note#Part]] | [[A\\|b]] |"
-    )
-    assert note.links == (
-        "Parent", "Other", "Note#Part", "pic.png", "folder/my note.md#x", "a b.md", "i.png",
-        "https://e.org", "A",
     )  # fmt: skip
 
 

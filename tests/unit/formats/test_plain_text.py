@@ -26,7 +26,7 @@ def test_paragraphs_are_blocks_and_nothing_is_markup() -> None:
         ("paragraph", 4, 5),
     ]
     assert [section.heading_path for section in note.sections] == [()]
-    assert note.tags == note.links == ()
+    assert note.tags == ()
 
 
 def test_title_and_date_are_the_file_names() -> None:
