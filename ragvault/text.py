@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 # Scripts written without spaces between words: Han, kana, bopomofo, Thai, Lao, Khmer, Myanmar;
 # and Hangul, whose words carry endings. A run of them is indexed as overlapping bigrams.
@@ -141,6 +141,48 @@ def _append_trimmed(spans: list[tuple[int, int]], text: str, start: int, end: in
         end -= 1
     if end > start:
         spans.append((start, end))
+
+
+_RUN_LENGTH = 64
+_MAX_GRAPHEME = 40  # characters; Unicode's stream-safe text has at most 30 marks in a row
+
+
+def grapheme_runs(text: str) -> Iterator[tuple[int, int]]:
+    """(start, end) of runs of whole graphemes: 64 characters long, of a shorter text an eighth."""
+    length = _RUN_LENGTH if len(text) > 2 * _RUN_LENGTH else max(1, len(text) // 8)
+    start = 0
+    while start < len(text):
+        end = min(len(text), start + length)
+        limit = min(len(text), end + _MAX_GRAPHEME)
+        while end < limit and _joins(text, start, end):
+            end += 1
+        yield start, end
+        start = end
+
+
+def _joins(text: str, start: int, at: int) -> bool:
+    """True when a cut before ``text[at]`` would tear a grapheme (UAX #29, in short).
+
+    ``start`` is a place before it where a grapheme begins.
+    """
+    char, before = text[at], text[at - 1]
+    if _is_flag_letter(char) and _is_flag_letter(before):
+        letters = 1
+        while at - letters - 1 >= start and _is_flag_letter(text[at - letters - 1]):
+            letters += 1
+        return letters % 2 == 1  # the second letter of a flag
+    return (
+        before == "\u200d"
+        or char in "\u200d\ufe0e\ufe0f\u20e3"
+        or "\U0001f3fb" <= char <= "\U0001f3ff"
+        or "\u1160" <= char <= "\u11ff"
+        or "\U000e0020" <= char <= "\U000e007f"
+        or unicodedata.category(char) in ("Mn", "Mc", "Me")
+    )
+
+
+def _is_flag_letter(char: str) -> bool:
+    return "\U0001f1e6" <= char <= "\U0001f1ff"
 
 
 # ``[label]: where-it-leads "title"`` as CommonMark has it, the target an address: "[Anna]: yes" is

@@ -8,7 +8,6 @@ atoms are then packed into pieces of similar size that end, where possible, betw
 from __future__ import annotations
 
 import re
-import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ from math import ceil
 from ragvault.formats.inline import says_nothing
 from ragvault.model import Block, Note
 from ragvault.ports import TokenCounter
-from ragvault.text import sentence_spans
+from ragvault.text import grapheme_runs, sentence_spans
 
 # A word that the tokenizer doesn't know may be one token however long it is (base64, hex): so
 # many characters count as one token at least, and no chunk grows without bound.
@@ -31,8 +30,6 @@ _STRENGTH_WEIGHT = 0.06  # of one such step, against a piece's distance from the
 _WORDS = re.compile(r"\s*[^\s，、；：・]+[，、；：・]*\s*|\s*[，、；：・]+\s*")
 _ENDS_SENTENCE = re.compile(r"[.!?…。！？｡؟۔:][\"'”’」』)\]*_]*\s*$")
 _SEGMENT = 4_000  # characters of a line that are looked at together
-_RUN_LENGTH = 64
-_MAX_GRAPHEME = 40  # characters; Unicode's stream-safe text has at most 30 marks in a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +234,7 @@ def _parts(atom: _Atom, lines: Sequence[str]) -> list[_Atom]:
         text = lines[piece.first][piece.start : piece.end]
         parts = []
         grain = _LINE if atom.block is not None else atom.grain
-        for finer, spans in ((_SENTENCE, _sentences), (_WORD, _words), (_RUN, _runs)):
+        for finer, spans in ((_SENTENCE, _sentences), (_WORD, _words), (_RUN, grapheme_runs)):
             if grain not in _COARSER[finer]:
                 continue
             found = list(spans(text))
@@ -307,44 +304,6 @@ def _words(text: str) -> Iterator[tuple[int, int]]:
         start = match.start() + len(word) - len(word.lstrip())
         if word.strip():
             yield start, match.start() + len(word.rstrip())
-
-
-def _runs(text: str) -> Iterator[tuple[int, int]]:
-    """Runs of graphemes: 64 characters long, of a shorter text an eighth, at least one."""
-    length = _RUN_LENGTH if len(text) > 2 * _RUN_LENGTH else max(1, len(text) // 8)
-    start = 0
-    while start < len(text):
-        end = min(len(text), start + length)
-        limit = min(len(text), end + _MAX_GRAPHEME)
-        while end < limit and _joins(text, start, end):
-            end += 1
-        yield start, end
-        start = end
-
-
-def _joins(text: str, start: int, at: int) -> bool:
-    """True when a cut before ``text[at]`` would tear a grapheme (UAX #29, in short).
-
-    ``start`` is a place before it where a grapheme begins.
-    """
-    char, before = text[at], text[at - 1]
-    if _is_flag_letter(char) and _is_flag_letter(before):
-        letters = 1
-        while at - letters - 1 >= start and _is_flag_letter(text[at - letters - 1]):
-            letters += 1
-        return letters % 2 == 1  # the second letter of a flag
-    return (
-        before == "\u200d"
-        or char in "\u200d\ufe0e\ufe0f\u20e3"
-        or "\U0001f3fb" <= char <= "\U0001f3ff"
-        or "\u1160" <= char <= "\u11ff"
-        or "\U000e0020" <= char <= "\U000e007f"
-        or unicodedata.category(char) in ("Mn", "Mc", "Me")
-    )
-
-
-def _is_flag_letter(char: str) -> bool:
-    return "\U0001f1e6" <= char <= "\U0001f1ff"
 
 
 # --------------------------------------------------------------------------- packing

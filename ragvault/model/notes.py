@@ -50,7 +50,7 @@ class Section:
 
 BlockKind: TypeAlias = Literal[
     "heading", "paragraph", "list", "item", "task", "quote", "callout", "table", "fence", "code",
-    "html", "rule", "delimited", "field", "text",
+    "html", "rule", "delimited", "text",
 ]  # fmt: skip
 
 
@@ -60,10 +60,10 @@ class Block:
     inclusive, without blank lines at the end.
 
     A ``list`` has ``item`` and ``task`` (``- [ ]``) children; those, and ``quote`` and
-    ``callout`` (``> [!note]``), have the blocks in them as children, which cover all their lines.
-    The others have none. A ``table`` is its header, its rule, then a line a row; ``fence`` has
+    ``callout`` (``> [!note]``), have the blocks in them as children, which cover all their lines
+    (below eight levels they have none). The others have none. A ``table`` is its header, its rule, then a line a row; ``fence`` has
     its marks, ``code`` is indented; ``delimited`` is a comment or formula of several lines;
-    ``field`` a key of the frontmatter with its values; ``text`` what is none of these.
+    ``text`` what is none of these.
     """
 
     kind: BlockKind
