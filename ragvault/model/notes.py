@@ -61,9 +61,9 @@ class Block:
 
     A ``list`` has ``item`` and ``task`` (``- [ ]``) children; those, and ``quote`` and
     ``callout`` (``> [!note]``), have the blocks in them as children, which cover all their lines
-    (below eight levels they have none). The others have none. A ``table`` is its header, its rule, then a line a row; ``fence`` has
-    its marks, ``code`` is indented; ``delimited`` is a comment or formula of several lines;
-    ``text`` what is none of these.
+    (below eight levels they have none). The others have none. A ``table`` is its header, its
+    rule, then a line a row; ``fence`` has its marks, ``code`` is indented; ``delimited`` is a
+    comment or formula of several lines; ``text`` what is none of these.
     """
 
     kind: BlockKind
