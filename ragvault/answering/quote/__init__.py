@@ -1,6 +1,6 @@
 """The answer without a model: the notes' own words.
 
-    passages   a chunk's text → what can be quoted of it: sentences, items, lists, rows, code, fields
+    passages   a chunk's text → its sentences, list items, lists, rows, code and fields
     extract    the passages of all evidence → the few that answer, made readable
 
 Comes in: the question and the hits that the gate let through. Goes out: quotes, best first, each
