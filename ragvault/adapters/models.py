@@ -5,7 +5,6 @@ in (text that can be encoded), what comes out (unit vectors, scores in 0..1).
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -115,13 +114,6 @@ def unit_rows(rows: Any) -> Matrix | None:
         return None
     unit: Matrix = (exact / lengths).astype(np.float32)
     return unit
-
-
-def sigmoid(logit: float) -> float:
-    """1 / (1 + exp(−logit)), in 0..1 for any finite logit."""
-    if logit >= 0:
-        return 1.0 / (1.0 + math.exp(-logit))
-    return math.exp(logit) / (1.0 + math.exp(logit))
 
 
 class PrefixedEmbedder:

@@ -65,6 +65,7 @@ from ragvault.model.retrieval import (
     Scope as Scope,
     Scores as Scores,
     TimeHint as TimeHint,
+    sigmoid as sigmoid,
 )
 from ragvault.model.stores import (
     Filter as Filter,

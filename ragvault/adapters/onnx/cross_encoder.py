@@ -22,13 +22,13 @@ from ragvault.adapters.models import (
     Notify,
     as_reranker_error,
     first_line,
-    sigmoid,
 )
 from ragvault.adapters.onnx.find import find_reranker
 from ragvault.adapters.onnx.model_files import ModelFiles
 from ragvault.adapters.onnx.runtime import Session, SideBySide
 from ragvault.adapters.onnx.tokenizer import Tokenizer
 from ragvault.errors import RerankerUnavailableError
+from ragvault.model import sigmoid
 
 if TYPE_CHECKING:
     from ragvault.config.settings import Settings

@@ -55,7 +55,6 @@ def find_embedder(
             sha256=_expected(packaged, DATA_PACKAGE_SHA256, facts),
             tokenizer=BUNDLED_TOKENIZER,
             tokenizer_sha256=BUNDLED_TOKENIZER_SHA256,
-            source="package",
         )
     return hub_files.find(model, download=download, facts=facts, notify=notify)
 
@@ -91,18 +90,14 @@ def _embedder_at(path: Path, facts: FactStore) -> ModelFiles:
             f"The embedding model {path} (embedding.path) doesn't exist.",
             "Correct `embedding.path` in the config, or leave it out to use the default model.",
         )
-    own = (file for file in beside(path, "tokenizer.json") if file.is_file())
-    tokenizer = next(own, BUNDLED_TOKENIZER)
+    tokenizer = beside(path, "tokenizer.json") or BUNDLED_TOKENIZER
     return ModelFiles(
         name=f"{path.parent.name}/{path.name}",
         model=path,
         sha256=remembered_sha256(path, facts),
         tokenizer=tokenizer,
         tokenizer_sha256=remembered_sha256(tokenizer, facts),
-        source="config",
-        pooling=pooling_of(
-            next((file for file in beside(path, "1_Pooling/config.json") if file.is_file()), None)
-        ),
+        pooling=pooling_of(beside(path, "1_Pooling/config.json")),
     )
 
 
@@ -126,7 +121,7 @@ def _reranker_at(path: Path, facts: FactStore) -> ModelFiles:
             "Correct `rerank.path` in the config, or leave it out and name a hub id as "
             "`rerank.model`.",
         )
-    tokenizer = next((f for f in beside(file, "tokenizer.json") if f.is_file()), None)
+    tokenizer = beside(file, "tokenizer.json")
     if tokenizer is None:
         raise RerankerUnavailableError(
             f"The reranker {file} has no tokenizer.json beside it.",
@@ -138,6 +133,5 @@ def _reranker_at(path: Path, facts: FactStore) -> ModelFiles:
         sha256=remembered_sha256(file, facts),
         tokenizer=tokenizer,
         tokenizer_sha256=remembered_sha256(tokenizer, facts),
-        source="config",
-        config=next((f for f in beside(file, "config.json") if f.is_file()), None),
+        config=beside(file, "config.json"),
     )

@@ -39,7 +39,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 def find(model: str, *, download: bool, facts: FactStore, notify: Notify) -> ModelFiles:
     """``model`` is a hub id that has ONNX files. Raises EmbedderUnavailableError."""
     hub = _Hub(model, facts, EMBEDDING)
-    file, name, source = _weights(hub, download, notify)
+    file, name = _weights(hub, download, notify)
     pooling_file = None
     tokenizer, tokenizer_sha256 = BUNDLED_TOKENIZER, BUNDLED_TOKENIZER_SHA256
     if model != DEFAULT_MODEL:
@@ -52,7 +52,6 @@ def find(model: str, *, download: bool, facts: FactStore, notify: Notify) -> Mod
         sha256=hub.verified(file, name),
         tokenizer=tokenizer,
         tokenizer_sha256=tokenizer_sha256,
-        source=source,
         pooling=pooling_of(pooling_file),
     )
 
@@ -61,7 +60,7 @@ def find_pair_model(model: str, *, download: bool, facts: FactStore, notify: Not
     """A model that reads two texts at once: weights, tokenizer, config. Raises
     RerankerUnavailableError when the repository lacks one of the first two, or can't be had."""
     hub = _Hub(model, facts, RERANKING)
-    file, name, source = _weights(hub, download, notify)
+    file, name = _weights(hub, download, notify)
     tokenizer = hub.need("tokenizer.json", download, notify)
     return ModelFiles(
         name=_short_name(model, name),
@@ -69,7 +68,6 @@ def find_pair_model(model: str, *, download: bool, facts: FactStore, notify: Not
         sha256=hub.verified(file, name),
         tokenizer=tokenizer,
         tokenizer_sha256=hub.verified(tokenizer, "tokenizer.json"),
-        source=source,
         config=hub.optional("config.json", download, notify),
     )
 
@@ -78,16 +76,15 @@ def _short_name(model: str, file: str) -> str:
     return f"{model.rpartition('/')[2]} ({Path(file).stem.removeprefix('model_')} ONNX)"
 
 
-def _weights(hub: _Hub, download: bool, notify: Notify) -> tuple[Path, str, str]:
-    """The .onnx file that suits this processor, its name in the repository, where it was."""
+def _weights(hub: _Hub, download: bool, notify: Notify) -> tuple[Path, str]:
+    """The .onnx file that suits this processor, and its name in the repository."""
     wanted = onnx_candidates(platform.machine(), cpu_flags())
-    file, name = hub.first_cached(wanted)
-    if file is not None:
-        return file, name, "hub cache"
+    for name in wanted:
+        if (file := hub.cached(name)) is not None:
+            return file, name
     if not download:
         raise hub.forbidden()
-    file, name = hub.first_fetched(wanted, notify)
-    return file, name, "hub"
+    return hub.first_fetched(wanted, notify)
 
 
 def onnx_candidates(machine: str, flags: frozenset[str]) -> tuple[str, ...]:
@@ -150,12 +147,6 @@ class _Hub:
             f"forbids downloading it ({self._purpose.section}.download: false).",
             self._purpose.remedy,
         )
-
-    def first_cached(self, names: tuple[str, ...]) -> tuple[Path | None, str]:
-        for name in names:
-            if (file := self.cached(name)) is not None:
-                return file, name
-        return None, ""
 
     def first_fetched(self, names: tuple[str, ...], notify: Notify) -> tuple[Path, str]:
         for name in names:

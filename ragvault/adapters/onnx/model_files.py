@@ -20,7 +20,7 @@ class ModelFiles:
     """A model that is on this disk.
 
     ``sha256`` and ``tokenizer_sha256`` are what the files must have when they are loaded.
-    ``source`` is "config", "package", "hub cache" or "hub"; ``pooling`` is "mean" or "cls".
+    ``pooling`` is "mean" or "cls".
     """
 
     name: str
@@ -28,7 +28,6 @@ class ModelFiles:
     sha256: str
     tokenizer: Path
     tokenizer_sha256: str
-    source: str
     pooling: str = "mean"
     config: Path | None = None  # the model's config.json, where it was asked for
 
@@ -38,9 +37,10 @@ class ModelFiles:
         check_sha256(self.tokenizer, self.tokenizer_sha256)
 
 
-def beside(path: Path, name: str) -> tuple[Path, Path]:
-    """Where an exported model keeps its other files: with the .onnx file, or a folder up."""
-    return path.parent / name, path.parent.parent / name
+def beside(path: Path, name: str) -> Path | None:
+    """A file that an exported model keeps with its .onnx file, or a folder up; None: neither."""
+    places = (path.parent / name, path.parent.parent / name)
+    return next((file for file in places if file.is_file()), None)
 
 
 def pooling_of(file: Path | None) -> str:

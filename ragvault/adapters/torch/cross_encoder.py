@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragvault.adapters.models import DEFAULT_RERANKER, RERANKING, Notify, encodable, sigmoid
+from ragvault.adapters.models import DEFAULT_RERANKER, RERANKING, Notify, encodable
 from ragvault.adapters.torch.model import TorchKind, TorchModel
+from ragvault.model import sigmoid
 
 if TYPE_CHECKING:
     from ragvault.config.settings import Settings

@@ -14,11 +14,10 @@ the confidence; it is one feature here, and by itself the weakest.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ragvault.model import Retrieval
+from ragvault.model import Retrieval, sigmoid
 from ragvault.retrieval.confidence.features import MEASURED
 
 
@@ -40,9 +39,7 @@ class Logistic:
             weight * features[name]
             for name, weight in zip(self.features, self.coefficients, strict=True)
         )
-        if z >= 0:
-            return 1.0 / (1.0 + math.exp(-z))
-        return math.exp(z) / (1.0 + math.exp(z))
+        return sigmoid(z)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,8 @@ def test_the_tokenizer_that_comes_along_is_the_pinned_one() -> None:
 
 def test_the_data_package_is_used_when_nothing_is_configured() -> None:
     files = find()
-    assert (files.source, files.sha256) == ("package", DATA_PACKAGE_SHA256)
+    assert DATA_PACKAGE in files.model.parts
+    assert files.sha256 == DATA_PACKAGE_SHA256
     files.verify()
 
 
@@ -45,7 +46,7 @@ def test_a_path_in_the_config_comes_first(tmp_path: Path) -> None:
     model = tmp_path / "mine.onnx"
     model.write_bytes(b"one")
     files = find(model)
-    assert (files.source, files.model) == ("config", model)
+    assert files.model == model
     assert files.sha256 == hashlib.sha256(b"one").hexdigest()
     assert files.tokenizer == BUNDLED_TOKENIZER
 

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from ragvault.adapters.models import sigmoid
 from ragvault.adapters.onnx.cross_encoder import OnnxCrossEncoder
 from ragvault.adapters.onnx.model_files import BUNDLED_TOKENIZER
 from ragvault.adapters.torch.cross_encoder import CrossEncoderReranker
 from ragvault.config.settings import IndexSettings, RerankSettings, Settings
 from ragvault.errors import RerankerUnavailableError
+from ragvault.model import sigmoid
 from ragvault.wiring import Container
 from tests.support.cross_encoders import export_bert, write_bert, write_table_model
 from tests.support.hub_server import Hub, hub_on_loopback
