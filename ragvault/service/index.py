@@ -98,7 +98,7 @@ def _run(
     with nullcontext() if request.dry_run else container.lock():
         for vault in chosen.vaults:
             try:
-                yield sync(
+                yield _sync(
                     container,
                     vault,
                     full=request.full,
@@ -118,7 +118,7 @@ def _chosen(container: Container, request: IndexRequest) -> Chosen:
     return Chosen(tuple(vaults), tuple(notices))
 
 
-def sync(
+def _sync(
     container: Container,
     vault: VaultInfo,
     *,
@@ -183,7 +183,7 @@ def rename_vault(container: Container, old: str, new: str) -> IndexReport:
         container.catalog.rename_vault(old, wanted)
         with suppress(StoreError):  # what is left of the old name is never asked for
             container.vectors.drop(old)
-        return sync(container, replace(vault, name=wanted))
+        return _sync(container, replace(vault, name=wanted))
 
 
 def watch(
@@ -208,7 +208,7 @@ def watch(
 
     def refresh(path: Path, _changed: frozenset[str]) -> None:
         with container.lock():
-            report = sync(container, by_path[path], progress=progress)
+            report = _sync(container, by_path[path], progress=progress)
         if report.added or report.changed or report.removed or report.renamed:
             on_report(report)
 

@@ -9,17 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from ragvault.config.settings import Settings
-from ragvault.service import index
-from ragvault.service.vaults import vaults_at
+from ragvault.service.index import IndexRequest, index as events_of
 from ragvault.wiring import Container
 from tests.support.cli import NO_SERVER
 
 
-def settings(index: Path, **sections: Mapping[str, Any]) -> Settings:
-    """Defaults with the index at ``index``, no download and no model server, and what is given
+def settings(folder: Path, **sections: Mapping[str, Any]) -> Settings:
+    """Defaults with the index at ``folder``, no download and no model server, and what is given
     (``retrieval={"hyde": True}``)."""
     values: dict[str, dict[str, Any]] = {
-        "index": {"path": str(index)},
+        "index": {"path": str(folder)},
         "embedding": {"download": False},
         "ollama": {"host": NO_SERVER},
     }
@@ -30,16 +29,14 @@ def settings(index: Path, **sections: Mapping[str, Any]) -> Settings:
 
 def index_vault(container: Container, vault: Path) -> None:
     """As ``ragvault index VAULT``."""
-    found, _ = vaults_at(container, [vault], None)
-    with container.lock():
-        for each in found:
-            index.sync(container, each)
+    for _ in events_of(container, IndexRequest((vault,))):
+        pass
 
 
 @contextmanager
-def stack(index: Path, vault: Path | None = None, **sections: Any) -> Iterator[Container]:
+def stack(folder: Path, vault: Path | None = None, **sections: Any) -> Iterator[Container]:
     """A container, with ``vault`` indexed if given."""
-    with Container(settings(index, **sections)) as container:
+    with Container(settings(folder, **sections)) as container:
         if vault is not None:
             index_vault(container, vault)
         yield container
