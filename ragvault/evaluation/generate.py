@@ -93,24 +93,24 @@ def make_set(
     Linear in the vault's passages. Without a model server the rules make the questions, and the
     notice says so. Raises StoreError.
     """
-    harvest = Harvest()
-    for rel_path in sorted(container.catalog.file_states(vault.name)):
-        for stored in container.catalog.note_chunks(vault.name, rel_path):
-            harvest.add(stored)
-        advance()
+
+    def passages() -> Iterator[StoredChunk]:
+        for rel_path in sorted(container.catalog.file_states(vault.name)):
+            yield from container.catalog.note_chunks(vault.name, rel_path)
+            advance()
+
+    found = Harvest.of(passages())
     if not with_model:
-        return MadeSet(tuple(generate(harvest, n, seed=seed)), None)
+        return MadeSet(tuple(generate(found, n, seed=seed)), None)
     model = container.settings.ollama.model
     try:
         container.chat.info(model)
-        made = generate(harvest, n, seed=seed, ask=_asker(container, model))
+        made = generate(found, n, seed=seed, ask=_asker(container, model))
     except ModelError as error:
-        if isinstance(error, ModelServerError):
-            why = "Ollama can't be reached"
-        else:
-            why = error.message.rstrip(".")
+        is_away = isinstance(error, ModelServerError)
+        why = "Ollama can't be reached" if is_away else error.message.rstrip(".")
         notice = f"{why}: the questions were made by rules."
-        return MadeSet(tuple(generate(harvest, n, seed=seed)), None, notice)
+        return MadeSet(tuple(generate(found, n, seed=seed)), None, notice)
     return MadeSet(tuple(made), model)
 
 

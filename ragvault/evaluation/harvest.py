@@ -58,8 +58,15 @@ class Harvest:
     numbers: set[str] = field(default_factory=set)
     chunks: list[StoredChunk] = field(default_factory=list)
 
-    def add(self, stored: StoredChunk) -> None:
-        """Linear in the text."""
+    @classmethod
+    def of(cls, passages: Iterable[StoredChunk]) -> Harvest:
+        """From all passages of a vault. Linear in their text."""
+        harvest = cls()
+        for stored in passages:
+            harvest._add(stored)
+        return harvest
+
+    def _add(self, stored: StoredChunk) -> None:
         text = stored.chunk.text
         note = stored.note
         said = " ".join((note.title, *stored.chunk.heading_path, *note.aliases, *note.tags, text))
@@ -277,11 +284,3 @@ def _numbers(sentence: str, stored: StoredChunk) -> Iterator[Find]:
 def is_latin(text: str) -> bool:
     """Whether English words around a key would read as one sentence with it."""
     return not is_unspaced(text) and all(not c.isalpha() or ord(c) < 0x250 for c in text)
-
-
-def harvest(passages: Iterable[StoredChunk]) -> Harvest:
-    """From all passages of a vault. Linear in them."""
-    found = Harvest()
-    for stored in passages:
-        found.add(stored)
-    return found

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from ragvault.cli.render import words
 from ragvault.cli.render.layout import facts
-from ragvault.evaluation.judging import LABELS, RANKING_MEASURES
+from ragvault.evaluation.judging import DECISION_MEASURES, LABELS, RANKING_MEASURES
 from ragvault.text import strip_controls
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from ragvault.cli.render.terminal import Terminal
     from ragvault.evaluation.calibrate import CalibrationResult
     from ragvault.evaluation.compare import Comparison, Difference
@@ -90,8 +93,6 @@ class _View:
     """Tables for one stream."""
 
     def __init__(self, out: Terminal) -> None:
-        from rich.console import Console
-
         self._out = out
         self._console = Console(
             file=out.stream,
@@ -143,21 +144,22 @@ class _View:
         return table
 
     def refusals(self, summary: Summary) -> Table | None:
+        own, everything, off_topic = summary.own, summary.everything, summary.off_topic
+        label = DECISION_MEASURES
+        rows = [
+            (label["false_answers"], own.false_answers, ".1%"),
+            *(
+                (f"{label['false_answers_off_topic']}, {strip_controls(name)}", estimate, ".1%")
+                for name, estimate in off_topic.items()
+            ),
+            (label["false_refusals"], own.false_refusals, ".1%"),
+            (label["auroc"], own.auroc, ".3f"),
+            ("AUROC, off-topic ones included", everything.auroc if everything else None, ".3f"),
+        ]
         table = self._table("Refusals", ["", "of"])
-        own = summary.own
-        if own.false_answers is not None:
-            table.add_row("answered without an answer there", *self._share_of(own.false_answers))
-        for name, estimate in summary.off_topic.items():
-            label = f"answered off topic, {strip_controls(name)}"
-            table.add_row(label, *self._share_of(estimate))
-        if own.false_refusals is not None:
-            table.add_row("refused though the answer is there", *self._share_of(own.false_refusals))
-        if own.auroc is not None:
-            table.add_row("AUROC of the confidence", self._cell(own.auroc), f"{own.auroc.n:,}")
-        everything = summary.everything
-        if everything is not None and everything.auroc is not None:
-            auroc = everything.auroc
-            table.add_row("AUROC, off-topic ones included", self._cell(auroc), f"{auroc.n:,}")
+        for name, estimate, style in rows:
+            if estimate is not None:
+                table.add_row(name, self._cell(estimate, style), f"{estimate.n:,}")
         return table if table.row_count else None
 
     def confidence(self, bins: Sequence[Bin], with_others: bool) -> Table:
@@ -192,11 +194,9 @@ class _View:
         return table
 
     def differences(self, title: str, rows: Sequence[Difference]) -> Table:
-        from rich.text import Text
-
         table = self._table(title, ["A", "B", "B - A", ""])
         for one in rows:
-            sign = "" if not one.change.is_clear else self._verdict(one)
+            sign = self._verdict(one) if one.change.is_clear else ""
             change = Text(f"{one.change.value:+.3f}")
             if one.change.low is not None and one.change.high is not None:
                 interval = f" [{one.change.low:+.3f} {self._dash} {one.change.high:+.3f}]"
@@ -205,15 +205,11 @@ class _View:
             table.add_row(name, f"{one.a:.3f}", f"{one.b:.3f}", change, sign)
         return table
 
-    def _verdict(self, one: Difference) -> Any:
-        from rich.text import Text
-
+    def _verdict(self, one: Difference) -> Text:
         is_better = (one.change.value < 0) == one.lower_is_better
         return Text("better", style="green") if is_better else Text("worse", style="red")
 
     def coefficients(self, result: CalibrationResult) -> Table:
-        from rich.text import Text
-
         table = self._table("Feature", ["coefficient"])
         parts = (("topic", result.settings.topic), ("answered", result.settings.answered))
         for title, part in parts:
@@ -229,13 +225,9 @@ class _View:
 
     def before_and_after(self, before: AbstentionSummary, after: AbstentionSummary) -> Table:
         table = self._table("", ["now", "fitted"])
-        rows = (
-            ("answered without an answer there", before.false_answers, after.false_answers),
-            ("refused though the answer is there", before.false_refusals, after.false_refusals),
-            ("AUROC of the confidence", before.auroc, after.auroc),
-        )
-        for name, one, other in rows:
-            table.add_row(name, self._cell(one), self._cell(other))
+        for measure in ("false_answers", "false_refusals", "auroc"):
+            cells = [self._cell(getattr(one, measure)) for one in (before, after)]
+            table.add_row(DECISION_MEASURES[measure], *cells)
         gaps = [
             self._dash if g is None else f"{g:.3f}" for g in (before.largest_gap, after.largest_gap)
         ]
@@ -256,10 +248,6 @@ class _View:
     # ---------------------------------------------------------------- cells
 
     def _table(self, title: str, columns: Iterable[str]) -> Table:
-        from rich import box
-        from rich.table import Table
-        from rich.text import Text
-
         table = Table(
             box=box.SIMPLE_HEAD if self._out.unicode else box.ASCII,
             show_edge=False,
@@ -272,23 +260,15 @@ class _View:
             table.add_column(Text(column), justify="right", no_wrap=roomy, overflow="fold")
         return table
 
-    def _cell(self, estimate: Estimate | None) -> Any:
-        from rich.text import Text
-
+    def _cell(self, estimate: Estimate | None, style: str = ".3f") -> Text:
+        """A value with its interval."""
         if estimate is None:
             return Text(self._dash, style="dim")
-        text = Text(f"{estimate.value:.3f}")
+        text = Text(f"{estimate.value:{style}}")
         if estimate.low is not None and estimate.high is not None:
-            text.append(f" [{estimate.low:.3f}{self._dash}{estimate.high:.3f}]", style="dim")
+            interval = f" [{estimate.low:{style}}{self._dash}{estimate.high:{style}}]"
+            text.append(interval, style="dim")
         return text
-
-    def _share_of(self, estimate: Estimate) -> tuple[Any, str]:
-        from rich.text import Text
-
-        text = Text(f"{estimate.value:.1%}")
-        if estimate.low is not None and estimate.high is not None:
-            text.append(f" [{estimate.low:.1%}{self._dash}{estimate.high:.1%}]", style="dim")
-        return text, f"{estimate.n:,}"
 
     def _trade(self, trade: Trade) -> tuple[str, str]:
         shares = (trade.false_answers, trade.false_refusals)

@@ -15,7 +15,7 @@ from ragvault.evaluation.generate import (
     off_topic_questions,
     usable_question,
 )
-from ragvault.evaluation.harvest import Harvest, Kind, harvest, prose
+from ragvault.evaluation.harvest import Harvest, Kind, prose
 from ragvault.model import StoredChunk
 from ragvault.text import tokens
 from tests.support.evaluating import passage
@@ -46,11 +46,11 @@ NOTES = [
 
 @pytest.fixture
 def found() -> Harvest:
-    return harvest(NOTES)
+    return Harvest.of(NOTES)
 
 
 def finds(kind: Kind, *passages: StoredChunk) -> list[str]:
-    return [find.key for find in harvest(passages).finds if find.kind is kind]
+    return [find.key for find in Harvest.of(passages).finds if find.kind is kind]
 
 
 def test_kinds_are_found_where_they_stand(found: Harvest) -> None:
@@ -100,7 +100,7 @@ def test_pairs_stay_together_for_the_cross_validation(found: Harvest) -> None:
 
 
 def test_same_seed_same_set(found: Harvest) -> None:
-    assert generate(found, 20, seed=5) == generate(harvest(NOTES), 20, seed=5)
+    assert generate(found, 20, seed=5) == generate(Harvest.of(NOTES), 20, seed=5)
     assert generate(found, 20, seed=5) != generate(found, 20, seed=6)
 
 
@@ -117,13 +117,13 @@ def test_key_in_many_notes_is_not_asked_for() -> None:
         passage(f"{i}.md", ("Weekly review",), "# Weekly review\n\n" + "what went on then. " * 5)
         for i in range(4)
     ]
-    assert harvest(many).unique()[Kind.HEADING] == []
+    assert Harvest.of(many).unique()[Kind.HEADING] == []
 
 
 def test_every_place_of_a_name_is_a_right_one() -> None:
     text = "Last week in the harbour we met Amara Singh and had tea with her."
     twice = [passage("a.md", ("A",), text), passage("b.md", ("B",), text)]
-    made = [one for one in generate(harvest(twice), 4) if one.kind == "name"]
+    made = [one for one in generate(Harvest.of(twice), 4) if one.kind == "name"]
     assert made[0].places == (("a.md", "A"), ("b.md", "B"))
 
 
@@ -131,7 +131,7 @@ def test_generic_heading_is_asked_for_with_its_note() -> None:
     note = passage(
         "Dal.md", ("Weeknight dal", "Ingredients"), "## Ingredients\n" + "- lentils\n" * 9
     )
-    [find] = harvest([note]).unique()[Kind.HEADING]
+    [find] = Harvest.of([note]).unique()[Kind.HEADING]
     assert (find.key, find.detail) == ("Dal", "Ingredients")
 
 
@@ -163,7 +163,7 @@ def test_templates_and_other_scripts() -> None:
         == []
     )
     note = passage("t.md", ("مفردات عربية",), "# مفردات عربية\n" + "كلمة " * 20)
-    texts = [one.text for one in generate(harvest([note]), 2)]
+    texts = [one.text for one in generate(Harvest.of([note]), 2)]
     assert "مفردات عربية?" in texts  # no English words around it
 
 
@@ -175,8 +175,10 @@ def test_short_headings_of_a_dense_script_are_asked_for() -> None:
     long_one = "如何在家里用一只普通的铁锅煮出一碗好吃的担担面"
     assert finds(Kind.HEADING, passage("a.md", (long_one,), text.format(long_one))) == [long_one]
     assert finds(Kind.HEADING, passage("b.md", ("茶",), text.format("茶"))) == []
-    assert [one.text for one in generate(harvest(made), 4)][:2] != []
-    assert all(one.text.isascii() is False for one in generate(harvest(made), 4) if one.answerable)
+    assert [one.text for one in generate(Harvest.of(made), 4)][:2] != []
+    assert all(
+        one.text.isascii() is False for one in generate(Harvest.of(made), 4) if one.answerable
+    )
 
 
 # --------------------------------------------------------------------------- off topic
@@ -196,7 +198,7 @@ def test_bundled_questions_are_many_different_and_marked() -> None:
 
 def test_questions_that_the_vault_may_answer_are_left_out() -> None:
     """A cook's notes may well say how long basmati takes."""
-    cook = harvest(
+    cook = Harvest.of(
         [passage("Rice.md", ("Rice",), "Basmati takes ten minutes, then rest it for five.")]
     )
     made = generate(cook, 400)
@@ -220,7 +222,7 @@ def test_model_s_question_is_checked_against_the_passage() -> None:
 
 def test_model_writes_the_answerable_ones_only(found: Harvest) -> None:
     long = [passage(f"{i}.md", ("H",), f"The pump{i} needs oil every year. " * 5) for i in range(8)]
-    made = generate(harvest(long), 8, ask=lambda stored: f"What about {stored.chunk.rel_path}?")
+    made = generate(Harvest.of(long), 8, ask=lambda stored: f"What about {stored.chunk.rel_path}?")
     assert {one.kind for one in made if one.answerable} == {"model"}
     assert not any(one.kind == "model" for one in made if not one.answerable)
 
