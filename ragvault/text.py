@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 # Scripts written without spaces between words: Han, kana, bopomofo, Thai, Lao, Khmer, Myanmar;
 # and Hangul, whose words carry endings. A run of them is indexed as overlapping bigrams.
@@ -100,6 +100,32 @@ def words(text: str) -> list[str]:
 def is_unspaced(text: str) -> bool:
     """True when the text holds characters of a script that is written without spaces."""
     return _UNSPACED_RUN.search(text) is not None
+
+
+# Where only presence counts, a few English endings do; FTS5 stems with Porter's algorithm.
+_PLURAL = re.compile(r"(?<=[^s])e?s$")
+_ENDINGS = re.compile(r"(?:ing|edly|ed|er|ly|ie|e|y|i)$")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_MIN_STEM = 3
+
+
+def stem(word: str) -> str:
+    """The word without a common English ending, at least three characters long."""
+    for ending in (_PLURAL, _ENDINGS):
+        cut = ending.sub("", word)
+        word = cut if len(cut) >= _MIN_STEM else word
+    return word
+
+
+def stems(text: str) -> frozenset[str]:
+    """The stems of the words in a text, ``camelCase`` and ``snake_case`` taken apart."""
+    return frozenset(stem(token) for token in tokens(_CAMEL.sub(" ", text)))
+
+
+def share_of(terms: Iterable[str], text: str) -> float:
+    """How many of a query's terms occur in a text, 0..1; 0 without terms."""
+    wanted = {stem(term) for term in terms}
+    return len(wanted & stems(text)) / len(wanted) if wanted else 0.0
 
 
 _SENTENCE_END = re.compile(

@@ -124,41 +124,14 @@ class RetrievalSettings(_Part):
     weight_lexical: Unit = Field(
         default=0.25, description="Share of the word match in the final score."
     )
-    time_weight_vector: Unit = Field(
-        default=0.6, description="The same when the question has a time in it: cosine."
-    )
-    time_weight_lexical: Unit = Field(default=0.25, description="… word match.")
-    time_weight_recency: Unit = Field(default=0.15, description="… recency.")
-    heading_bonus: Unit = Field(
-        default=0.05, description="Added to the word match when a word is in the heading."
-    )
-    note_share_vector: Unit = Field(
-        default=0.3, description="Share of the whole note (its passages' mean) in the cosine."
-    )
-    note_share_lexical: Unit = Field(
-        default=0.7, description="Share of the whole note in the word match."
-    )
-    note_chunks: int = Field(
-        default=12,
-        ge=0,
-        le=1000,
-        description="In longer notes its shares shrink, and words weigh more; 0: none.",
-    )
     mmr_lambda: Unit = Field(
         default=0.9,
         description="1: off. Lower: passages like a better one give way to others (MMR).",
-    )
-    max_per_note: int = Field(
-        default=0,
-        ge=0,
-        le=50,
-        description="Most passages of one note that an answer is made from. 0: any.",
     )
     expand: bool = Field(
         default=False,
         description="Search other wordings of the question too, which the model writes.",
     )
-    expand_variants: int = Field(default=3, ge=1, le=8, description="How many other wordings.")
     hyde: bool = Field(
         default=False, description="Search by the model's guess at the answer too (HyDE)."
     )
@@ -260,9 +233,6 @@ class AnswerSettings(_Part):
         ge=0,
         le=5,
         description="Passages before and after one found, of its section, where they fit.",
-    )
-    neighbours_for: int = Field(
-        default=1, ge=1, le=50, description="So many of the best passages get their neighbours."
     )
     log: bool = Field(
         default=True, description="Keep questions and answers in the index folder's catalog."

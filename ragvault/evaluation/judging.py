@@ -13,6 +13,7 @@ from ragvault.evaluation.places import Notes, chunk_span, folded, gold_span, in_
 from ragvault.model import (
     Answer,
     CitationStatus,
+    DroppedBy,
     HeadingPath,
     Hit,
     Retrieval,
@@ -120,7 +121,7 @@ class QuestionResult:
 TOP_PASSAGES = 5  # what a person looks at, and an answer is usually made from
 
 # What a search doesn't list. (It lists a duplicate with the hit that it repeats.)
-_HIDDEN = frozenset({"min_vector", "max_candidates"})
+_HIDDEN = frozenset({DroppedBy.MIN_VECTOR, DroppedBy.MAX_CANDIDATES})
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,14 +149,14 @@ def ranking_of(retrieval: Retrieval) -> Ranking:
     listed = [hit.stored for hit in sorted(ranked, key=_is_passed_over)]  # stable: by rank
     passages = tuple(listed[:TOP_PASSAGES])
     texts = {folded(stored.chunk.text) for stored in passages}
-    duplicates = [hit.stored for hit in shown if hit.dropped_by == "duplicate"]
+    duplicates = [hit.stored for hit in shown if hit.dropped_by is DroppedBy.DUPLICATE]
     copies = tuple(stored for stored in duplicates if folded(stored.chunk.text) in texts)
     return Ranking(_notes([hit.stored for hit in shown]), passages, copies)
 
 
 def _is_passed_over(hit: Hit) -> bool:
     """For another note or a less similar passage: such hits come last in a search, too."""
-    return hit.dropped_by in ("mmr", "note_limit")
+    return hit.dropped_by is DroppedBy.MMR
 
 
 def ranking_of_chunks(chunks: Sequence[StoredChunk]) -> Ranking:

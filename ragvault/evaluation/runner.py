@@ -33,8 +33,17 @@ from ragvault.evaluation.judging import (
     ranking_of_chunks,
 )
 from ragvault.evaluation.places import Notes
-from ragvault.model import Abstention, Answer, Filter, Query, Request, Retrieval, VaultInfo
-from ragvault.service import measuring, search
+from ragvault.model import (
+    AbstainReason,
+    Abstention,
+    Answer,
+    Filter,
+    Query,
+    Request,
+    Retrieval,
+    VaultInfo,
+)
+from ragvault.service import search
 from ragvault.service.ask import answer_of, ask
 from ragvault.service.vaults import known_vaults
 from ragvault.text import snippet
@@ -157,8 +166,12 @@ class _Asker:
             return QuestionResult(
                 question, rankings, 0.0, None, {}, found, seconds=seconds, gated=False
             )
-        judged = measuring.judge(self.container, retrieval)
-        reason = str(judged.outcome.reason) if isinstance(judged.outcome, Abstention) else None
+        judged = retrieval.judgement
+        reason: str | None = None
+        if judged is None:  # small talk: no note answers it
+            reason = str(AbstainReason.NO_RELEVANT_CONTEXT)
+        elif isinstance(judged.outcome, Abstention):
+            reason = str(judged.outcome.reason)
         if isinstance(answer, Abstention):  # the gate let it pass and the answering stage didn't
             reason = str(answer.reason)
         values, mode = {}, None
@@ -167,14 +180,14 @@ class _Asker:
         return QuestionResult(
             question=question,
             rankings=rankings,
-            confidence=judged.confidence,
+            confidence=judged.confidence if judged else 0.0,
             reason=reason,
-            features=judged.features,
+            features=dict(judged.features) if judged else {},
             found=found,
             answer_values=values,
             mode=mode,
             seconds=time.perf_counter() - started,
-            by_model=judged.by_model,
+            by_model=judged is not None and judged.by_model,
         )
 
     def _searched(self, question: Question) -> tuple[Retrieval, Answer | Abstention | None]:

@@ -3,12 +3,62 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 from ragvault.model.notes import Chunk
 from ragvault.model.stores import NoteInfo, StoredChunk
+
+
+class Described(StrEnum):
+    """Names as the JSON has them, each with the sentence that the documentation says of it."""
+
+    description: str
+
+    def __new__(cls, value: str, description: str) -> Self:
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.description = description
+        return member
+
+
+class DroppedBy(Described):
+    """Why a candidate is not among those that are answered from."""
+
+    MIN_VECTOR = "min_vector", "not similar enough, and no word of the question in it"
+    MIN_FINAL = "min_final", "its score is too low for an answer"
+    MAX_CANDIDATES = "max_candidates", "too many were proposed, and others are more similar"
+    DUPLICATE = "duplicate", "another note says the same, and ranks higher"
+    MMR = "mmr", "a better one says much the same, and one further down says something else"
+    RANK = "rank", "good enough, as were enough better ones"
+    NEIGHBOUR = "neighbour", "not found by the search: it stands beside a passage that was"
+    TIME = "time", "not of the time that you asked about"
+
+
+class Strategy(Described):
+    """How the candidates were scored."""
+
+    HYBRID = "hybrid", "by meaning and words"
+    HYBRID_RECENCY = "hybrid_recency", "by meaning, words and date: the question has a time in it"
+    KEYWORD_RECENCY = "keyword_recency", "by words and date: the embedding model can't be used"
+    RECENT = "recent", "by date alone: the question asks for recent notes and nothing else"
+    NONE = "none", "not at all: a greeting or thanks"
+
+
+class Timing(Described):
+    """What is timed. Parts run side by side: they don't add up to the total."""
+
+    EMBED = "embed", "the question's vector, with loading the model"
+    VECTOR = "vector", "opening the vector store and asking it"
+    LEXICAL = "lexical", "the word search"
+    BLEND = "blend", "scores from both, and what is kept"
+    RERANK = "rerank", "reading the best again with a reranker"
+    EXPAND = "expand", "the chat model's other wordings, or its guess at the answer"
+    RECENT = "recent", "the newest notes, where nothing else was asked for"
+    CLOSENESS = "closeness", "the closer look at the best, word by word"
+    TOTAL = "total", "the whole search"
 
 
 class Intent(StrEnum):
@@ -77,7 +127,7 @@ class Query:
     """An analysed question.
 
     ``keywords`` are its words without stopwords, in order, as typed but lower-cased; ``terms``
-    are the tokens for the lexical leg (keywords, CJK runs as bigrams). ``recent_only`` is true
+    are the tokens for the word search (keywords, CJK runs as bigrams). ``recent_only`` is true
     when it asks for recent notes and names nothing else. ``subject`` is the question less the
     words that only frame it ("what did I write last week about"); "" where that is all of it.
     """
@@ -99,7 +149,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where the vector leg looks: one vault, all of it (``folders`` None) or some folders."""
+    """Where the vector search looks: one vault, all of it (``folders`` None) or some folders."""
 
     vault: str
     folders: tuple[str, ...] | None = None
@@ -119,14 +169,14 @@ class FolderSelection:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """All that a rank is made of. None: that leg did not run.
+    """All that a rank is made of. None: that part did not take part.
 
     ``vector`` is the cosine; ``bm25`` the raw BM25; ``lexical`` BM25 over the best BM25 of this
     query, with the heading bonus in it, capped at 1; ``recency`` halves with each half-life;
     ``rerank`` the reranker's score mapped to 0..1. ``final`` is what is sorted by.
 
     ``note_vector`` is the mean cosine of the note's chunks, ``note_lexical`` the whole note's BM25
-    over the best note's (None: not known); ``note_share`` (0..1) says how much of the configured
+    over the best note's (None: not known); ``note_share`` (0..1) says how much of the whole
     shares they have, less for long notes. ``lexical`` has ``note_lexical`` in it, ``vector`` is
     the chunk's alone.
     """
@@ -160,7 +210,7 @@ class Hit:
     stored: StoredChunk
     scores: Scores
     kept: bool
-    dropped_by: str | None = None
+    dropped_by: DroppedBy | None = None
     duplicates: tuple[str, ...] = ()  # "rel_path" of notes that hold the same text
 
     @property
@@ -171,7 +221,7 @@ class Hit:
     def is_ranked(self) -> bool:
         """Kept, or dropped only for its rank, its likeness to a better one or its final score:
         what it says about the question counts all the same."""
-        return self.dropped_by in (None, "rank", "mmr", "note_limit", "min_final")
+        return self.dropped_by in (None, DroppedBy.RANK, DroppedBy.MMR, DroppedBy.MIN_FINAL)
 
     @property
     def note(self) -> NoteInfo:
@@ -190,30 +240,6 @@ class Closeness:
     mean: float
     weakest: float
     asked: int
-
-
-@dataclass(frozen=True, slots=True)
-class Retrieval:
-    """One run of the search stages: every candidate in rank order, and how it was found."""
-
-    query: Query
-    hits: tuple[Hit, ...]
-    k: int
-    strategy: str  # "hybrid" | "hybrid_recency" | "keyword_recency" | "recent" | "none"
-    folder_selection: FolderSelection
-    candidate_count: int
-    timings_ms: dict[str, float]
-    notices: tuple[str, ...] = ()
-    searched: str = ""  # one phrase: what was looked through
-    term_weights: tuple[tuple[str, float], ...] = ()  # terms with their IDF, for an answer
-    rarest_weight: float = 0.0  # the IDF of a term that nothing searched holds, for an answer
-    expansions: tuple[tuple[str, str], ...] = ()  # ("expand" | "hyde", what the model wrote)
-    closeness: Closeness | None = None  # measured only where an answer is wanted
-    vector_trust: float = 1.0  # 0..1: how far the model's vocabulary covers the question
-
-    @property
-    def kept(self) -> tuple[Hit, ...]:
-        return tuple(h for h in self.hits if h.kept)
 
 
 class AbstainReason(StrEnum):
@@ -269,3 +295,116 @@ def sigmoid(logit: float) -> float:
     if logit >= 0:
         return 1.0 / (1.0 + math.exp(-logit))
     return math.exp(logit) / (1.0 + math.exp(logit))
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """``name``: "topic" (is it about this?) or "answered" (does it hold the answer?); its
+    probability, 0..1, and the names of the features that it is made from."""
+
+    name: str
+    probability: float
+    features: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the gate makes of a search.
+
+    ``confidence`` (0..1) is the product of ``factors``, also where something else decided before
+    it; ``features`` (each 0..1) are what they are made from, by the calibration of that name.
+    There are no factors where dates alone decided, or nothing was found.
+    ``by_model``: that is the embedding model's own, not one for questions that it can't judge.
+    """
+
+    outcome: GateOutcome
+    confidence: float
+    features: Mapping[str, float]
+    factors: tuple[Factor, ...]
+    calibration: str
+    by_model: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What a search found, as the gate judges it: every candidate in rank order, and what the
+    confidence is made from beside their scores.
+
+    For an answer only: ``term_weights``, the question's terms with their IDF, ``rarest_weight``,
+    the IDF of a term that nothing searched holds, and ``closeness``. ``vocabulary_trust`` (0..1)
+    says how far the embedding model can read the question.
+    """
+
+    query: Query
+    hits: tuple[Hit, ...]
+    strategy: Strategy
+    searched: str = ""  # one phrase: what was looked through
+    term_weights: tuple[tuple[str, float], ...] = ()
+    rarest_weight: float = 0.0
+    closeness: Closeness | None = None
+    vocabulary_trust: float = 1.0
+
+    @property
+    def kept(self) -> tuple[Hit, ...]:
+        return tuple(h for h in self.hits if h.kept)
+
+    @property
+    def ranked(self) -> tuple[Hit, ...]:
+        """What says something about the question, see ``Hit.is_ranked``."""
+        return tuple(h for h in self.hits if h.is_ranked)
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """One run of the search stages: what was found, how, and what the gate makes of it.
+
+    ``judgement`` is None where no answer is wanted, and for small talk. ``neighbours``: the chunks
+    around the hits that may be answered from, by the hit's chunk id, in the order of the note.
+    """
+
+    findings: Findings
+    k: int
+    folder_selection: FolderSelection
+    candidate_count: int
+    timings_ms: Mapping[Timing, float]
+    notices: tuple[str, ...] = ()
+    expansions: tuple[tuple[str, str], ...] = ()  # ("expand" | "hyde", what the model wrote)
+    judgement: Judgement | None = None
+    neighbours: Mapping[str, tuple[Hit, ...]] = field(default_factory=dict)
+
+    @property
+    def query(self) -> Query:
+        return self.findings.query
+
+    @property
+    def strategy(self) -> Strategy:
+        return self.findings.strategy
+
+    @property
+    def kept(self) -> tuple[Hit, ...]:
+        return self.findings.kept
+
+    @property
+    def is_small_talk(self) -> bool:
+        """Nothing was looked for."""
+        return self.strategy is Strategy.NONE
+
+    @property
+    def by_vector(self) -> bool:
+        """An embedding model took part."""
+        return self.strategy in (Strategy.HYBRID, Strategy.HYBRID_RECENCY)
+
+    @property
+    def hits(self) -> tuple[Hit, ...]:
+        """Every candidate in rank order; after them the neighbours that the search didn't find
+        itself, so that each chunk that can be cited is here."""
+        found = self.findings.hits
+        known = {hit.chunk.id for hit in found}
+        beside = (hit for hits in self.neighbours.values() for hit in hits)
+        new = [hit for hit in beside if hit.chunk.id not in known]
+        return (*found, *(replace(hit, rank=n) for n, hit in enumerate(new, len(found) + 1)))
+
+    @property
+    def total_ms(self) -> float:
+        """The whole run; without a total of its own the sum of its parts."""
+        return self.timings_ms.get(Timing.TOTAL, sum(self.timings_ms.values()))

@@ -11,7 +11,6 @@ the stages, one after the other; a command line, a server or a script renders wh
     ask           a question to its answer
     status        what is indexed, how current it is, what it runs on; nothing is loaded
     doctor        each part tried for real
-    measuring     what an evaluation needs beside these
     json_objects  results as JSON objects
     files         files that a person named: a report, questions, the configuration
 """

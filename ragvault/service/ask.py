@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
@@ -16,16 +16,14 @@ from ragvault.model import (
     AskEvent,
     AskResult,
     Done,
+    Evidence,
     GateOutcome,
-    Hit,
-    Intent,
     LoggedAnswer,
     Request,
     Retrieval,
     Retrieved,
 )
-from ragvault.service.calibration import gate_calibration
-from ragvault.service.search import embed_of, retrieve
+from ragvault.service.search import retrieve
 
 if TYPE_CHECKING:
     from ragvault.answering.pipeline import AnswerEvents
@@ -43,17 +41,14 @@ def ask(container: Container, request: Request, *, now: datetime) -> AskEvents:
     started = time.perf_counter()
     retrieval = retrieve(container, request, now=now, for_answer=True)
     query = retrieval.query
-    is_small_talk = query.intent in (Intent.GREETING, Intent.THANKS)
-    outcome = None if is_small_talk else _decide(container, retrieval)
-    hits = outcome.hits if outcome is not None and not isinstance(outcome, Abstention) else ()
-    neighbours = _beside(container, retrieval, hits)
+    outcome = retrieval.judgement.outcome if retrieval.judgement else None
+    hits = outcome.hits if isinstance(outcome, Evidence) else ()
     yield Retrieved(retrieval, hits)
-    run = yield from _answered(container, request, retrieval, outcome, neighbours, now)
-    retrieval = _with_beside(retrieval, neighbours)
+    run = yield from _answered(container, request, retrieval, outcome, now)
     result = AskResult(
         question=query.text,
         outcome=run.outcome,
-        retrieval=None if is_small_talk else retrieval,
+        retrieval=None if retrieval.is_small_talk else retrieval,
         id=uuid.uuid4().hex,
         model=run.model,
         llm_ms=run.spent.ms,
@@ -79,7 +74,6 @@ def _answered(
     request: Request,
     retrieval: Retrieval,
     outcome: GateOutcome | None,
-    neighbours: Mapping[str, Sequence[Hit]],
     now: datetime,
 ) -> AnswerEvents:
     from ragvault.answering import pipeline as answering
@@ -99,41 +93,13 @@ def _answered(
                 ollama=settings.ollama,
                 chat=container.chat if request.use_model and outcome.hits else None,
                 detail=request.detail,
-                neighbours=neighbours,
-                embed=embed_of(container, retrieval),
+                neighbours=retrieval.neighbours,
+                embed=container.embedder.embed_documents if retrieval.by_vector else None,
                 today=now.date(),
                 style=STYLES[settings.citations.style],
             )
         )
     )
-
-
-def _decide(container: Container, retrieval: Retrieval) -> GateOutcome:
-    from ragvault.retrieval.confidence.gate import decide
-
-    return decide(retrieval, container.settings, gate_calibration(container))
-
-
-def _beside(
-    container: Container, retrieval: Retrieval, hits: Sequence[Hit]
-) -> dict[str, tuple[Hit, ...]]:
-    """The chunks around those that may be answered from, as ``answer.neighbours`` says. There are
-    none to speak of around the first chunks of recent notes."""
-    from ragvault.retrieval.candidates.neighbours import around
-
-    wanted = container.settings.answer
-    if not hits or retrieval.strategy == "recent":
-        return {}
-    return around(container.catalog, hits, retrieval.hits, wanted.neighbours, wanted.neighbours_for)
-
-
-def _with_beside(retrieval: Retrieval, neighbours: Mapping[str, Sequence[Hit]]) -> Retrieval:
-    """The neighbours that the search didn't find itself come after the candidates, for
-    ``--debug`` and for whatever looks a cited chunk up."""
-    known = {hit.chunk.id for hit in retrieval.hits}
-    lent = [hit for beside in neighbours.values() for hit in beside if hit.chunk.id not in known]
-    ranked = (replace(hit, rank=rank) for rank, hit in enumerate(lent, len(known) + 1))
-    return replace(retrieval, hits=(*retrieval.hits, *ranked))
 
 
 def _logged(
@@ -154,7 +120,6 @@ def log_row(result: AskResult, now: datetime, session: str | None = None) -> Log
     outcome = result.outcome
     answer = outcome if isinstance(outcome, Answer) else None
     abstention = outcome if isinstance(outcome, Abstention) else None
-    timings = result.retrieval.timings_ms if result.retrieval else {}
     return LoggedAnswer(
         id=result.id,
         asked_at=now.timestamp(),
@@ -179,7 +144,7 @@ def log_row(result: AskResult, now: datetime, session: str | None = None) -> Log
             )
             for reference in (answer.references if answer else ())
         ),
-        retrieval_ms=timings.get("total"),
+        retrieval_ms=result.retrieval.total_ms if result.retrieval else None,
         llm_ms=result.llm_ms,
         total_ms=result.total_ms,
         prompt_tokens=result.usage.prompt_tokens,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ragvault.errors import ConfigError
-from ragvault.model import FolderSelection, Query, Retrieval
+from ragvault.model import Findings, Query, Strategy
 
 if TYPE_CHECKING:
     from ragvault.config.settings import LogisticSettings, Settings
@@ -41,7 +41,7 @@ def gate_calibration(container: Container) -> Calibration:
         _logistic(own.topic),
         None if own.answered is None else _logistic(own.answered),
     )
-    known = features_of(Retrieval(Query("", (), ()), (), 0, "none", FolderSelection("off"), 0, {}))
+    known = features_of(Findings(Query("", (), ()), (), Strategy.NONE))
     unknown = [name for name in own_calibration.features if name not in known]
     if unknown:
         raise ConfigError(

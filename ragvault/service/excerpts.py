@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from ragvault.retrieval.ranking.overlap import stem
-from ragvault.text import normalise, sentence_spans, snippet, tokens
+from ragvault.text import normalise, sentence_spans, snippet, stem, tokens
 
 EXCERPT_CHARS = 220
 _FRONTMATTER = re.compile(r"\A---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from ragvault.model import IndexReport, Skipped, VaultInfo
     from ragvault.service.doctor import Check
     from ragvault.service.index import OutOfReach
-    from ragvault.service.measuring import Judgement
     from ragvault.service.search import SearchResult
     from ragvault.service.status import Status
 
@@ -113,14 +112,8 @@ def retrieval_meta(retrieval: Retrieval | None) -> dict[str, Any]:
         "strategy": retrieval.strategy,
         "candidate_count": retrieval.candidate_count,
         "rerank_count": len(retrieval.hits),
-        "time_ms": _ms(total_ms(retrieval)),
+        "time_ms": _ms(retrieval.total_ms),
     }
-
-
-def total_ms(retrieval: Retrieval) -> float:
-    """The run's own total where it says one, else the sum of its parts."""
-    timings = retrieval.timings_ms
-    return timings["total"] if "total" in timings else sum(timings.values())
 
 
 def reference(hit: Hit, marker: int, text: str | None = None) -> dict[str, Any]:
@@ -161,10 +154,11 @@ def search_object(found: SearchResult) -> dict[str, Any]:
     return {"query": retrieval.query.text, "results": results, "meta": meta}
 
 
-def debug_object(retrieval: Retrieval | None, judgement: Judgement | None = None) -> dict[str, Any]:
-    """What ``--debug`` adds; with a judgement also how the confidence came about."""
+def debug_object(retrieval: Retrieval | None) -> dict[str, Any]:
+    """What ``--debug`` adds; where scores were judged, also how the confidence came about."""
     value = _debug(retrieval)
-    if judgement is not None:
+    judgement = retrieval.judgement if retrieval else None
+    if judgement is not None and judgement.factors:
         value["confidence"] = {
             "calibration": judgement.calibration,
             **{part.name: _score(part.probability) for part in judgement.factors},
@@ -188,7 +182,7 @@ def _debug(retrieval: Retrieval | None) -> dict[str, Any]:
             "selected": list(selection.selected),
             "available": list(selection.available),
         },
-        "vector_trust": _score(retrieval.vector_trust),
+        "vector_trust": _score(retrieval.findings.vocabulary_trust),
         "timings_ms": {name: _ms(value) for name, value in retrieval.timings_ms.items()},
         "expansions": [{"kind": kind, "text": text} for kind, text in retrieval.expansions],
     }

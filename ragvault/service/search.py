@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,6 @@ from ragvault.errors import UsageError
 from ragvault.model import Hit, Request, Retrieval
 
 if TYPE_CHECKING:
-    from ragvault.answering.quote.extract import Embed
     from ragvault.config.settings import Settings
     from ragvault.wiring import Container
 
@@ -37,15 +35,16 @@ def retrieve(
 ) -> Retrieval:
     """Every candidate in rank order; nothing is answered or logged.
 
-    ``for_answer``: with what an answer is decided on, so that the gate can judge it. Raises
-    QuestionError for a question that can't be asked, NoIndexError, StoreError, and ModelError
-    where the request insists on a model that isn't there.
+    ``for_answer``: with the gate's judgement, and what may be answered from beside the hits.
+    Raises QuestionError for a question that can't be asked, NoIndexError, StoreError, ConfigError
+    for a calibration that can't be used, and ModelError where the request insists on a model that
+    isn't there.
     """
     from ragvault.retrieval import pipeline
     from ragvault.retrieval.question.query import analyse
+    from ragvault.service.calibration import gate_calibration
 
     settings = container.settings
-    query = analyse(request.question, now)
     wants_model = _wants_model(request, settings)
     deps = pipeline.Deps(
         catalog=container.catalog,
@@ -54,15 +53,14 @@ def retrieve(
         chat=container.chat if wants_model else None,
         reranker=container.reranker(request.rerank),
     )
-    started = time.perf_counter()
-    retrieval = pipeline.retrieve(
-        request, query=query, deps=deps, settings=settings, now=now, for_answer=for_answer
+    return pipeline.retrieve(
+        request,
+        query=analyse(request.question, now),
+        deps=deps,
+        settings=settings,
+        now=now,
+        calibration=(lambda: gate_calibration(container)) if for_answer else None,
     )
-    if for_answer:
-        retrieval = _looked_closer(container, retrieval)
-    # The parts run side by side: their sum is not the time that went by.
-    timings = {**retrieval.timings_ms, "total": (time.perf_counter() - started) * 1000}
-    return replace(retrieval, timings_ms=timings)
 
 
 def _wants_model(request: Request, settings: Settings) -> bool:
@@ -72,29 +70,6 @@ def _wants_model(request: Request, settings: Settings) -> bool:
     expand = retrieval.expand if request.expand is None else request.expand
     hyde = retrieval.hyde if request.hyde is None else request.hyde
     return by_model or expand or hyde
-
-
-def _looked_closer(container: Container, retrieval: Retrieval) -> Retrieval:
-    """With the closeness that the gate goes by, where the search had an embedding model that can
-    read the question: otherwise the gate goes by the words, and the look would be for nothing."""
-    from ragvault.retrieval.confidence.calibration import LEAST_TRUST
-    from ragvault.retrieval.confidence.closeness import measure
-
-    embed = embed_of(container, retrieval)
-    hits = [h for h in retrieval.hits if h.is_ranked]
-    if embed is None or not hits or retrieval.vector_trust < LEAST_TRUST:
-        return retrieval
-    started = time.perf_counter()
-    closeness = measure(retrieval.query.sought, hits, container.embedder)
-    timings = {**retrieval.timings_ms, "closeness": (time.perf_counter() - started) * 1000}
-    return replace(retrieval, closeness=closeness, timings_ms=timings)
-
-
-def embed_of(container: Container, retrieval: Retrieval) -> Embed | None:
-    """The embedder for choosing quotations; None where the search had to do without it."""
-    if "embed" not in retrieval.timings_ms or retrieval.strategy == "keyword_recency":
-        return None
-    return container.embedder.embed_documents
 
 
 def period(

@@ -38,8 +38,7 @@ from ragvault.evaluation.fit import folds_of, sigmoid, solve
 from ragvault.evaluation.judging import in_section, span_values
 from ragvault.evaluation.metrics import Flags, Floats, auroc, reliability
 from ragvault.evaluation.places import Notes
-from ragvault.model import Hit, Request, Retrieval, VaultInfo
-from ragvault.retrieval.confidence import closeness
+from ragvault.model import Findings, Hit, Request, VaultInfo
 from ragvault.retrieval.confidence.calibration import (
     KEYWORDS,
     LEAST_TRUST,
@@ -48,7 +47,7 @@ from ragvault.retrieval.confidence.calibration import (
     UNSPELLED,
     Calibration,
 )
-from ragvault.retrieval.confidence.features import features_of
+from ragvault.retrieval.confidence.features import features_of, look_closer
 from ragvault.service.search import retrieve
 from ragvault.service.vaults import known_vaults
 from ragvault.wiring import Container, load_settings
@@ -163,7 +162,8 @@ class _Asker:
 
     def row(self, question: Question, kind: str, stands_for: float) -> Row:
         request = Request(question.text, vaults=(self.vault.name,))
-        found = retrieve(self.container, request, now=self.now, for_answer=True)
+        retrieval = retrieve(self.container, request, now=self.now, for_answer=True)
+        found = retrieval.findings
         if kind == "absent":
             found = self._without(found, question)
         floor = self.container.settings.gate.min_final
@@ -175,20 +175,19 @@ class _Asker:
             id=question.id,
             question=question.text,
             answerable=question.answerable and kind == "own",
-            spelled=found.vector_trust >= LEAST_TRUST,
+            spelled=found.vocabulary_trust >= LEAST_TRUST,
             passed_floors=any(hit.kept and hit.scores.blend >= floor for hit in found.hits),
             stands_for=stands_for,
             features=features_of(found),
         )
 
-    def _without(self, found: Retrieval, question: Question) -> Retrieval:
+    def _without(self, found: Findings, question: Question) -> Findings:
         """As if the notes lacked what answers: the next best, looked at as closely."""
         hits = tuple(hit for hit in found.hits if not self._answers(hit, question))
         found = replace(found, hits=hits, closeness=None)
-        if found.vector_trust < LEAST_TRUST:
+        if found.vocabulary_trust < LEAST_TRUST:
             return found
-        ranked = [hit for hit in hits if hit.is_ranked]
-        looked = closeness.measure(found.query.sought, ranked, self.container.embedder)
+        looked = look_closer(found.query.sought, found.ranked, self.container.embedder)
         return replace(found, closeness=looked)
 
     def _answers(self, hit: Hit, question: Question) -> bool:

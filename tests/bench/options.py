@@ -39,7 +39,6 @@ from types import MappingProxyType
 from rich.console import Console
 from rich.table import Table
 
-from ragvault.answering.context import Neighbours
 from ragvault.answering.prompt import build_prompt
 from ragvault.config.settings import IndexSettings, Settings
 from ragvault.evaluation.dataset import Question, load_questions
@@ -48,8 +47,8 @@ from ragvault.evaluation.metrics import recall
 from ragvault.model import Request, Retrieval
 from ragvault.ports import Reranker
 from ragvault.retrieval import pipeline
-from ragvault.retrieval.candidates.neighbours import around
 from ragvault.retrieval.question.query import analyse
+from ragvault.service.calibration import gate_calibration
 from ragvault.wiring import Container
 from tests.bench.bench import machine
 from tests.bench.measure import Bench, Cost
@@ -138,7 +137,11 @@ class Searches:
         ollama = self.settings.ollama
         if option.server is not None:
             ollama = ollama.model_copy(update={"model": option.server.model})
-        return self.settings.model_copy(update={"retrieval": retrieval, "ollama": ollama})
+        answer = self.settings.answer
+        if not option.neighbours:
+            answer = answer.model_copy(update={"neighbours": 0})
+        parts = {"retrieval": retrieval, "ollama": ollama, "answer": answer}
+        return self.settings.model_copy(update=parts)
 
     def run(self, option: Option, question: str, settings: Settings) -> Retrieval:
         return pipeline.retrieve(
@@ -153,7 +156,7 @@ class Searches:
             ),
             settings=settings,
             now=self.now,
-            for_answer=option.prompt,
+            calibration=(lambda: gate_calibration(self.container)) if option.prompt else None,
         )
 
     def sample(self, option: Option, question: str) -> Sample:
@@ -170,22 +173,13 @@ class Searches:
     def _prompt_tokens(self, option: Option, found: Retrieval) -> int:
         """Builds the prompt for an answer from what was found."""
         wanted, ollama = self.settings.answer, self.settings.ollama
-        beside: Neighbours = {}
-        if option.neighbours:
-            beside = around(
-                self.container.catalog,
-                found.kept,
-                found.hits,
-                wanted.neighbours,
-                wanted.neighbours_for,
-            )
         prompt = build_prompt(
             found.query.text,
             found.kept,
             settings=wanted,
             context_tokens=ollama.max_context,
             answer_tokens=ollama.max_tokens,
-            neighbours=beside,
+            neighbours=found.neighbours,
         )
         return prompt.estimated_tokens
 

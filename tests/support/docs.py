@@ -141,10 +141,19 @@ def settings_table() -> str:
     return "\n\n".join(parts)
 
 
+def fates_table() -> str:
+    """What ``fate`` may be in ``--debug``, and what it says."""
+    from ragvault.model import DroppedBy
+
+    rows = [f"| `{fate}` | {fate.description} |" for fate in DroppedBy]
+    return "\n".join(["| fate | meaning |", "| --- | --- |", *rows])
+
+
 # By the name of the mark. These are quick and need no index.
 QUICK: dict[str, Callable[[], str]] = {
     "help": help_pages,
     "settings": settings_table,
+    "fates": fates_table,
 }
 
 

@@ -18,6 +18,7 @@ from ragvault.adapters.sqlite.catalog import SqliteCatalog
 from ragvault.config.settings import Settings
 from ragvault.model import Chunk, Note, NoteFile, NoteWrite, Request, Retrieval, VaultInfo
 from ragvault.ports import Catalog, Embedder, VectorIndex
+from ragvault.retrieval.confidence.calibration import MINILM
 from ragvault.retrieval.pipeline import Deps, retrieve
 from ragvault.retrieval.question.query import analyse
 from tests.support.fakes import FakeCatalog, FakeEmbedder, FakeVectorIndex
@@ -103,7 +104,7 @@ class SearchIndex:
             deps=deps or self.deps,
             settings=used,
             now=NOW,
-            for_answer=for_answer,
+            calibration=(lambda: MINILM) if for_answer else None,
         )
 
     def close(self) -> None:

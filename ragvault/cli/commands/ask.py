@@ -15,7 +15,6 @@ from ragvault.model import Detail
 if TYPE_CHECKING:
     from ragvault.cli.session import Session
     from ragvault.model import AskResult, Request
-    from ragvault.service.measuring import Judgement
 
 app = command_app()
 
@@ -84,7 +83,7 @@ def _as_json(session: Session, request: Request, now: datetime, *, debug: bool) 
     session.notices(result.notices)
     value = ask_object(result)
     if debug:
-        value.update(debug_object(result.retrieval, _judged(session, result)))
+        value.update(debug_object(result.retrieval))
     print_json(value)
     return exit_code(result)
 
@@ -101,18 +100,8 @@ def _as_text(
     if debug:
         from ragvault.cli.render.debug import print_debug
 
-        print_debug(session.out, result.retrieval, result, _judged(session, result))
+        print_debug(session.out, result.retrieval, result)
     return exit_code(result)
-
-
-def _judged(session: Session, result: AskResult) -> Judgement | None:
-    """How the confidence came about; None where it wasn't made from scores."""
-    from ragvault.service.measuring import judge
-
-    retrieval = result.retrieval
-    if retrieval is None or not retrieval.hits or retrieval.strategy == "recent":
-        return None
-    return judge(session.container, retrieval)
 
 
 def exit_code(result: AskResult) -> int:

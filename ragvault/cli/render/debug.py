@@ -5,9 +5,8 @@ from __future__ import annotations
 from ragvault.cli.render import words
 from ragvault.cli.render.layout import columns, hanging
 from ragvault.cli.render.terminal import Terminal
-from ragvault.model import AskResult, Hit, Retrieval
-from ragvault.service.json_objects import local_day, total_ms
-from ragvault.service.measuring import Judgement
+from ragvault.model import AskResult, Hit, Judgement, Retrieval, Timing
+from ragvault.service.json_objects import local_day
 from ragvault.text import strip_controls
 
 _ID_LENGTH = 12  # of 32: enough to tell chunks apart; --json has the whole
@@ -16,13 +15,10 @@ _LEAST_ROOM = 16  # columns for a place; with fewer it stands on a line of its o
 
 
 def print_debug(
-    out: Terminal,
-    retrieval: Retrieval | None,
-    result: AskResult | None = None,
-    judgement: Judgement | None = None,
+    out: Terminal, retrieval: Retrieval | None, result: AskResult | None = None
 ) -> None:
-    """The candidates, the folders, the query as it was understood, timings and tokens; with a
-    judgement also how the confidence came about."""
+    """The candidates, the folders, the query as it was understood, timings and tokens; where
+    scores were judged, also how the confidence came about."""
     out.print()
     out.print(out.style("Debug", "bold"))
     if retrieval is None:
@@ -32,7 +28,8 @@ def print_debug(
     for kind, wording in retrieval.expansions:
         _row(out, kind, wording)
     _print_folders(out, retrieval)
-    if judgement is not None:
+    judgement = retrieval.judgement
+    if judgement is not None and judgement.factors:
         _print_confidence(out, judgement)
     _print_timings(out, retrieval, result)
     _print_candidates(out, retrieval)
@@ -56,10 +53,11 @@ def _print_query(out: Terminal, retrieval: Retrieval) -> None:
         f"{retrieval.strategy}, k = {retrieval.k}, {query.breadth} question; "
         f"{words.count(retrieval.candidate_count, 'candidate')}, {kept} kept",
     )
-    if retrieval.vector_trust < 1.0:
-        how_far = "not at all" if retrieval.vector_trust <= 0 else f"{retrieval.vector_trust:.0%}"
+    trust = retrieval.findings.vocabulary_trust
+    if trust < 1.0:
+        how_far = "not at all" if trust <= 0 else f"{trust:.0%}"
         _row(out, "model", f"it hardly reads these words: its scores count {how_far}")
-    _row(out, "searched", retrieval.searched or "nothing")
+    _row(out, "searched", retrieval.findings.searched or "nothing")
 
 
 def _print_folders(out: Terminal, retrieval: Retrieval) -> None:
@@ -86,8 +84,8 @@ def _print_confidence(out: Terminal, judgement: Judgement) -> None:
 
 def _print_timings(out: Terminal, retrieval: Retrieval, result: AskResult | None) -> None:
     timings = retrieval.timings_ms
-    parts = [f"{name} {value:.0f} ms" for name, value in timings.items() if name != "total"]
-    parts.append(f"search {total_ms(retrieval):.0f} ms")
+    parts = [f"{name} {ms:.0f} ms" for name, ms in timings.items() if name is not Timing.TOTAL]
+    parts.append(f"search {retrieval.total_ms:.0f} ms")
     if result is not None:
         if result.llm_ms is not None:
             parts.append(f"model {result.llm_ms:.0f} ms")

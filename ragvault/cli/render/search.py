@@ -15,8 +15,9 @@ def print_result(session: Session, found: SearchResult) -> None:
     out = session.out
     if not found.hits:
         out.print(out.style("Nothing found.", "bold"))
-        if found.retrieval.searched:
-            out.print(out.style(hanging(out, f"Searched: {found.retrieval.searched}.", 0), "dim"))
+        searched = found.retrieval.findings.searched
+        if searched:
+            out.print(out.style(hanging(out, f"Searched: {searched}.", 0), "dim"))
         out.print(out.style(f"{out.symbol('→', '->')} Try other words, or drop a filter.", "dim"))
         return
     view = session.places()

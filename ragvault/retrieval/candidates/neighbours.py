@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragvault.model import Hit, Scores, StoredChunk
+from ragvault.model import DroppedBy, Hit, Scores, StoredChunk
 from ragvault.ports import ChunkSearch
 
-DROPPED_BY = "neighbour"
+# So many of the best hits get them. More would double the prompt; for as many tokens, more hits
+# hold more (measured: see CHANGELOG.md).
+BEST = 1
 
 
 def around(
-    catalog: ChunkSearch, hits: Sequence[Hit], known: Sequence[Hit], reach: int, best: int
+    catalog: ChunkSearch, hits: Sequence[Hit], known: Sequence[Hit], reach: int
 ) -> dict[str, tuple[Hit, ...]]:
-    """For the chunk id of each of the ``best`` first hits the ``reach`` chunks before and after it
+    """For the chunk id of each of the ``BEST`` first hits the ``reach`` chunks before and after it
     under the same heading path, in the order of the note; none that is a hit itself, and each
     once, at the better hit.
 
@@ -28,7 +30,7 @@ def around(
     taken = {hit.chunk.id for hit in hits}
     by_id = {hit.chunk.id: hit for hit in known}
     found: dict[str, tuple[Hit, ...]] = {}
-    for hit in hits[:best]:
+    for hit in hits[:BEST]:
         beside = [
             stored
             for stored in catalog.neighbours(hit.chunk.id, reach)
@@ -36,11 +38,13 @@ def around(
         ]
         taken.update(stored.chunk.id for stored in beside)
         if beside:
-            found[hit.chunk.id] = tuple(by_id.get(s.chunk.id) or _lent(s, hit) for s in beside)
+            found[hit.chunk.id] = tuple(
+                by_id.get(s.chunk.id) or _as_neighbour(s, hit) for s in beside
+            )
     return found
 
 
-def _lent(stored: StoredChunk, hit: Hit) -> Hit:
-    final = hit.scores.final
-    scores = Scores(None, None, None, 1.0, final, terms=(("neighbour", final),))
-    return Hit(hit.rank, stored, scores, kept=False, dropped_by=DROPPED_BY)
+def _as_neighbour(stored: StoredChunk, of: Hit) -> Hit:
+    final = of.scores.final
+    scores = Scores(None, None, None, 1.0, final, terms=((str(DroppedBy.NEIGHBOUR), final),))
+    return Hit(of.rank, stored, scores, kept=False, dropped_by=DroppedBy.NEIGHBOUR)

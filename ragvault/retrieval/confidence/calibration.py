@@ -1,4 +1,4 @@
-"""How sure: a few features of a retrieval, and two logistics that turn them into a confidence.
+"""How sure: a few features of what was found, and two logistics that turn them into a confidence.
 
     confidence = σ(topic) · σ(answered),   each = intercept + Σ coefficient·feature
 
@@ -14,10 +14,11 @@ the confidence; it is one feature here, and by itself the weakest.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ragvault.model import Retrieval, sigmoid
+from ragvault.model import Factor, Findings, Strategy, sigmoid
 from ragvault.retrieval.confidence.features import MEASURED
 
 
@@ -54,10 +55,18 @@ class Calibration:
     def features(self) -> tuple[str, ...]:
         return (*self.topic.features, *(self.answered.features if self.answered else ()))
 
+    def factors(self, features: Mapping[str, float]) -> tuple[Factor, ...]:
+        """Each logistic's probability. Raises KeyError for a feature that is missing."""
+        parts = (("topic", self.topic), ("answered", self.answered))
+        return tuple(
+            Factor(name, part.probability(features), part.features)
+            for name, part in parts
+            if part is not None
+        )
+
     def confidence(self, features: Mapping[str, float]) -> float:
-        """0..1. Raises KeyError for a feature that is missing."""
-        about = self.topic.probability(features)
-        return about if self.answered is None else about * self.answered.probability(features)
+        """0..1, the product of the factors."""
+        return math.prod(part.probability for part in self.factors(features))
 
 
 # Fitted by tests/bench/fit_gate.py through the whole search, over ClapNQ, SciFact, XQuAD, Chroma's
@@ -93,7 +102,8 @@ UNSPELLED = Calibration(
 )
 
 _BY_MODEL = {"minilm-l6-v2": MINILM}
-LEAST_TRUST = 0.5  # below it, cosines of this question tell nothing
+# Where the model can read less of the question, its cosines tell nothing.
+LEAST_TRUST = 0.5
 
 
 def for_model(name: str) -> Calibration:
@@ -102,13 +112,13 @@ def for_model(name: str) -> Calibration:
     return next((found for key, found in _BY_MODEL.items() if key in lowered), GENERIC)
 
 
-def in_force(calibration: Calibration, retrieval: Retrieval) -> Calibration:
-    """The one that this retrieval can be judged by: ``calibration``, where its features could be
+def in_force(calibration: Calibration, found: Findings) -> Calibration:
+    """The one that this search can be judged by: ``calibration``, where its features could be
     measured; else the one for what there is."""
-    if retrieval.strategy == "keyword_recency":
+    if found.strategy is Strategy.KEYWORD_RECENCY:
         return KEYWORDS
-    if retrieval.vector_trust < LEAST_TRUST:
+    if found.vocabulary_trust < LEAST_TRUST:
         return UNSPELLED
-    if retrieval.closeness is not None or not set(MEASURED) & set(calibration.features):
+    if found.closeness is not None or not set(MEASURED) & set(calibration.features):
         return calibration
     return MINILM_CHUNKS

@@ -1,14 +1,31 @@
-"""What the confidence is made from: a retrieval, reduced to a few numbers."""
+"""What the confidence is made from: what was found, reduced to a few numbers.
+
+One vector a chunk says what a passage is about, not whether it holds the answer: a question
+about a boiler's make is near every note about the boiler. So the best hits get a closer look: how
+well each word of the question finds its counterpart tells more, for some tens of milliseconds
+(MaxSim of ColBERT, Khattab and Zaharia 2020, over the question's length). A question whose answer
+isn't there mostly has a word that finds none, so the worst of them tells most:
+
+    weakest = −1/β · ln( 1/|Q| · Σ_{q in Q} exp(−β · max_{p in P} cos(q, p)) ),  β = 10
+
+a minimum that one token of many can't decide alone.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ragvault.model import Closeness, Hit, Retrieval
-from ragvault.retrieval.confidence.closeness import LOOKED_AT
-from ragvault.retrieval.ranking.overlap import stem, stems
+from ragvault.model import Closeness, Findings, Hit
+from ragvault.ports import Embedder, TokenEmbedder
+from ragvault.text import stem, stems
 
+if TYPE_CHECKING:
+    from ragvault.model import Matrix, Vector
+
+LOOKED_AT = 3  # hits
+SHARPNESS = 10.0  # β: 0 would be the mean, infinity the minimum
 # The question's words are looked for in this many of the best hits, all of them in one: an answer
 # put together from words of several passages is mostly none.
 COVERAGE_HITS = 1
@@ -17,7 +34,7 @@ MEASURED = ("tokens", "weakest", "length")  # by the closer look, where there is
 _LONGEST = 4.0  # ln of a question's tokens that counts as long (55)
 
 
-def features_of(retrieval: Retrieval) -> dict[str, float]:
+def features_of(found: Findings) -> dict[str, float]:
     """Each in 0..1 (cosines below 0 count as 0).
 
     ``top_cosine``, ``top_final``: the best of the hits that nothing but their rank dropped (final
@@ -34,7 +51,7 @@ def features_of(retrieval: Retrieval) -> dict[str, float]:
     ``length``: ln of the question's tokens, over 4: the weakest of many is weaker. 0 where they
     weren't measured.
     """
-    hits = [h for h in retrieval.hits if h.is_ranked]
+    hits = found.ranked
     finals = sorted((h.scores.blend for h in hits), reverse=True)
     best = finals[0] if finals else 0.0
     return {
@@ -42,12 +59,12 @@ def features_of(retrieval: Retrieval) -> dict[str, float]:
         "top_final": best,
         "gap_2": best - finals[1] if len(finals) > 1 else 0.0,
         "gap_5": best - finals[4] if len(finals) > 4 else 0.0,
-        "rank_weighted": rank_weighted_mean([h.scores.blend for h in retrieval.kept]),
-        "coverage": coverage(retrieval, hits[:COVERAGE_HITS]),
-        "words": _words(retrieval, hits[:LOOKED_AT]),
+        "rank_weighted": rank_weighted_mean([h.scores.blend for h in found.kept]),
+        "coverage": coverage(found, hits[:COVERAGE_HITS]),
+        "words": _words(found, hits[:LOOKED_AT]),
         "agreement": max((min(_cosine(h), h.scores.lexical or 0.0) for h in hits), default=0.0),
-        "lexical_strength": lexical_strength(retrieval, hits),
-        **_closer(retrieval.closeness),
+        "lexical_strength": lexical_strength(found, hits),
+        **_closer(found.closeness),
     }
 
 
@@ -58,10 +75,10 @@ def _closer(closeness: Closeness | None) -> dict[str, float]:
     return {"tokens": closeness.mean, "weakest": closeness.weakest, "length": length}
 
 
-def lexical_strength(retrieval: Retrieval, hits: Sequence[Hit]) -> float:
+def lexical_strength(found: Findings, hits: Sequence[Hit]) -> float:
     """Best BM25 of the hits over Σ IDF, at most 1. A chunk of average length that holds every
     term once comes to about 1."""
-    total = sum(weight for _, weight in retrieval.term_weights)
+    total = sum(weight for _, weight in found.term_weights)
     best = max((h.scores.bm25 or 0.0 for h in hits), default=0.0)
     return min(1.0, best / total) if total else 0.0
 
@@ -74,22 +91,22 @@ def rank_weighted_mean(scores: Sequence[float]) -> float:
     return sum(w * s for w, s in zip(weights, scores, strict=True)) / sum(weights)
 
 
-def coverage(retrieval: Retrieval, hits: Sequence[Hit]) -> float:
+def coverage(found: Findings, hits: Sequence[Hit]) -> float:
     """The IDF of the question's terms that occur in the hits, over the IDF of all of them."""
-    total = sum(weight for _, weight in retrieval.term_weights)
+    total = sum(weight for _, weight in found.term_weights)
     held = frozenset[str]().union(*map(_stems_of, hits))
-    return _held(retrieval, held) / total if total else 0.0
+    return _held(found, held) / total if total else 0.0
 
 
-def _words(retrieval: Retrieval, hits: Sequence[Hit]) -> float:
-    if not retrieval.rarest_weight:
+def _words(found: Findings, hits: Sequence[Hit]) -> float:
+    if not found.rarest_weight:
         return 0.0
-    best = max((_held(retrieval, _stems_of(hit)) for hit in hits), default=0.0)
-    return min(1.0, best / retrieval.rarest_weight / MANY_WORDS)
+    best = max((_held(found, _stems_of(hit)) for hit in hits), default=0.0)
+    return min(1.0, best / found.rarest_weight / MANY_WORDS)
 
 
-def _held(retrieval: Retrieval, held: frozenset[str]) -> float:
-    return sum(weight for term, weight in retrieval.term_weights if stem(term) in held)
+def _held(found: Findings, held: frozenset[str]) -> float:
+    return sum(weight for term, weight in found.term_weights if stem(term) in held)
 
 
 def _stems_of(hit: Hit) -> frozenset[str]:
@@ -99,3 +116,45 @@ def _stems_of(hit: Hit) -> frozenset[str]:
 
 def _cosine(hit: Hit) -> float:
     return max(0.0, hit.scores.vector or 0.0)
+
+
+# --------------------------------------------------------------------------- the closer look
+
+
+def look_closer(question: str, hits: Sequence[Hit], embedder: Embedder) -> Closeness | None:
+    """Look at the first ``LOOKED_AT`` hits; None for no hits, and for an embedder without vectors
+    of tokens.
+
+    Costs a model run for each of them: bounded, whatever the vault's size. Raises
+    EmbedderUnavailableError.
+    """
+    hits = hits[:LOOKED_AT]
+    if not hits or not isinstance(embedder, TokenEmbedder):
+        return None
+    asked, *passages = embedder.embed_tokens([question, *(_passage(hit) for hit in hits)])
+    return max((closeness_of(asked, passage) for passage in passages), key=lambda c: c.mean)
+
+
+def _passage(hit: Hit) -> str:
+    """The chunk with its title, about as it was embedded."""
+    return f"{hit.note.title}\n\n{hit.chunk.text}"
+
+
+def closeness_of(asked: Matrix, passage: Matrix) -> Closeness:
+    """``asked`` and ``passage`` have a unit row for each of their tokens."""
+    if not len(asked) or not len(passage):
+        return Closeness(0.0, 0.0, len(asked))
+    best = (asked @ passage.T).max(axis=1)
+    return Closeness(_unit(float(best.mean())), _unit(_soft_minimum(best)), len(asked))
+
+
+def _soft_minimum(values: Vector) -> float:
+    import numpy as np
+
+    lowest = float(values.min())  # taken out first: exp can't overflow
+    rest = np.exp(-SHARPNESS * (values - lowest)).mean()
+    return lowest - float(np.log(rest)) / SHARPNESS
+
+
+def _unit(value: float) -> float:
+    return min(1.0, max(0.0, value))

@@ -107,7 +107,7 @@ def _keywords(question: str, hint: TimeHint | None) -> tuple[str, ...]:
 
 
 def _terms(question: str, keywords: tuple[str, ...], hint: TimeHint | None) -> tuple[str, ...]:
-    """Tokens for the lexical leg, each once.
+    """Tokens for the word search, each once.
 
     The words of a relative time ("yesterday", "week") are left out when others remain: a note
     of that day doesn't say them, and a rare one would outweigh what was asked. A date such as

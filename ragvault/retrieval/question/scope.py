@@ -1,6 +1,7 @@
-"""Where to look: the folders that the user named, and those that the question points at.
+"""Where to look and how much to keep: vaults, tags and folders that the user named, folders that
+the question points at, and k.
 
-After notes-engine-rag.md, "Folder Selection Pattern": named folders first, then ranked ones,
+Folders after notes-engine-rag.md, "Folder Selection Pattern": named ones first, then ranked ones,
 with position weights 1.0, 0.9, 0.8 … (at least 0.1). What ragvault does differently, so that a
 wrong guess costs no recall: the whole vault is always searched too, unless the user limited the
 search with ``--folder`` alone. With ``auto`` the likely folders only add candidates; they carry
@@ -10,16 +11,27 @@ the same weight as everything else.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
-from ragvault.config.settings import Settings
-from ragvault.errors import ModelError, UsageError
-from ragvault.model import FolderInfo, FolderSelection, Query, Request, Scope
-from ragvault.ports import ChatModel
+from ragvault.config.settings import RetrievalSettings, Settings
+from ragvault.errors import ModelError, NoIndexError, UsageError
+from ragvault.model import (
+    Breadth,
+    Detail,
+    Filter,
+    FolderInfo,
+    FolderSelection,
+    Query,
+    Request,
+    Scope,
+    VaultInfo,
+)
+from ragvault.ports import ChatModel, NoteStore
 from ragvault.retrieval.question.folder_ranking import ask_model
-from ragvault.retrieval.ranking.overlap import share
+from ragvault.text import share_of
 
 if TYPE_CHECKING:
     from ragvault.model import Vector
@@ -34,6 +46,111 @@ NAME_WEIGHT = 0.3
 MAX_FOLDERS = 8
 # A folder with no word in common has to be at least this close.
 MIN_CENTROID = 0.25
+K_MIN = 3
+_NEAREST = 3  # of what may have been meant
+_SHOWN = 10  # of what there is
+
+# What the detail asked for and the question's breadth add to k (notes-engine-rag.md, "Automatic K
+# Selection").
+_BY_DETAIL = {Detail.BRIEF: -2, Detail.NORMAL: 0, Detail.DETAILED: 2}
+_BY_BREADTH = {Breadth.NARROW: -1, Breadth.NORMAL: 0, Breadth.BROAD: 2}
+
+
+def choose_k(request: Request, query: Query, settings: RetrievalSettings) -> int:
+    """``k_default``, moved by the detail asked for, the question's breadth and named folders.
+
+    An explicit ``request.k`` wins. Either way within ``K_MIN`` (``k_default``, if that is
+    lower) and ``k_max``.
+    """
+    wanted = request.k
+    if wanted is None:
+        wanted = settings.k_default + _BY_DETAIL[request.detail] + _BY_BREADTH[query.breadth]
+        wanted -= bool(request.folders)
+    return max(min(K_MIN, settings.k_default), min(wanted, settings.k_max))
+
+
+# --------------------------------------------------------------------------- vaults and tags
+
+
+def choose_vaults(request: Request, known: Sequence[VaultInfo]) -> list[VaultInfo]:
+    """The vaults named, or all. Raises NoIndexError when one is unknown or none has notes."""
+    if not known:
+        raise NoIndexError("Nothing is indexed yet.")
+    by_name = {vault.name: vault for vault in known}
+    unknown = [name for name in request.vaults if name not in by_name]
+    if unknown:
+        raise NoIndexError(
+            f"There is no vault '{unknown[0]}'.",
+            f"Known: {', '.join(sorted(by_name))}. Add one with `ragvault index PATH --name NAME`.",
+        )
+    wanted = [by_name[name] for name in dict.fromkeys(request.vaults)] or list(known)
+    if not any(vault.chunks for vault in wanted):
+        names = ", ".join(vault.name for vault in wanted)
+        raise NoIndexError(
+            f"There are no notes to search in {names}.",
+            "Put notes into the folder, then run `ragvault index`.",
+        )
+    return wanted
+
+
+def searched_phrase(vaults: Sequence[VaultInfo], request: Request, where: Filter) -> str:
+    """ "1,204 notes in 2 vaults", with the limits that the user set."""
+    notes = sum(vault.notes for vault in vaults)
+    place = vaults[0].name if len(vaults) == 1 else f"{len(vaults)} vaults"
+    phrase = f"{notes:,} {'note' if notes == 1 else 'notes'} in {place}"
+    limits = []
+    if where.folders:
+        limits.append(f"folder {', '.join(request.folders)}")
+    if where.tags:
+        limits.append(f"tag {', '.join(where.tags)}")
+    if where.since is not None:
+        limits.append(f"since {_day(where.since)}")
+    if where.until is not None:
+        limits.append(f"until {_day(where.until)}")
+    return f"{phrase}, only {', '.join(limits)}" if limits else phrase
+
+
+def _day(moment: float) -> str:
+    return datetime.fromtimestamp(moment).date().isoformat()
+
+
+def known_tags(request: Request, catalog: NoteStore, vaults: Collection[str]) -> tuple[str, ...]:
+    """The request's tags without ``#``. Raises UsageError for one that neither a note of the
+    vaults has nor a tag below it: an answer would otherwise say that the notes are silent."""
+    wanted = tuple(tag.strip().lstrip("#").strip("/") for tag in request.tags)
+    if not wanted:
+        return ()
+    known = catalog.tags(vaults)
+    for tag in wanted:
+        name = tag.casefold()
+        if not any(other == name or other.startswith(f"{name}/") for other in known):
+            raise _unknown_tag(tag, known)
+    return wanted
+
+
+def _unknown_tag(tag: str, known: Sequence[str]) -> UsageError:
+    keys = ((key, other) for other in known for key in (other, other.rsplit("/", 1)[-1]))
+    nearest = _meant(tag, keys)
+    if nearest:
+        hint = f"Nearest tags: {', '.join(nearest)}."
+    elif known:
+        hint = f"Tags: {', '.join(known[:_SHOWN])}{' …' if len(known) > _SHOWN else ''}."
+    else:
+        hint = "These notes have no tags: leave `--tag` out."
+    return UsageError(f"No note has the tag “{tag}”.", hint)
+
+
+def _meant(wanted: str, keys: Iterable[tuple[str, str]]) -> list[str]:
+    """Did you mean? The names that look most like it; ``keys`` are pairs of what is compared and
+    the name that is shown for it."""
+    by_key: dict[str, str] = {}
+    for key, name in keys:
+        by_key.setdefault(key, name)
+    close = difflib.get_close_matches(wanted.casefold(), list(by_key), n=5, cutoff=0.5)
+    return list(dict.fromkeys(by_key[key] for key in close))[:_NEAREST]
+
+
+# --------------------------------------------------------------------------- folders
 
 
 def position_weight(position: int) -> float:
@@ -85,7 +202,7 @@ def select_folders(
     settings: Settings,
     vaults: Sequence[str],
 ) -> FolderSelection:
-    """The scopes of the vector leg, best first.
+    """The scopes of the vector search, best first.
 
     ``vaults`` are the names searched; ``folders`` all of theirs. ``auto`` ranks by similarity to
     ``query_vector`` (None: by name alone), ``llm`` asks ``chat``; when that fails, every folder
@@ -138,7 +255,7 @@ def rank_by_similarity(
     for folder in folders:
         if not folder.folder:
             continue
-        name = NAME_WEIGHT if share(query.terms, folder.folder) > 0 else 0.0
+        name = NAME_WEIGHT if share_of(query.terms, folder.folder) > 0 else 0.0
         cosine = 0.0
         centroid = folder.centroid
         if query_vector is not None and centroid is not None and len(centroid) == len(query_vector):
@@ -208,20 +325,22 @@ def _resolve(name: str, folders: Sequence[FolderInfo]) -> list[FolderInfo]:
         ]
         if exact or below:
             return exact + below
-    raise _unknown(name, wanted, folders)
+    raise _unknown_folder(name, wanted, folders)
 
 
-def _unknown(name: str, wanted: str, folders: Sequence[FolderInfo]) -> UsageError:
+def _unknown_folder(name: str, wanted: str, folders: Sequence[FolderInfo]) -> UsageError:
     """Names the folders that look most like it, whole or by their last component."""
-    by_key: dict[str, str] = {}
-    for folder in folders:
-        if folder.folder:
-            for key in (folder.folder, folder.qualified, folder.folder.rsplit("/", 1)[-1]):
-                by_key.setdefault(key.casefold(), folder.qualified)
-    close = difflib.get_close_matches(wanted.casefold(), list(by_key), n=5, cutoff=0.5)
-    nearest = list(dict.fromkeys(by_key[key] for key in close))[:3]
+    named = [f for f in folders if f.folder]
+    nearest = _meant(
+        wanted,
+        (
+            (key.casefold(), f.qualified)
+            for f in named
+            for key in (f.folder, f.qualified, f.folder.rsplit("/", 1)[-1])
+        ),
+    )
     if nearest:
         return UsageError(f"No folder '{name}' is indexed.", f"Nearest: {', '.join(nearest)}.")
-    shown = ", ".join(sorted(f.qualified for f in folders if f.folder)[:10])
+    shown = ", ".join(sorted(f.qualified for f in named)[:_SHOWN])
     hint = f"Folders: {shown}." if shown else "The vault has no folders: leave `--folder` out."
     return UsageError(f"No folder '{name}' is indexed.", hint)

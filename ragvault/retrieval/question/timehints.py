@@ -26,13 +26,13 @@ from ragvault.retrieval.question.timepatterns import (
     NUMBER,
     PATTERNS,
     UNIT,
+    UNITS,
     DayRange,
     back,
     calendar,
     count_of,
     read_year,
 )
-from ragvault.retrieval.question.timewords import UNITS
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""From two legs to one score. Pure.
+"""From a cosine and a BM25 to one score. Pure.
 
     final = 0.75·vector·folder + 0.25·lexical                  notes-engine-rag.md: 0.7, 0.3
     final = 0.6·vector·folder + 0.25·lexical + 0.15·recency    with time, auroranotes-rag.md
@@ -26,58 +26,78 @@ by.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
 
 from ragvault.config.settings import RetrievalSettings
 from ragvault.model import Scores, StoredChunk
-from ragvault.retrieval.ranking.overlap import share
+from ragvault.text import share_of
 
-_DAY_S = 86_400.0
+if TYPE_CHECKING:
+    from ragvault.model import Vector
+
+NOTE_SHARE_VECTOR = 0.3  # of the vector score: the mean of the whole note's
+NOTE_SHARE_LEXICAL = 0.7  # of the word score: BM25 of the whole note
+NOTE_CHUNKS = 12  # in longer notes both shares shrink
+HEADING_BONUS = 0.05
 TRUST_FROM = 0.55
 TRUST_FULL = 0.8
+_DAY_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A chunk with each leg's exact raw score.
+    """A chunk with each retriever's exact raw score.
 
-    ``vector`` None: it has no embedding, or no query vector could be had. ``bm25`` 0: no term of
-    the question is in it. ``by_keyword``: the lexical leg proposed it. ``note_vector``,
+    ``cosine`` None: it has no embedding, or no query vector could be had. ``bm25`` 0: no term of
+    the question is in it. ``by_keyword``: the word search proposed it. ``note_cosine``,
     ``note_lexical`` (relative to the best note) and ``note_share`` (g) are the whole note's; None
-    counts the chunk alone.
+    counts the chunk alone. ``embedding`` (unit length) is the chunk's own, where it has one.
     """
 
     stored: StoredChunk
-    vector: float | None
+    cosine: float | None
     bm25: float
     folder_weight: float
     by_keyword: bool
-    note_vector: float | None = None
+    note_cosine: float | None = None
     note_lexical: float | None = None
     note_share: float = 0.0
+    embedding: Vector | None = field(default=None, compare=False, repr=False)
 
     @property
     def id(self) -> str:
         return self.stored.chunk.id
 
     @property
-    def weighted_vector(self) -> float:
-        """The vector score as the trim to ``max_candidates`` sorts it."""
-        return max(0.0, self.vector or 0.0) * self.folder_weight
+    def note(self) -> tuple[str, str]:
+        """Which note it is of: vault and path."""
+        return self.stored.note.vault, self.stored.note.rel_path
+
+    @property
+    def weighted_cosine(self) -> float:
+        """As the trim to ``max_candidates`` sorts it."""
+        return max(0.0, self.cosine or 0.0) * self.folder_weight
 
     @property
     def weighted_note(self) -> float:
-        return max(0.0, self.note_vector or 0.0) * self.folder_weight
+        return max(0.0, self.note_cosine or 0.0) * self.folder_weight
+
+
+Scored: TypeAlias = tuple[Candidate, Scores]
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What each leg counts for; ``recency`` 0 leaves the date out of it."""
+    """What each score counts for; ``recency`` 0 leaves the date out of it."""
 
     vector: float
     lexical: float
     recency: float
+
+
+TIMED = Weights(0.6, 0.25, 0.15)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +117,13 @@ class TimeWindow:
         behind = (self.until if self.since is None else self.since) - date
         days = max(0.0, ahead, behind) / _DAY_S
         return float(0.5 ** (days / half_life_days))
+
+    def half_life_days(self, default: float) -> float:
+        """A quarter of the time that the question names (at least a day), if that is shorter: of
+        "yesterday", what is a month old is as far off as what is a year old."""
+        if self.since is None:
+            return default
+        return min(default, max(1.0, (self.until - self.since) / _DAY_S / 4))
 
     def holds(self, date: float) -> bool:
         """Whether a date lies inside; never outside when there is no window."""
@@ -125,24 +152,21 @@ def choose_weights(
 def _full_weights(settings: RetrievalSettings, *, timed: bool, has_vectors: bool) -> Weights:
     """Those of a question that the model can read."""
     if not has_vectors:
-        total = settings.time_weight_lexical + settings.time_weight_recency or 1.0
-        return Weights(
-            0.0, settings.time_weight_lexical / total, settings.time_weight_recency / total
-        )
-    if timed:
-        return Weights(
-            settings.time_weight_vector,
-            settings.time_weight_lexical,
-            settings.time_weight_recency,
-        )
-    return Weights(settings.weight_vector, settings.weight_lexical, 0.0)
+        total = TIMED.lexical + TIMED.recency
+        return Weights(0.0, TIMED.lexical / total, TIMED.recency / total)
+    return TIMED if timed else Weights(settings.weight_vector, settings.weight_lexical, 0.0)
 
 
-def _in_note(candidate: Candidate, weights: Weights, settings: RetrievalSettings) -> Weights:
+def note_share_of(chunks: int) -> float:
+    """g of a note of so many chunks: a long note is about many things."""
+    return min(1.0, NOTE_CHUNKS / chunks) if chunks else 0.0
+
+
+def _in_note(candidate: Candidate, weights: Weights) -> Weights:
     """The weights for a passage of this note: in a long one, more for the words."""
-    if candidate.vector is None or candidate.note_vector is None:
+    if candidate.cosine is None or candidate.note_cosine is None:
         return weights
-    moved = weights.vector * settings.note_share_vector * (1.0 - candidate.note_share)
+    moved = weights.vector * NOTE_SHARE_VECTOR * (1.0 - candidate.note_share)
     return Weights(weights.vector - moved, weights.lexical + moved, weights.recency)
 
 
@@ -153,35 +177,35 @@ def score(
     best_bm25: float,
     weights: Weights,
     window: TimeWindow,
-    settings: RetrievalSettings,
+    half_life_days: float,
 ) -> Scores:
     """One candidate's scores. ``final`` is exactly ``sum`` of its terms' contributions."""
     own_bm25 = candidate.bm25 / best_bm25 if best_bm25 > 0 else 0.0
-    weights = _in_note(candidate, weights, settings)
-    by_note = settings.note_share_vector * candidate.note_share
-    if candidate.vector is None or candidate.note_vector is None:
+    weights = _in_note(candidate, weights)
+    by_note = NOTE_SHARE_VECTOR * candidate.note_share
+    if candidate.cosine is None or candidate.note_cosine is None:
         by_note = 0.0
-    in_note = settings.note_share_lexical * candidate.note_share
+    in_note = NOTE_SHARE_LEXICAL * candidate.note_share
     if candidate.note_lexical is None:
         in_note = 0.0
     note_bm25 = in_note * (candidate.note_lexical or 0.0)
     relative_bm25 = (1.0 - in_note) * own_bm25 + note_bm25
-    in_headings = share(terms, " ".join(candidate.stored.chunk.heading_path))
-    lexical = min(1.0, relative_bm25 + settings.heading_bonus * in_headings)
+    in_headings = share_of(terms, " ".join(candidate.stored.chunk.heading_path))
+    lexical = min(1.0, relative_bm25 + HEADING_BONUS * in_headings)
     bonus = lexical - relative_bm25
     recency = None
     contributions = [
-        ("vector", weights.vector * (1.0 - by_note) * candidate.weighted_vector),
+        ("vector", weights.vector * (1.0 - by_note) * candidate.weighted_cosine),
         ("note_vector", weights.vector * by_note * candidate.weighted_note),
         ("lexical", weights.lexical * (1.0 - in_note) * own_bm25),
         ("note_lexical", weights.lexical * note_bm25),
         ("heading", weights.lexical * bonus),
     ]
     if weights.recency > 0:
-        recency = window.recency(candidate.stored.note.date, settings.recency_half_life_days)
+        recency = window.recency(candidate.stored.note.date, half_life_days)
         contributions.append(("recency", weights.recency * recency))
     return Scores(
-        vector=candidate.vector,
+        vector=candidate.cosine,
         lexical=lexical,
         recency=recency,
         folder_weight=candidate.folder_weight,
@@ -189,7 +213,7 @@ def score(
         bm25=candidate.bm25,
         heading_bonus=bonus,
         terms=tuple(contributions),
-        note_vector=candidate.note_vector,
+        note_vector=candidate.note_cosine,
         note_lexical=candidate.note_lexical,
         note_share=candidate.note_share,
     )
@@ -201,17 +225,26 @@ def score_all(
     terms: Sequence[str],
     weights: Weights,
     window: TimeWindow,
-    settings: RetrievalSettings,
-) -> list[tuple[Candidate, Scores]]:
-    """Every candidate with its scores, best first; equal scores in order of chunk id."""
+    half_life_days: float,
+) -> list[Scored]:
+    """Every candidate with its scores, best first."""
     best = max((c.bm25 for c in candidates), default=0.0)
-    scored = [
+    return best_first(
         (
-            c,
+            candidate,
             score(
-                c, terms=terms, best_bm25=best, weights=weights, window=window, settings=settings
+                candidate,
+                terms=terms,
+                best_bm25=best,
+                weights=weights,
+                window=window,
+                half_life_days=half_life_days,
             ),
         )
-        for c in candidates
-    ]
+        for candidate in candidates
+    )
+
+
+def best_first(scored: Iterable[Scored]) -> list[Scored]:
+    """By ``final``; equal scores in order of chunk id."""
     return sorted(scored, key=lambda pair: (-pair[1].final, pair[0].id))

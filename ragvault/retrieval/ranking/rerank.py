@@ -24,22 +24,20 @@ from ragvault.config.settings import RerankSettings
 from ragvault.errors import ModelError
 from ragvault.model import Scores, StoredChunk
 from ragvault.ports import Reranker
-from ragvault.retrieval.ranking.blend import Candidate
-
-Ranked = Sequence[tuple[Candidate, Scores]]
+from ragvault.retrieval.ranking.blend import Scored, best_first
 
 
 @dataclass(frozen=True, slots=True)
 class Reranked:
     """The candidates in their new order. ``ms`` is None when nobody read them again."""
 
-    ranked: Ranked
+    ranked: Sequence[Scored]
     ms: float | None = None
     notices: tuple[str, ...] = ()
 
 
 def rerank(
-    question: str, ranked: Ranked, reranker: Reranker | None, settings: RerankSettings
+    question: str, ranked: Sequence[Scored], reranker: Reranker | None, settings: RerankSettings
 ) -> Reranked:
     """Best first; equal scores in order of chunk id. Linear in ``settings.top`` passages."""
     if reranker is None or not ranked or settings.weight == 0:
@@ -55,11 +53,11 @@ def rerank(
     if len(fresh) != len(texts) or not all(0.0 <= score <= 1.0 for score in fresh):  # NaN isn't
         why = f"{reranker.name} gave other than one score from 0 to 1 for each passage."
         return Reranked(ranked, ms, (f"Ranked without a reranker. {why}",))
-    again = [
+    again = best_first(
         (candidate, _mixed(scores, fresh[i] if i < len(fresh) else None, settings.weight))
         for i, (candidate, scores) in enumerate(ranked)
-    ]
-    return Reranked(sorted(again, key=lambda pair: (-pair[1].final, pair[0].id)), ms)
+    )
+    return Reranked(again, ms)
 
 
 def passage_of(stored: StoredChunk) -> str:

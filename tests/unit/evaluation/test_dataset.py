@@ -29,12 +29,15 @@ from ragvault.model import (
     Answer,
     Citation,
     CitationStatus,
+    DroppedBy,
+    Findings,
     FolderSelection,
     Hit,
     Query,
     Retrieval,
     Scores,
     StoredChunk,
+    Strategy,
 )
 from tests.support.evaluating import passage
 
@@ -222,10 +225,11 @@ def test_spans_are_read_from_the_note_on_disk(tmp_path: Path) -> None:
 def retrieved(*found: tuple[StoredChunk, str | None]) -> Retrieval:
     scores = Scores(0.5, 0.5, None, 1.0, 0.5)
     hits = tuple(
-        Hit(rank, stored, scores, kept=why is None, dropped_by=why)
+        Hit(rank, stored, scores, kept=why is None, dropped_by=why and DroppedBy(why))
         for rank, (stored, why) in enumerate(found, 1)
     )
-    return Retrieval(Query("q", (), ()), hits, 5, "hybrid", FolderSelection("off"), len(hits), {})
+    found = Findings(Query("q", (), ()), hits, Strategy.HYBRID)
+    return Retrieval(found, 5, FolderSelection("off"), len(hits), {})
 
 
 def test_text_that_stands_twice_is_found_at_both_places(tmp_path: Path) -> None:

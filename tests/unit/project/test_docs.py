@@ -15,7 +15,8 @@ import pytest
 
 from ragvault.config import file as config_file
 from ragvault.config.settings import OllamaSettings, RetrievalSettings, Settings
-from ragvault.retrieval.question.autok import K_MIN
+from ragvault.retrieval.question.scope import K_MIN
+from ragvault.retrieval.ranking.blend import TIMED
 from tests.support import docs
 
 ROOT = Path(__file__).parents[3]
@@ -164,8 +165,8 @@ def test_formula_has_the_default_weights() -> None:
     r = RetrievalSettings()
     assert f"{r.weight_vector:.2f} × vector × folder + {r.weight_lexical:.2f} × lexical" in DECIDES
     timed = (
-        f"{r.time_weight_vector:.2f} × vector × folder + {r.time_weight_lexical:.2f} × lexical"
-        f" + {r.time_weight_recency:.2f} × recency"
+        f"{TIMED.vector:.2f} × vector × folder + {TIMED.lexical:.2f} × lexical"
+        f" + {TIMED.recency:.2f} × recency"
     )
     assert timed in DECIDES
     assert f"halves with every {r.recency_half_life_days:g} days" in DECIDES

@@ -10,15 +10,17 @@ from hypothesis import given, strategies as st
 
 from ragvault.config.settings import RetrievalSettings
 from ragvault.model import Chunk, Hit, NoteInfo, Scores, StoredChunk
-from ragvault.retrieval.candidates.pool import over_limit
 from ragvault.retrieval.ranking.blend import (
+    HEADING_BONUS,
+    TIMED,
     Candidate,
     TimeWindow,
     choose_weights,
+    note_share_of,
     score_all,
     trust_of,
 )
-from ragvault.retrieval.ranking.pick import pick
+from ragvault.retrieval.ranking.pick import over_limit, pick
 
 SETTINGS = RetrievalSettings()
 PLAIN = RetrievalSettings(weight_vector=0.7, weight_lexical=0.3)
@@ -56,7 +58,8 @@ def blended(
     settings: RetrievalSettings = SETTINGS,
 ) -> list[tuple[Candidate, Scores]]:
     weights = choose_weights(settings, timed=timed, has_vectors=has_vectors)
-    return score_all(candidates, terms=terms, weights=weights, window=window, settings=settings)
+    half = settings.recency_half_life_days
+    return score_all(candidates, terms=terms, weights=weights, window=window, half_life_days=half)
 
 
 def test_the_blend_is_the_configured_sum() -> None:
@@ -93,7 +96,7 @@ def test_a_heading_that_says_the_words_wins_a_tie() -> None:
         candidate("c", 0.5, 4.0),
     )  # fmt: skip
     assert [c.id for c, _ in ranked] == ["c", "b", "a"]
-    assert ranked[1][1].heading_bonus == pytest.approx(SETTINGS.heading_bonus)
+    assert ranked[1][1].heading_bonus == pytest.approx(HEADING_BONUS)
 
 
 def test_the_folder_weight_multiplies_the_vector_score() -> None:
@@ -155,9 +158,7 @@ def test_the_explanation_is_the_score(
 
 
 def picked(*candidates: Candidate, k: int = 3, min_final: float | None = None) -> list[Hit]:
-    trimmed = over_limit(candidates)
-    ranked = blended(*candidates)
-    return list(pick(ranked, k=k, min_vector=0.3, min_final=min_final, trimmed=trimmed))
+    return list(pick(blended(*candidates), k=k, min_vector=0.3, min_final=min_final))
 
 
 def test_every_dropped_candidate_stays_with_its_reason() -> None:
@@ -202,7 +203,7 @@ def test_the_same_text_in_several_notes_shows_once_and_names_the_others() -> Non
 
 def test_only_the_best_by_weighted_vector_stay_in_an_overfull_pool() -> None:
     many = [candidate(f"{i:03}", i / 250) for i in range(250)]
-    gone = over_limit(many, 200)
+    gone = over_limit(many)
     assert gone == {f"{i:03}" for i in range(50)}
 
 
@@ -215,7 +216,7 @@ def test_a_week_is_seven_days_of_recency() -> None:
 
 
 def of_note(base: Candidate, vector: float | None, lexical: float | None, g: float) -> Candidate:
-    return replace(base, note_vector=vector, note_lexical=lexical, note_share=g)
+    return replace(base, note_cosine=vector, note_lexical=lexical, note_share=g)
 
 
 def test_the_whole_note_has_its_share_of_both_scores() -> None:
@@ -257,11 +258,13 @@ def test_in_a_long_note_words_weigh_more() -> None:
     assert by_name["lexical"] == pytest.approx(0.3 + 0.7 * 0.3)
 
 
-def test_note_chunks_zero_leaves_notes_out_of_it() -> None:
-    """With ``note_chunks: 0`` nothing is known of the notes: the plain blend."""
+def test_a_note_of_which_nothing_is_known_has_no_share() -> None:
     [(_, off)] = blended(of_note(candidate("a", 0.8, 4.0), None, None, 0.0), settings=PLAIN)
-    [(_, alone)] = blended(candidate("a", 0.8, 4.0), settings=PLAIN)
-    assert off.final == alone.final == pytest.approx(0.7 * 0.8 + 0.3)
+    assert off.final == pytest.approx(0.7 * 0.8 + 0.3)
+
+
+def test_a_notes_share_shrinks_with_its_length() -> None:
+    assert [note_share_of(n) for n in (0, 1, 12, 24)] == [0.0, 1.0, 1.0, 0.5]
 
 
 @given(
@@ -278,7 +281,7 @@ def test_with_notes_and_trust_the_terms_are_still_what_was_sorted_by(
     weights = choose_weights(SETTINGS, timed=False, has_vectors=True, trust=trust)
     window = TimeWindow(None, NOW)
     [(_, scores)] = score_all(
-        [one], terms=("api",), weights=weights, window=window, settings=SETTINGS
+        [one], terms=("api",), weights=weights, window=window, half_life_days=30.0
     )
     assert sum(value for _, value in scores.terms) == scores.final
     assert 0.0 <= scores.final <= 1.0 + 1e-9
@@ -296,7 +299,7 @@ def test_what_a_model_cant_read_is_weighed_by_words_alone() -> None:
     half = choose_weights(SETTINGS, timed=True, has_vectors=True, trust=0.5)
     assert none.vector == 0.0
     assert none.lexical == pytest.approx(full.vector + full.lexical)
-    assert half.vector == pytest.approx(SETTINGS.time_weight_vector / 2)
+    assert half.vector == pytest.approx(TIMED.vector / 2)
     assert half.vector + half.lexical + half.recency == pytest.approx(1.0)
 
 

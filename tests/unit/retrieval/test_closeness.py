@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from ragvault.adapters.onnx.embedder import OnnxEmbedder
 from ragvault.model import Chunk, Closeness, Hit, NoteInfo, Scores, StoredChunk
-from ragvault.retrieval.confidence.closeness import LOOKED_AT, closeness_of, measure
+from ragvault.retrieval.confidence.features import LOOKED_AT, closeness_of, look_closer
 from tests.support.fakes import FakeEmbedder
 
 
@@ -33,7 +33,10 @@ QUESTION = "What does the boiler's error code F.22 mean?"
 
 
 def test_a_passage_that_answers_is_closer_than_one_on_the_topic(embedder: OnnxEmbedder) -> None:
-    answer, topic = measure(QUESTION, [ANSWER], embedder), measure(QUESTION, [TOPIC], embedder)
+    answer, topic = (
+        look_closer(QUESTION, [ANSWER], embedder),
+        look_closer(QUESTION, [TOPIC], embedder),
+    )
     assert answer is not None and topic is not None
     assert answer.mean > topic.mean + 0.1
     assert answer.weakest > topic.weakest + 0.1
@@ -44,20 +47,22 @@ def test_a_passage_that_answers_is_closer_than_one_on_the_topic(embedder: OnnxEm
 def test_the_best_of_the_hits_counts_and_only_the_first_are_looked_at(
     embedder: OnnxEmbedder,
 ) -> None:
-    answer = measure(QUESTION, [ANSWER], embedder)
-    assert measure(QUESTION, [TOPIC, ANSWER], embedder) == answer
+    answer = look_closer(QUESTION, [ANSWER], embedder)
+    assert look_closer(QUESTION, [TOPIC, ANSWER], embedder) == answer
     late = [TOPIC] * LOOKED_AT + [ANSWER]
-    assert measure(QUESTION, late, embedder) == measure(QUESTION, [TOPIC], embedder) != answer
+    assert (
+        look_closer(QUESTION, late, embedder) == look_closer(QUESTION, [TOPIC], embedder) != answer
+    )
 
 
 def test_nothing_found_or_nothing_written_is_no_failure(embedder: OnnxEmbedder) -> None:
-    assert measure(QUESTION, [], embedder) is None
-    empty = measure(QUESTION, [hit(1, "")], embedder)  # its title is left
+    assert look_closer(QUESTION, [], embedder) is None
+    empty = look_closer(QUESTION, [hit(1, "")], embedder)  # its title is left
     assert empty is not None and empty.mean < 0.7
 
 
 def test_an_embedder_without_vectors_of_tokens_is_not_asked_for_them() -> None:
-    assert measure(QUESTION, [ANSWER], FakeEmbedder()) is None
+    assert look_closer(QUESTION, [ANSWER], FakeEmbedder()) is None
 
 
 def test_one_word_without_a_counterpart_shows_in_the_weakest() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from ragvault.answering.check.support import evidence_text
 from ragvault.model import Chunk, Hit, NoteInfo, Scores, StoredChunk
-from ragvault.retrieval.confidence.named import unmentioned
+from ragvault.retrieval.confidence.gate import unmentioned
 
 
 def hit(text: str, *, title: str = "Car", day: str = "2023-05-04") -> Hit:

@@ -10,8 +10,8 @@ from hypothesis import given, strategies as st
 from ragvault.config.settings import RetrievalSettings
 from ragvault.errors import QuestionError
 from ragvault.model import Breadth, Detail, Intent, Query, Request
-from ragvault.retrieval.question.autok import choose_k
 from ragvault.retrieval.question.query import analyse
+from ragvault.retrieval.question.scope import choose_k
 
 NOW = datetime(2024, 5, 15, 10, 30)
 

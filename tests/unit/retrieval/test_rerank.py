@@ -11,12 +11,9 @@ from hypothesis import given, settings, strategies as st
 from ragvault.config.settings import GateSettings, RerankSettings, Settings
 from ragvault.errors import RerankerUnavailableError
 from ragvault.model import Evidence, Retrieval
-from ragvault.retrieval.confidence.calibration import MINILM
-from ragvault.retrieval.confidence.features import features_of
-from ragvault.retrieval.confidence.gate import decide
 from ragvault.retrieval.pipeline import Deps
-from ragvault.retrieval.ranking.blend import Candidate
-from ragvault.retrieval.ranking.rerank import Ranked, passage_of, rerank
+from ragvault.retrieval.ranking.blend import Candidate, Scored
+from ragvault.retrieval.ranking.rerank import passage_of, rerank
 from tests.support.search_index import SearchIndex, Source, paths, source
 
 UNIT = st.floats(0.0, 1.0)
@@ -72,13 +69,13 @@ def searched(
     for_answer: bool = False,
     **settings: object,
 ) -> Retrieval:
-    used = Settings(rerank=RerankSettings(**settings))
+    used = Settings(rerank=RerankSettings(**settings), gate=GateSettings(min_confidence=0.0))
     deps = Deps(index.catalog, lambda: index.embedder, lambda: index.vectors, reranker=reranker)
     return index.search(QUESTION, deps=deps, settings=used, for_answer=for_answer)
 
 
 @pytest.fixture(scope="module")
-def ranked(index: SearchIndex) -> Ranked:
+def ranked(index: SearchIndex) -> list[Scored]:
     """Candidates with their blend, best first."""
     hits = index.search(QUESTION).hits
     return [(Candidate(h.stored, h.scores.vector, h.scores.bm25 or 0.0, 1.0, True), h.scores)
@@ -101,7 +98,7 @@ def test_what_the_reranker_likes_comes_first(index: SearchIndex) -> None:
     top=st.integers(1, 5),
 )
 def test_the_terms_add_up_to_what_is_sorted_by(
-    ranked: Ranked, scores: list[float], weight: float, top: int
+    ranked: list[Scored], scores: list[float], weight: float, top: int
 ) -> None:
     """Else --debug would explain another order than the one shown."""
     blend = {candidate.id: found.final for candidate, found in ranked}
@@ -160,7 +157,7 @@ def test_equal_scores_keep_the_order_of_ids(index: SearchIndex) -> None:
     assert ids == sorted(ids)
 
 
-def test_a_passage_is_read_with_its_title_and_headings(ranked: Ranked) -> None:
+def test_a_passage_is_read_with_its_title_and_headings(ranked: list[Scored]) -> None:
     """Else "Steam" under "Baking" would be about any steam."""
     passages = {c.stored.note.rel_path: passage_of(c.stored) for c, _ in ranked}
     assert passages["Oven.md"] == "Oven\nBaking\nSteam\nSteam keeps the crust of the dough soft."
@@ -176,8 +173,8 @@ def test_a_reranker_orders_and_refuses_nothing(index: SearchIndex) -> None:
         (h.chunk.id, h.kept, h.dropped_by) for h in plain.hits
     ]
     assert [h.scores.blend for h in found.hits] == [h.scores.final for h in plain.hits]
-    assert features_of(found)["top_final"] == features_of(plain)["top_final"]
-    used = Settings(gate=GateSettings(min_confidence=0.0))
-    one, other = decide(found, used, MINILM), decide(plain, used, MINILM)
-    assert isinstance(one, Evidence) and isinstance(other, Evidence)
-    assert len(one.hits) == len(other.hits)
+    one, other = found.judgement, plain.judgement
+    assert one is not None and other is not None
+    assert one.features["top_final"] == other.features["top_final"]
+    assert isinstance(one.outcome, Evidence) and isinstance(other.outcome, Evidence)
+    assert len(one.outcome.hits) == len(other.outcome.hits)

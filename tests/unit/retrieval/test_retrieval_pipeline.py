@@ -18,9 +18,6 @@ from ragvault.errors import (
 )
 from ragvault.model import Evidence, Request, ScoredId
 from ragvault.ports import Embedder, VectorIndex
-from ragvault.retrieval.candidates import legs
-from ragvault.retrieval.confidence.calibration import MINILM
-from ragvault.retrieval.confidence.gate import decide
 from ragvault.retrieval.pipeline import Deps, ranked_hits
 from tests.support.fakes import FakeVectorIndex
 from tests.support.search_index import NOW, SearchIndex, Source, paths, source
@@ -74,7 +71,7 @@ def test_a_question_finds_its_note_by_meaning(real: SearchIndex) -> None:
     found = real.search("how long should pastry be worked before proofing?")
     assert paths(found)[0] == "Recipes/bread.md"
     assert found.strategy == "hybrid"
-    assert found.searched == "7 notes in 2 vaults"
+    assert found.findings.searched == "7 notes in 2 vaults"
 
 
 def test_a_code_is_found_by_keyword(real: SearchIndex) -> None:
@@ -84,7 +81,8 @@ def test_a_code_is_found_by_keyword(real: SearchIndex) -> None:
 
 def test_the_whole_way_to_evidence(real: SearchIndex) -> None:
     found = real.search("What did I decide about the API backend?", for_answer=True)
-    outcome = decide(found, real.settings, MINILM)
+    assert found.judgement is not None
+    outcome = found.judgement.outcome
     assert isinstance(outcome, Evidence)
     assert outcome.hits[0].note.rel_path in {"Projects/api.md", "Projects/old.md"}
 
@@ -136,13 +134,13 @@ def test_since_and_until_wall_off(real: SearchIndex) -> None:
     until = datetime(2022, 1, 1).timestamp()
     found = real.search(Request("API backend decision", until=until))
     assert {h.note.rel_path for h in found.hits} == {"Projects/old.md"}
-    assert "until 2022-01-01" in found.searched
+    assert "until 2022-01-01" in found.findings.searched
 
 
 def test_a_folder_walls_off_and_says_so(real: SearchIndex) -> None:
     found = real.search(Request("API backend", folders=("Recipes",)))
     assert {h.note.folder for h in found.hits} == {"Recipes"}
-    assert "only folder Recipes" in found.searched
+    assert "only folder Recipes" in found.findings.searched
     with pytest.raises(UsageError):
         real.search(Request("API", folders=("Nowhere",)))
 
@@ -155,7 +153,7 @@ def test_a_tag_walls_off(real: SearchIndex) -> None:
 def test_a_vault_can_be_chosen(real: SearchIndex) -> None:
     found = real.search(Request("migration", vaults=("work",)))
     assert {h.note.vault for h in found.hits} == {"work"}
-    assert found.searched == "1 note in work"
+    assert found.findings.searched == "1 note in work"
 
 
 def test_an_unknown_vault_names_those_that_are_there(real: SearchIndex) -> None:
@@ -269,11 +267,9 @@ def test_without_the_vector_store_the_cache_is_searched(fake: SearchIndex) -> No
     assert healthy.notices == ()
 
 
-def test_a_vault_too_large_for_that_is_searched_by_keyword(
-    fake: SearchIndex, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(legs, "FALLBACK_LIMIT", 1)
-    found = fake.search("API backend", deps=replace(fake.deps, vector_index=no_store))
+def test_a_vault_too_large_for_that_is_searched_by_keyword(fake: SearchIndex) -> None:
+    deps = replace(fake.deps, vector_index=no_store, fallback_limit=1)
+    found = fake.search("API backend", deps=deps)
     assert paths(found)[0] == "Projects/api.md"
     assert "only keywords searched it" in found.notices[0]
 
@@ -297,13 +293,11 @@ class OneBroken(FakeVectorIndex):
         return super().query(vault, *args, **kwargs)  # type: ignore[arg-type]
 
 
-def test_one_broken_vault_does_not_stop_the_others(
-    fake: SearchIndex, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(legs, "FALLBACK_LIMIT", 0)
+def test_one_broken_vault_does_not_stop_the_others(fake: SearchIndex) -> None:
     assert isinstance(fake.vectors, FakeVectorIndex)
     broken = OneBroken(fake.vectors.place)
-    found = fake.search("API backend", deps=replace(fake.deps, vector_index=lambda: broken))
+    deps = replace(fake.deps, vector_index=lambda: broken, fallback_limit=0)
+    found = fake.search("API backend", deps=deps)
     assert found.strategy == "hybrid"
     assert paths(found)[0] == "Projects/api.md"
     assert [("work" in notice, "damaged" in notice) for notice in found.notices] == [(True, True)]
@@ -324,19 +318,16 @@ def test_a_vector_that_outlived_its_chunk_is_not_shown(fake: SearchIndex) -> Non
     assert api.chunk.id not in {h.chunk.id for h in found.hits}
 
 
-def test_few_matches_behind_many_others_are_found(
-    fake: SearchIndex, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_few_matches_behind_many_others_are_found(fake: SearchIndex) -> None:
     """A filter that leaves few of many notes must find them, however far down they rank; also
     where they are too many to be scored one by one."""
-    monkeypatch.setattr(legs, "EXACT_LIMIT", 0)
     noise = [source(f"noise/{i}.md", f"alpha beta gamma number {i}") for i in range(120)]
     needle = source("noise/needle.md", "something else entirely", tags=("rare",))
     fake.add("big", [*noise, needle])
     settings = Settings(retrieval=RetrievalSettings(min_vector=-1.0))
-    found = fake.search(
-        Request("alpha beta gamma", vaults=("big",), tags=("rare",)), settings=settings
-    )
+    deps = replace(fake.deps, exact_limit=0)
+    request = Request("alpha beta gamma", vaults=("big",), tags=("rare",))
+    found = fake.search(request, deps=deps, settings=settings)
     assert paths(found) == ["noise/needle.md"]
 
 
@@ -377,7 +368,7 @@ def test_legs_run_side_by_side(fake: SearchIndex) -> None:
 
 
 def test_the_questions_rare_words_are_known(fake: SearchIndex) -> None:
-    weights = dict(fake.search("knead the backend zeppelin", for_answer=True).term_weights)
+    weights = dict(fake.search("knead the backend zeppelin", for_answer=True).findings.term_weights)
     assert weights["zeppelin"] > weights["knead"] > weights["backend"] >= 0
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from ragvault.errors import UsageError
 from ragvault.model import Request
-from ragvault.retrieval.question.tags import known_tags
+from ragvault.retrieval.question.scope import known_tags
 from tests.support.fakes import FakeCatalog
 
 

@@ -8,16 +8,18 @@ from hypothesis import given, strategies as st
 
 from ragvault.config.settings import OllamaSettings
 from ragvault.errors import ModelServerError
-from ragvault.retrieval.candidates import expand
-from ragvault.retrieval.candidates.expand import (
+from ragvault.retrieval.candidates import expansion
+from ragvault.retrieval.candidates.expansion import (
     Boost,
+    Expansion,
     apply,
     between,
+    expand,
     parse_passage,
     parse_variants,
 )
 from tests.support.answering import ScriptedChat
-from tests.unit.retrieval.test_diversity import entry
+from tests.unit.retrieval.test_pick import entry
 
 QUESTION = "How do I back up the database?"
 
@@ -56,11 +58,11 @@ def test_any_reply_gives_at_most_n_usable_wordings(reply: str, n: int) -> None:
     assert len(found) <= n
     for wording in found:
         assert wording.strip() == wording
-        assert 0 < len(wording) <= expand.MAX_VARIANT_CHARS
+        assert 0 < len(wording) <= expansion.MAX_VARIANT_CHARS
         assert "\n" not in wording
         assert "\x1b" not in wording
-        assert expand.terms_of(wording)
-    assert len(parse_passage(reply)) <= expand.MAX_PASSAGE_CHARS
+        assert expansion.terms_of(wording)
+    assert len(parse_passage(reply)) <= expansion.MAX_PASSAGE_CHARS
 
 
 def test_what_json_spells_and_nothing_else_takes_is_left_out() -> None:
@@ -81,8 +83,8 @@ def test_a_passage_loses_its_introduction() -> None:
 # --------------------------------------------------------------------------- asking
 
 
-def asked(chat: ScriptedChat | None, *, variants: int = 2, hyde: bool = True) -> expand.Expansion:
-    return expand.expand(QUESTION, chat, OllamaSettings(), variants=variants, hyde=hyde)
+def asked(chat: ScriptedChat | None, *, variants: int = 2, hyde: bool = True) -> Expansion:
+    return expand(QUESTION, chat, OllamaSettings(), variants=variants, hyde=hyde)
 
 
 def test_both_are_asked_for_and_the_question_is_in_the_prompt() -> None:
@@ -99,7 +101,7 @@ def test_both_are_asked_for_and_the_question_is_in_the_prompt() -> None:
 
 
 def test_off_asks_nothing() -> None:
-    assert asked(ScriptedChat(), variants=0, hyde=False) == expand.Expansion()
+    assert asked(ScriptedChat(), variants=0, hyde=False) == Expansion()
 
 
 def test_a_server_that_is_down_costs_a_notice() -> None:
@@ -147,7 +149,7 @@ def test_terms_add_up_and_nothing_is_lifted(finals: list[float], lists: list[lis
     moved = apply(apply(ranked, boost), Boost("hyde", boost.lists))
     for candidate, scores in moved:
         assert scores.final == sum(value for _, value in scores.terms)
-        floor = (1 - expand.WEIGHT) ** 2 * before[candidate.id]
+        floor = (1 - expansion.WEIGHT) ** 2 * before[candidate.id]
         assert floor - 1e-9 <= scores.final <= before[candidate.id]
     values = [scores.final for _, scores in moved]
     assert values == sorted(values, reverse=True)

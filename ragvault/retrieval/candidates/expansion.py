@@ -1,14 +1,16 @@
-"""The question in other words (multi-query), and a guess at its answer (HyDE), by the chat model.
+"""Query expansion: the question in other words (multi-query), a guess at its answer (HyDE).
 
-Both are off by default. What the model writes is searched for like a question: it proposes
-candidates, and says by reciprocal rank how much the lists agree (Cormack et al. 2009):
+Both are off by default. What the chat model writes is searched for like a question, in whole
+vaults (or in the folders that limit the search) with the user's filter; the time that the
+question names filters nothing here. It proposes candidates, and says by reciprocal rank how much
+the lists agree (Cormack et al. 2009):
 
     rrf(c)   = Σ 1 / (10 + rank of c) over the lists that hold it, the blend's own among them
     final'   = final − w·(1 − rrf(c) / best rrf)·final
 
 The summand is the score's term "expand" or "hyde", so the terms still add up. It is never above
-0: a model's invention may change the order, but it can't lift anything over the floors of the
-gate. HyDE's list is that of the mean of the question's vector and the passage's (Gao et al. 2022).
+0: a model's invention may change the order, but it can't lift anything over the floors. HyDE's
+list is that of the mean of the question's vector and the passage's (Gao et al. 2022).
 
 A model that can't be reached, or writes nothing usable, costs a notice: the plain search is made.
 """
@@ -24,9 +26,11 @@ from typing import TYPE_CHECKING
 from ragvault import text
 from ragvault.config.settings import OllamaSettings
 from ragvault.errors import ModelError
-from ragvault.model import ChatOptions, Message, Scores
+from ragvault.model import ChatOptions, Message, Scope, Scores
 from ragvault.ports import ChatModel
-from ragvault.retrieval.ranking.blend import Candidate
+from ragvault.retrieval.candidates.gather import Meaning, by_meaning, by_words
+from ragvault.retrieval.context import Context
+from ragvault.retrieval.ranking.blend import Scored, best_first
 
 if TYPE_CHECKING:
     from ragvault.model import Vector
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
 EXPAND = "expand"
 HYDE = "hyde"
 
+VARIANTS = 3  # other wordings
 RRF_K = 10  # 60 in the paper, for lists of 1,000; these have 15 to 50
 WEIGHT = 0.3  # w: the most that a candidate loses that no list but the blend's holds
 BLEND_DEPTH = 50  # of the blend's own list
@@ -170,7 +175,7 @@ def parse_passage(reply: str) -> str:
 
 
 def terms_of(variant: str) -> tuple[str, ...]:
-    """A wording's tokens for the lexical leg, each once, without stopwords."""
+    """A wording's tokens for the word search, each once, without stopwords."""
     tokens = dict.fromkeys(text.tokens(variant))
     return tuple(token for token in tokens if token not in text.STOPWORDS) or tuple(tokens)
 
@@ -204,7 +209,52 @@ def _json_texts(reply: str) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
-# --------------------------------------------------------------------------- the vectors
+# --------------------------------------------------------------------------- the search
+
+
+def write_expansion(context: Context) -> Expansion:
+    """What the chat model writes, where the request or else the configuration wants it."""
+    request, wanted = context.request, context.settings.retrieval
+    variants = wanted.expand if request.expand is None else request.expand
+    return expand(
+        context.query.text,
+        context.deps.chat,
+        context.settings.ollama,
+        variants=VARIANTS if variants else 0,
+        hyde=wanted.hyde if request.hyde is None else request.hyde,
+    )
+
+
+def search_expansion(
+    context: Context, expansion: Expansion, meaning: Meaning, scopes: Sequence[Scope]
+) -> tuple[tuple[Boost, ...], Expansion]:
+    """One boost a kind that found anything; the expansion with a notice if the embedding model
+    failed over it. Raises StoreError when the catalog fails."""
+    if not expansion.texts:
+        return (), expansion
+    where = [context.where]
+    scopes = [scope for scope in scopes if scope.folders is None] or list(scopes)
+
+    def near(vector: Vector) -> list[tuple[str, ...]]:
+        """One list for each scope: without the cosines their orders can't be merged."""
+        return [by_meaning(context, meaning, vector, [scope], where).ids for scope in scopes]
+
+    found = [by_words(context, terms_of(variant), where) for variant in expansion.variants]
+    by_passage: list[tuple[str, ...]] = []
+    question = meaning.readable
+    try:
+        if question is not None:
+            embedder = context.deps.embedder()
+            for variant in expansion.variants:
+                found += near(embedder.embed_query(variant))
+            if expansion.passage:
+                passage = embedder.embed_documents([expansion.passage])[0]
+                by_passage = near(between(question, passage))
+    except ModelError as error:
+        notice = f"The model's wordings were not searched by meaning: {error.message}"
+        expansion = replace(expansion, notices=(*expansion.notices, notice))
+    boosts = (Boost(EXPAND, tuple(found)), Boost(HYDE, tuple(by_passage)))
+    return tuple(boost for boost in boosts if boost.ids), expansion
 
 
 def between(question: Vector, passage: Vector) -> Vector:
@@ -217,10 +267,8 @@ def between(question: Vector, passage: Vector) -> Vector:
 # --------------------------------------------------------------------------- the fusion
 
 
-def apply(
-    ranked: Sequence[tuple[Candidate, Scores]], boost: Boost
-) -> list[tuple[Candidate, Scores]]:
-    """The candidates with the boost's term, in their new order; equal scores by chunk id."""
+def apply(ranked: Sequence[Scored], boost: Boost) -> list[Scored]:
+    """The candidates with the boost's term, in their new order."""
     if not ranked or not boost.ids:
         return list(ranked)
     own = tuple(candidate.id for candidate, _ in ranked[:BLEND_DEPTH])
@@ -228,11 +276,10 @@ def apply(
     best = max((fused.get(candidate.id, 0.0) for candidate, _ in ranked), default=0.0)
     if best == 0.0:
         return list(ranked)
-    moved = [
+    return best_first(
         (candidate, _with_term(scores, boost.kind, fused.get(candidate.id, 0.0) / best))
         for candidate, scores in ranked
-    ]
-    return sorted(moved, key=lambda pair: (-pair[1].final, pair[0].id))
+    )
 
 
 def reciprocal_rank(lists: Sequence[Sequence[str]]) -> dict[str, float]:

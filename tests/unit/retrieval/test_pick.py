@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from ragvault.model import Chunk, Hit, NoteInfo, Scores, StoredChunk
-from ragvault.retrieval.ranking import diversity
 from ragvault.retrieval.ranking.blend import Candidate
-from ragvault.retrieval.ranking.diversity import Diversity, choose, names, near_duplicates
-from ragvault.retrieval.ranking.pick import pick
+from ragvault.retrieval.ranking.pick import SAME, near_duplicates, pick, shingles_of, spread
 
 LONG = (
     "we decided after a long talk with the whole team to keep the queue in the database because "
@@ -35,13 +33,8 @@ def entry(
     return Candidate(StoredChunk(chunk, info), final, 1.0, 1.0, True), scores
 
 
-def picked(
-    *ranked: tuple[Candidate, Scores], k: int = 3, terms: Sequence[str] = (), how: Diversity
-) -> list[Hit]:
-    return list(pick(ranked, k=k, min_vector=0.0, min_final=None, terms=terms, diversity=how))
-
-
-OFF = Diversity()
+def picked(*ranked: tuple[Candidate, Scores], k: int = 3, mmr_lambda: float = 1.0) -> list[Hit]:
+    return list(pick(ranked, k=k, min_vector=0.0, min_final=None, mmr_lambda=mmr_lambda))
 
 
 # --------------------------------------------------------------------------- duplicates
@@ -59,7 +52,6 @@ def test_a_copy_with_a_slip_corrected_shows_once_and_names_the_other() -> None:
         entry("b", 0.8, LONG.replace("training", "lessons"), "copy.md"),
         entry("c", 0.7, "Something else entirely."),
         k=2,
-        how=OFF,
     )
     assert [h.dropped_by for h in hits] == [None, "duplicate", None]
     assert hits[0].duplicates == ("copy.md",)
@@ -92,7 +84,7 @@ def test_what_a_duplicate_stood_for_is_listed_with_the_best() -> None:
     """Exact copies of a near copy are copies as well."""
     near = LONG.replace("training", "lessons")
     hits = picked(
-        entry("a", 0.9, LONG), entry("b", 0.8, near, "b.md"), entry("c", 0.7, near, "c.md"), how=OFF
+        entry("a", 0.9, LONG), entry("b", 0.8, near, "b.md"), entry("c", 0.7, near, "c.md")
     )
     assert hits[0].duplicates == ("b.md", "c.md")
     assert [h.kept for h in hits] == [True, False, False]
@@ -107,11 +99,11 @@ def test_no_pair_is_missed_by_the_filter(edits: list[tuple[int, list[str]]]) -> 
     base = [f"w{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(60)]
     texts = [" ".join((*base[:at], *words, *base[at + 1 :])) for at, words in edits]
     ranked = [entry(f"{i:02}", 1 - i / 100, text) for i, text in enumerate(texts)]
-    sets = [diversity._shingles(text) or frozenset() for text in texts]
+    sets = [shingles_of(text) or frozenset() for text in texts]
     expected: dict[int, int] = {}
     for i in range(len(texts)):
         for j in range(i):
-            near = len(sets[i] & sets[j]) >= diversity.SAME * len(sets[i] | sets[j])
+            near = len(sets[i] & sets[j]) >= SAME * len(sets[i] | sets[j])
             if j not in expected and near:
                 expected[i] = j
                 break
@@ -121,90 +113,46 @@ def test_no_pair_is_missed_by_the_filter(edits: list[tuple[int, list[str]]]) -> 
 # --------------------------------------------------------------------------- spreading
 
 
-def test_a_note_takes_no_more_places_than_the_limit() -> None:
-    ranked = [entry(f"a{i}", 0.9 - i / 100, note="long.md") for i in range(4)]
-    ranked += [entry("b", 0.5), entry("c", 0.4), entry("d", 0.3)]
-    hits = picked(*ranked, k=4, how=Diversity(max_per_note=2))
-    fates = [h.dropped_by for h in hits]
-    assert fates == [None, None, "note_limit", "note_limit", None, None, "rank"]
-    assert [h.rank for h in hits] == list(range(1, 8))
-
-
-def test_the_limit_never_leaves_places_empty() -> None:
-    """A vault whose answer is in one note still gets k passages."""
-    ranked = [entry(f"a{i}", 0.9 - i / 100, note="long.md") for i in range(5)]
-    hits = picked(*ranked, k=4, how=Diversity(max_per_note=2))
-    assert sum(h.kept for h in hits) == 4
-
-
-def test_a_note_that_the_question_names_has_no_limit() -> None:
-    ranked = [entry(f"a{i}", 0.9 - i / 100, note="long.md") for i in range(4)] + [entry("b", 0.2)]
-    how = Diversity(max_per_note=1, unlimited=frozenset({("v", "long.md")}))
-    assert [h.kept for h in picked(*ranked, k=4, how=how)] == [True] * 4 + [False]
-
-
-@pytest.mark.parametrize(
-    ("question", "is_named"),
-    [
-        ("what does Weekly Standup say about hiring?", True),
-        ("summarise weekly-standup.md", True),
-        ("what is in [[Weekly Standup]]?", True),
-        ("which weekly meeting is a standup?", False),
-    ],
-)
-def test_a_note_is_named_by_title_file_or_link(question: str, is_named: bool) -> None:
-    note = entry("a", 0.9, note="team/weekly-standup.md", title="Weekly Standup")[0].stored.note
-    assert names(question, note) is is_named
-    one_word = replace(note, title="API", rel_path="API-notes.txt")
-    assert not names("what about the API?", one_word)
-
-
-def vectors(**of: Sequence[float]) -> dict[str, np.ndarray]:
-    rows = {key: np.asarray(value, dtype=np.float32) for key, value in of.items()}
-    return {key: row / np.linalg.norm(row) for key, row in rows.items()}
+def at(chunk_id: str, final: float, *direction: float, text: str = "") -> tuple[Candidate, Scores]:
+    """A candidate whose vector points there."""
+    candidate, scores = entry(chunk_id, final, text)
+    row = np.asarray(direction, dtype=np.float32)
+    return replace(candidate, embedding=row / np.linalg.norm(row)), scores
 
 
 def test_mmr_prefers_what_says_something_else() -> None:
     """Three passages that say the same leave a question with two halves half answered."""
-    ranked = [entry("a", 0.90), entry("b", 0.89), entry("c", 0.80), entry("d", 0.10)]
-    seen = vectors(a=(1, 0, 0), b=(1, 0.01, 0), c=(0, 1, 0), d=(0, 0, 1))
-    hits = picked(*ranked, k=2, how=Diversity(mmr_lambda=0.7, vectors=seen))
+    ranked = [
+        at("a", 0.90, 1, 0, 0), at("b", 0.89, 1, 0.01, 0), at("c", 0.80, 0, 1, 0),
+        at("d", 0.10, 0, 0, 1),
+    ]  # fmt: skip
+    hits = picked(*ranked, k=2, mmr_lambda=0.7)
     assert [(h.chunk.id, h.dropped_by) for h in hits] == [
         ("a", None), ("b", "mmr"), ("c", None), ("d", "rank")]  # fmt: skip
     assert [h.scores.final for h in hits] == [0.90, 0.89, 0.80, 0.10]
-    plain = picked(*ranked, k=2, how=Diversity(mmr_lambda=1.0, vectors=seen))
-    assert [h.chunk.id for h in plain if h.kept] == ["a", "b"]
+    assert [h.chunk.id for h in picked(*ranked, k=2) if h.kept] == ["a", "b"]
 
 
 @given(
-    st.lists(
-        st.tuples(st.floats(0, 1), st.integers(0, 3), st.floats(0, 6.3)), min_size=1, max_size=25
-    ),
+    st.lists(st.tuples(st.floats(0, 1), st.floats(0, 6.3)), min_size=1, max_size=25),
     st.integers(1, 8),
     st.floats(0, 1),
-    st.integers(0, 3),
 )
 def test_the_best_is_always_kept_and_no_place_is_wasted(
-    raw: list[tuple[float, int, float]], k: int, share: float, limit: int
+    raw: list[tuple[float, float]], k: int, share: float
 ) -> None:
     """Spreading may cost the second best its place, never the best; and each fate has a reason."""
     raw = sorted(raw, reverse=True)
-    ranked = [entry(f"{i:02}", f, note=f"n{n}.md") for i, (f, n, _) in enumerate(raw)]
-    seen = {
-        f"{i:02}": np.array([np.cos(angle), np.sin(angle)], dtype=np.float32)
-        for i, (_, _, angle) in enumerate(raw)
-    }
-    how = Diversity(share, limit, seen)
-    chosen = choose(ranked, range(len(ranked)), k, how)
+    ranked = [at(f"{i:02}", f, np.cos(angle), np.sin(angle)) for i, (f, angle) in enumerate(raw)]
+    chosen = spread(ranked, range(len(ranked)), k, share)
     assert len(chosen) == min(k, len(ranked))
     assert chosen == sorted(set(chosen))
     if share > 0:
         assert chosen[0] == 0
-    assert chosen == choose(ranked, range(len(ranked)), k, how)
-    if share == 1 and limit == 0:
+    if share == 1:
         assert chosen == list(range(len(chosen)))
-    hits = picked(*ranked, k=k, how=how)
+    hits = picked(*ranked, k=k, mmr_lambda=share)
     assert [h.kept for h in hits] == [h.dropped_by is None for h in hits]
     last = max(i for i, h in enumerate(hits) if h.kept)
     for i, hit in enumerate(hits):
-        assert hit.kept or hit.dropped_by in (("rank",) if i > last else ("note_limit", "mmr"))
+        assert hit.kept or hit.dropped_by == ("rank" if i > last else "mmr")

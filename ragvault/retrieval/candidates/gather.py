@@ -1,0 +1,249 @@
+"""Which chunks are candidates: what the two retrievers propose, once each, with exact scores.
+
+The vector store proposes the nearest of each scope, the word search the best of all that the
+filter lets through. Both only propose ids: every score that ranks is computed afterwards, from
+the catalog, for every candidate, also where the other retriever proposed it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import TYPE_CHECKING
+
+from ragvault.errors import StoreError
+from ragvault.model import Filter, NoteLexical, Scope, ScoredId
+from ragvault.ports import VectorIndex
+from ragvault.retrieval.context import Context
+from ragvault.retrieval.question.scope import weight_of
+from ragvault.retrieval.ranking.blend import Candidate, note_share_of
+
+if TYPE_CHECKING:
+    from ragvault.model import Vector
+
+# What is proposed: so many of a scope's nearest vectors, and so many chunks by BM25.
+VECTOR_CANDIDATES = 15
+LEXICAL_CANDIDATES = 50
+# How far an unfiltered answer is read on, in steps of four, while the filter refuses most of it.
+_GROWTH = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """The vector store as it was found. ``broken`` says for a vault why it can't be asked; an
+    ``index`` of None is broken for all."""
+
+    index: VectorIndex | None
+    broken: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a search by meaning goes by. ``vector`` None: there is none. ``trust`` (0..1): how far
+    the model can read the question, see ``blend.trust_of``."""
+
+    vector: Vector | None = None
+    fingerprint: str = ""
+    trust: float = 1.0
+    notices: tuple[str, ...] = ()
+    store: Store = Store(None)
+
+    @property
+    def readable(self) -> Vector | None:
+        """The vector to look for; None where the model can't read the question: its nearest are
+        anything."""
+        return self.vector if self.trust > 0 else None
+
+
+# --------------------------------------------------------------------------- the retrievers
+
+
+def open_store(
+    factory: Callable[[], VectorIndex], generation: int, chunks: Mapping[str, int]
+) -> Store:
+    """Open the store, current to ``generation``, and see that it holds each vault's vectors.
+
+    ``chunks`` are the vaults' visible chunks. A store that was lost counts none, and would
+    otherwise answer that nothing is near. Raises no StoreError: that is what ``Store`` tells.
+    """
+    broken: dict[str, str] = {}
+    try:
+        index = factory()
+        index.sync_to(generation)
+    except StoreError as error:
+        return Store(None, dict.fromkeys(chunks, error.message))
+    for vault, expected in chunks.items():
+        try:
+            if expected and not index.count(vault):
+                broken[vault] = "it is empty"
+        except StoreError as error:
+            broken[vault] = error.message
+    return Store(index, broken)
+
+
+def by_words(context: Context, terms: Sequence[str], filters: Sequence[Filter]) -> tuple[str, ...]:
+    """The chunks with the best BM25 under each filter, best first."""
+    ids: dict[str, None] = {}
+    if terms:
+        for where in filters:
+            found = context.catalog.lexical(terms, LEXICAL_CANDIDATES, where)
+            ids.update((hit.chunk_id, None) for hit in found)
+    return tuple(ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """What the vector search proposes. ``broken`` are the vaults (and why) whose store failed;
+    those in ``unsearched`` were too large to do without it."""
+
+    ids: tuple[str, ...]
+    broken: dict[str, str]
+    unsearched: frozenset[str]
+
+
+def by_meaning(
+    context: Context,
+    meaning: Meaning,
+    vector: Vector,
+    scopes: Sequence[Scope],
+    filters: Sequence[Filter],
+) -> Nearest:
+    """The nearest chunks of each scope under each filter. A vault that fails doesn't stop the
+    others: it is scored in full from the catalog if it isn't too large."""
+    ids: dict[str, None] = {}
+    broken = dict(meaning.store.broken)
+    unsearched: set[str] = set()
+    for scope, where in product(scopes, filters):
+        index = None if scope.vault in broken else meaning.store.index
+        inside = _narrowed(where, scope)
+        try:
+            found = _search_scope(context, index, meaning.fingerprint, vector, scope, inside)
+        except StoreError as error:
+            broken[scope.vault] = error.message
+            found = _search_scope(context, None, meaning.fingerprint, vector, scope, inside)
+        if found is None:
+            unsearched.add(scope.vault)
+        else:
+            ids.update((hit.chunk_id, None) for hit in found)
+    return Nearest(tuple(ids), broken, frozenset(unsearched))
+
+
+def nearest(
+    context: Context, meaning: Meaning, scopes: Sequence[Scope]
+) -> tuple[tuple[str, ...], Meaning]:
+    """The question's own nearest chunks. Where no vault could be searched by vector, meaning is
+    given up: it comes back without its vector."""
+    if meaning.readable is None:
+        return (), meaning
+    found = by_meaning(context, meaning, meaning.readable, scopes, context.filters)
+    notices = tuple(
+        f"The vector store of {vault} can't be used ({why.rstrip('. ')}): "
+        + ("only keywords searched it. " if vault in found.unsearched else "searched without. ")
+        + "Run `ragvault index` to rebuild it."
+        for vault, why in found.broken.items()
+    )
+    given_up = found.unsearched >= {scope.vault for scope in scopes}
+    vector = None if given_up else meaning.vector
+    return found.ids, replace(meaning, vector=vector, notices=meaning.notices + notices)
+
+
+def _narrowed(where: Filter, scope: Scope) -> Filter:
+    """The filter within one scope. A scope's folders lie inside the filter's, if it has any."""
+    vaults = (scope.vault,)
+    if scope.folders is None:
+        folders = tuple(pair for pair in where.folders if pair[0] == scope.vault)
+        return replace(where, vaults=vaults, folders=folders)
+    return replace(where, vaults=vaults, folders=tuple((scope.vault, f) for f in scope.folders))
+
+
+def _search_scope(
+    context: Context,
+    index: VectorIndex | None,
+    fingerprint: str,
+    vector: Vector,
+    scope: Scope,
+    inside: Filter,
+) -> list[ScoredId] | None:
+    """The nearest chunks of a scope that the filter lets through, best first.
+
+    Few enough are scored one by one from the embedding cache. Otherwise the index is asked for
+    more and more until enough pass or it has no more: a filter never lets through what it
+    excludes, and few matches are never lost behind many others. Linear in ``exact_limit``, or in
+    the share that the filter refuses. Without an ``index`` everything is scored one by one, and
+    None says that there is too much of it.
+    """
+    catalog, deps, n = context.catalog, context.deps, VECTOR_CANDIDATES
+    if index is not None and inside.is_empty:
+        return index.query(scope.vault, vector, n)
+    ids = catalog.filtered_ids(inside, deps.fallback_limit if index is None else deps.exact_limit)
+    if ids is not None:
+        vectors = catalog.vectors(fingerprint, ids)
+        scored = [ScoredId(key, float(value @ vector)) for key, value in vectors.items()]
+        return sorted(scored, key=lambda hit: (-hit.score, hit.chunk_id))[:n]
+    if index is None:
+        return None
+    asked = n
+    while True:
+        found = index.query(scope.vault, vector, asked, folders=scope.folders)
+        allowed = catalog.matching([hit.chunk_id for hit in found], inside)
+        passed = [hit for hit in found if hit.chunk_id in allowed]
+        if len(passed) >= n or len(found) < asked:
+            return passed[:n]
+        asked *= _GROWTH
+
+
+# --------------------------------------------------------------------------- the pool
+
+
+def gather(
+    context: Context,
+    meaning: Meaning,
+    scopes: Sequence[Scope],
+    *,
+    by_vector: Sequence[str],
+    by_keyword: Sequence[str],
+) -> list[Candidate]:
+    """The candidates in order of chunk id.
+
+    Only chunks that are visible and pass the filter come through, whatever was proposed (a
+    vector may outlive its chunk until the next ``index``). Linear in the candidates, and in the
+    notes that hold a term.
+    """
+    catalog, terms, query = context.catalog, context.query.terms, meaning.vector
+    proposed = list(dict.fromkeys((*by_vector, *by_keyword)))
+    allowed = sorted(catalog.matching(proposed, context.where)) if proposed else []
+    stored = catalog.chunks(allowed)
+    bm25 = catalog.lexical_scores(terms, allowed) if terms else {}
+    note_bm25 = (
+        catalog.note_lexical(terms, allowed, context.where) if terms else NoteLexical({}, 0.0)
+    )
+    vectors = catalog.vectors(meaning.fingerprint, allowed) if meaning.fingerprint else {}
+    means = catalog.note_vectors(meaning.fingerprint, allowed) if query is not None else {}
+    keyword_ids = set(by_keyword)
+    candidates = []
+    for chunk_id in allowed:
+        chunk = stored.get(chunk_id)
+        if chunk is None:  # it went between two reads: another process is indexing
+            continue
+        of_note = note_bm25.scores.get(chunk_id)
+        candidates.append(
+            Candidate(
+                stored=chunk,
+                cosine=_cosine(vectors.get(chunk_id), query),
+                bm25=bm25.get(chunk_id, 0.0),
+                folder_weight=weight_of(chunk.note.vault, chunk.note.folder, scopes),
+                by_keyword=chunk_id in keyword_ids,
+                note_cosine=_cosine(means.get(chunk_id), query),
+                note_lexical=None if of_note is None else of_note / note_bm25.best,
+                note_share=note_share_of(chunk.note.chunk_count),
+                embedding=vectors.get(chunk_id),
+            )
+        )
+    return candidates
+
+
+def _cosine(vector: Vector | None, query: Vector | None) -> float | None:
+    if vector is None or query is None:
+        return None
+    return max(-1.0, min(1.0, float(vector @ query)))

@@ -1,0 +1,109 @@
+"""What one search is about and what it may use: made once, read by every stage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from ragvault.config.settings import Settings
+from ragvault.model import Filter, FolderInfo, Query, Request, VaultInfo
+from ragvault.ports import Catalog, ChatModel, Embedder, Reranker, VectorIndex
+from ragvault.retrieval.question.scope import (
+    choose_k,
+    choose_vaults,
+    known_tags,
+    limits_of,
+    searched_phrase,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Deps:
+    """What retrieval needs from outside.
+
+    Embedder and vector index come as factories: they are opened side by side on first use, and a
+    question that needs neither opens neither. A factory may raise what the port may raise;
+    calling it again gives the same object.
+
+    ``exact_limit``: up to so many chunks a filtered scope is scored in full: exact, and no slower
+    than a filtered vector query (reading 2,000 cached vectors of 384 takes about as long).
+    ``fallback_limit``: up to so many a vault whose vector store is lost or broken is scored in
+    full (some 5 µs each), so that a search doesn't have to wait for the rebuild by ``index``.
+    """
+
+    catalog: Catalog
+    embedder: Callable[[], Embedder]
+    vector_index: Callable[[], VectorIndex]
+    chat: ChatModel | None = None
+    reranker: Reranker | None = None
+    exact_limit: int = 2000
+    fallback_limit: int = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """One search. ``where`` are the user's limits, outside which nothing is searched; ``of_time``
+    the same within the time that the question names, None where it names none; ``now`` seconds."""
+
+    request: Request
+    query: Query
+    deps: Deps
+    settings: Settings
+    now: float
+    vaults: tuple[VaultInfo, ...]
+    folders: tuple[FolderInfo, ...]  # all of these vaults
+    where: Filter
+    of_time: Filter | None
+    k: int
+
+    @property
+    def catalog(self) -> Catalog:
+        return self.deps.catalog
+
+    @property
+    def filters(self) -> tuple[Filter, ...]:
+        """Each is searched by itself: a time in the question brings in notes of that time, also
+        where many others would hide them."""
+        return (self.where,) if self.of_time is None else (self.where, self.of_time)
+
+    @property
+    def searched(self) -> str:
+        return searched_phrase(self.vaults, self.request, self.where)
+
+
+def make_context(
+    request: Request, query: Query, deps: Deps, settings: Settings, now: float
+) -> Context:
+    """Raises NoIndexError (nothing indexed, or no vault by that name) and UsageError (a folder or
+    a tag that no note has)."""
+    vaults = choose_vaults(request, deps.catalog.vaults())
+    names = tuple(vault.name for vault in vaults)
+    folders = deps.catalog.folders(names)
+    where = Filter(
+        vaults=names,
+        folders=limits_of(request, folders, settings),
+        tags=known_tags(request, deps.catalog, names),
+        since=request.since,
+        until=request.until,
+    )
+    return Context(
+        request=request,
+        query=query,
+        deps=deps,
+        settings=settings,
+        now=now,
+        vaults=tuple(vaults),
+        folders=tuple(folders),
+        where=where,
+        of_time=_of_time(where, query),
+        k=choose_k(request, query, settings.retrieval),
+    )
+
+
+def _of_time(where: Filter, query: Query) -> Filter | None:
+    hint = query.time_hint
+    if hint is None:
+        return None
+    since = hint.since if where.since is None else max(hint.since, where.since)
+    until = hint.until if where.until is None else min(hint.until, where.until)
+    return replace(where, since=since, until=until)
