@@ -108,6 +108,8 @@ class _Run:
         self.progress = progress
         self.full = full
         self.tally = Tally(vault)
+        self.states: dict[str, FileState] = {}  # what the catalog knew before this run
+        self.was_in_step = False  # whether the two stores agreed then
         self.embedder = parts.embedder()
         self.fingerprint = index_fingerprint(self.embedder.fingerprint, settings.chunking)
         self.loader = NoteLoader(
@@ -121,12 +123,13 @@ class _Run:
 
     def run(self, *, dry_run: bool) -> IndexReport:
         is_known = any(v.name == self.vault.name for v in self.catalog.vaults())
-        states = self.catalog.file_states(self.vault.name) if is_known else {}
+        if is_known:
+            self.states = self.catalog.file_states(self.vault.name)
         found = walk(self.vault.path, self.settings.index)
         self.tally.skipped.extend(found.skipped)
-        self._refuse_empty(found, states)
+        self._refuse_empty(found)
         plan = make_plan(
-            states,
+            self.states,
             found.files,
             hash_of=self.loader.hash_of,
             fingerprint=self.fingerprint,
@@ -139,15 +142,15 @@ class _Run:
         if not is_known:
             self.catalog.add_vault(self.vault)
         self.tally.unchanged = plan.unchanged + len(plan.kept)
-        in_step = self._is_in_step()
-        if plan.is_empty and in_step and not self.full:
+        self.was_in_step = self._is_in_step()
+        if plan.is_empty and self.was_in_step and not self.full:
             self.catalog.checked_vault(self.vault.name, indexed_at=self.parts.now())
             return self._report()
         total = len(plan.writes)
         self.progress.start(self.vault.name, total)
         try:
-            self._apply(plan, states, in_step=in_step)
-            self._settle(found, states, in_step=in_step)
+            self._apply(plan)
+            self._agree(found)
             self.tally.warnings.extend(self.loader.warnings)
         except KeyboardInterrupt:
             raise Interrupted(
@@ -158,27 +161,28 @@ class _Run:
             self.progress.finish()
         return self._report()
 
-    def _apply(self, plan: Plan, states: Mapping[str, FileState], *, in_step: bool) -> None:
-        """Step 3. Removals first: they free space and cost nothing."""
+    def _apply(self, plan: Plan) -> None:
+        """Write what the plan says. Removals first: they free space and cost nothing."""
         if self.full:
             self.writer.open()
         for part in batched(plan.removed, STORE_SLICE):
             self.writer.write((), part)
             self.tally.removed.extend(part)
         moved = {new.rel_path: old for old, new in plan.renamed}
-        self._write_all(plan.writes, states, moved)
-        self._touch(plan.touched, states, in_step=in_step)
+        self._write_all(plan.writes, moved)
+        self._touch(plan.touched)
 
-    def _settle(self, found: WalkResult, states: Mapping[str, FileState], *, in_step: bool) -> None:
-        """Steps 4 and 5."""
-        if not in_step or self.writer.is_out_of_step:
+    def _agree(self, found: WalkResult) -> None:
+        """Compare the two stores if they may differ, refresh what is derived from the notes, and
+        mark the stores as in step."""
+        if not self.was_in_step or self.writer.is_out_of_step:
             lacking = self.writer.sweep()
             if lacking:
-                self._write_lacking(lacking, found, states)
+                self._write_lacking(lacking, found)
             self.tally.notice_sweep(self.writer.counts)
         self.writer.compact()
         now = self.parts.now()
-        if self.writer.has_written or not in_step:
+        if self.writer.has_written or not self.was_in_step:
             self.catalog.finish_vault(
                 self.vault.name, fingerprint=self.embedder.fingerprint, indexed_at=now
             )
@@ -197,24 +201,17 @@ class _Run:
 
     # -- notes
 
-    def _write_all(
-        self,
-        files: Iterable[NoteFile],
-        states: Mapping[str, FileState],
-        moved: Mapping[str, str],
-    ) -> None:
+    def _write_all(self, files: Iterable[NoteFile], moved: Mapping[str, str]) -> None:
         """Write files in batches. ``moved``: new path → old path, replaced in one transaction."""
         batch = _Batch()
         for file in files:
-            self._add(batch, file, states, moved.get(file.rel_path))
+            self._add(batch, file, moved.get(file.rel_path))
             if batch.is_full(self.parts.batch_chunks):
-                self._flush(batch, states, moved)
+                self._flush(batch, moved)
                 batch = _Batch()
-        self._flush(batch, states, moved)
+        self._flush(batch, moved)
 
-    def _add(
-        self, batch: _Batch, file: NoteFile, states: Mapping[str, FileState], old: str | None
-    ) -> None:
+    def _add(self, batch: _Batch, file: NoteFile, old: str | None) -> None:
         """Read a note into the batch, or out of the index."""
         if old is not None:
             batch.removed.append(old)
@@ -228,14 +225,12 @@ class _Run:
         if isinstance(write, Unreadable):
             self.tally.skipped.append(Skipped(shown(file.rel_path), write.reason))
             if write.is_note:  # out of reach, not out of date: what is known of it stays
-                self.tally.unchanged += file.rel_path in states
+                self.tally.unchanged += file.rel_path in self.states
                 return
-        if file.rel_path in states:
+        if file.rel_path in self.states:
             batch.removed.append(file.rel_path)
 
-    def _flush(
-        self, batch: _Batch, states: Mapping[str, FileState], moved: Mapping[str, str]
-    ) -> None:
+    def _flush(self, batch: _Batch, moved: Mapping[str, str]) -> None:
         self.writer.write(batch.writes, batch.removed)
         old_paths = set(moved.values())
         self.tally.removed.extend(p for p in batch.removed if p not in old_paths)
@@ -243,7 +238,7 @@ class _Run:
             path = write.file.rel_path
             if path in moved:
                 self.tally.renamed.append((moved[path], path))
-            elif path in states:
+            elif path in self.states:
                 self.tally.changed.append(path)
             else:
                 self.tally.added.append(path)
@@ -253,17 +248,15 @@ class _Run:
         self.tally.done += len(batch.writes)
         self.progress.advance(notes=len(batch.writes))
 
-    def _touch(
-        self, files: Sequence[NoteFile], states: Mapping[str, FileState], *, in_step: bool
-    ) -> None:
+    def _touch(self, files: Sequence[NoteFile]) -> None:
         """Same content at another time. A note without a date of its own is dated by its mtime:
         it is written again, as a new date moves in both stores (embedding nothing)."""
         again: list[NoteFile] = []
         seen: list[FileState] = []
         for file in files:
-            state = states[file.rel_path]
+            state = self.states[file.rel_path]
             if state.mtime_ns != file.mtime_ns and (
-                not in_step or self.loader.is_dated_by_mtime(file)
+                not self.was_in_step or self.loader.is_dated_by_mtime(file)
             ):
                 again.append(file)
             else:
@@ -278,19 +271,17 @@ class _Run:
             self.catalog.touch_files(self.vault.name, seen)
         self.tally.unchanged += len(files)
         before = len(self.tally.changed)
-        self._write_all(again, states, {})
+        self._write_all(again, {})
         del self.tally.changed[before:]  # not news to anyone
 
-    def _write_lacking(
-        self, chunk_ids: set[str], found: WalkResult, states: Mapping[str, FileState]
-    ) -> None:
+    def _write_lacking(self, chunk_ids: set[str], found: WalkResult) -> None:
         """Notes whose embeddings the cache has lost are embedded again from their files."""
         paths: set[str] = set()
         for part in batched(sorted(chunk_ids), STORE_SLICE):
             paths |= {s.chunk.rel_path for s in self.catalog.chunks(part).values()}
         files = [f for f in found.files if f.rel_path in paths]
         before = len(self.tally.changed)
-        self._write_all(files, states, {})
+        self._write_all(files, {})
         del self.tally.changed[before:]
         out_of_reach = len(paths) - len(files)
         if out_of_reach:
@@ -301,17 +292,18 @@ class _Run:
 
     # -- what is said
 
-    def _refuse_empty(self, found: WalkResult, states: Mapping[str, FileState]) -> None:
+    def _refuse_empty(self, found: WalkResult) -> None:
         """An empty folder is far more often an unmounted drive, or a wrong path, than a wish."""
         if found.files or found.unreadable:
             return
         path = shown(str(self.vault.path))
-        if not states:
+        if not self.states:
             kinds = ", ".join(self.settings.index.extensions)
             raise VaultPathError(f"There are no notes ({kinds}) in {path}.")
         if found.is_empty:
             raise VaultPathError(
-                f"{path} is empty, but {len(states):,} notes are indexed from it; they are kept.",
+                f"{path} is empty, but {len(self.states):,} notes are indexed from it; "
+                "they are kept.",
                 "Mount the drive that it is on. If the notes are gone for good: "
                 f"`ragvault vault remove {self.vault.name}`.",
             )
