@@ -130,12 +130,12 @@ def test_question_that_is_none(cli: Cli, question: str) -> None:
 
 
 def test_written_answer_streams_with_numbered_sources(cli: Cli, server: OllamaHandle) -> None:
-    answer = ["The API ", "stays in Go {cita", "tion:1}."]
-    text = "".join(answer).replace("{citation:1}", "{citation:1}")
-    play(server, {"steps": [{"text": text}]})
+    play(server, "The API stays in Go {citation:1}. {sentence:1} {citation:1}")
     run = cli("ask", QUESTION, RAGVAULT_OLLAMA_HOST=server.url)
     assert run.code == 0, run
-    assert run.out.startswith("The API stays in Go [1].")
+    first, last = run.out.split("\n\n")[0].split(" [1]", 1)
+    assert first == "The API stays in Go"
+    assert last.startswith(". ") and last.endswith(" [1]"), "the last sentence is shown too"
     assert "written by llama3.2" in run.out
     whole = cli("ask", QUESTION, "--no-stream", RAGVAULT_OLLAMA_HOST=server.url)
     assert whole.out.split("confidence")[0] == run.out.split("confidence")[0]
@@ -159,6 +159,23 @@ def test_written_answer_as_json(cli: Cli, server: OllamaHandle) -> None:
     assert [c["rank"] for c in debug["retrieved_chunks"]] == list(
         range(1, len(debug["retrieved_chunks"]) + 1)
     )
+
+
+def test_numeric_citations_agree_with_the_references(cli: Cli, server: OllamaHandle) -> None:
+    """citations.style: numeric, for programs that show [1] themselves."""
+    play(server, "{sentence:2} [2]. The API stays in Go [1].")
+    env = {"RAGVAULT_OLLAMA_HOST": server.url, "RAGVAULT_CITATIONS_STYLE": "numeric"}
+    value = cli("ask", QUESTION, "--json", **env).json
+    assert "[File:" not in server.requests("/api/chat")[0]["body"]["messages"][-1]["content"]
+    markers = {reference["chunk_id"]: reference["marker"] for reference in value["references"]}
+    assert [citation["raw"] for citation in value["citations"]] == ["[2]", "[1]"]
+    for citation in value["citations"]:
+        mark = f"[{markers[citation['chunk_id']]}]"
+        assert value["answer"].startswith(mark, citation["position"])
+    shown = cli("ask", QUESTION, **env).out
+    assert shown.startswith(value["answer"])
+    sources = shown.split("Sources\n")[1]
+    assert sources.index(f"[1] {value['references'][0]['rel_path']}") == 0
 
 
 def test_invented_citations_are_not_shown_as_an_answer(cli: Cli, server: OllamaHandle) -> None:

@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass
 
 _BLOCK = re.compile(
-    r"\[Chunk \d+\]\n\[Vault: [^\n]*\] File: (?P<file>[^\n]*)\nSection: (?P<section>[^\n]*)\n"
-    r"Content: (?P<content>.*?)(?=\n\n\[Chunk \d+\]\n|\n\n--- End Context ---|\Z)",
+    r"\[(?:Chunk )?\d+\]\n\[Vault: [^\n]*\] File: (?P<file>[^\n]*)\nSection: (?P<section>[^\n]*)\n"
+    r"Content: (?P<content>.*?)(?=\n\n\[(?:Chunk )?\d+\]\n|\n\n--- End Context ---|\Z)",
     re.DOTALL,
 )
 # From a capital to a full stop, with nothing in it that could be an abbreviation or markup.
