@@ -11,6 +11,7 @@ from jsonschema import Draft7Validator
 
 from ragvault.config.file import LoadedSettings, load
 from ragvault.config.keys import as_yaml, example, keys, schema, sections
+from ragvault.config.removed import REMOVED
 from ragvault.config.settings import Settings
 from ragvault.errors import ConfigError
 
@@ -319,6 +320,11 @@ def test_a_key_of_an_earlier_version_is_named_and_ignored(tmp_path: Path) -> Non
     (line,) = loaded.notices
     assert line.startswith("RAGVAULT_RETRIEVAL_MAX_FOLDERS: `retrieval.max_folders` is no longer")
     assert line.endswith("unset the variable.")
+
+
+def test_no_setting_is_called_removed() -> None:
+    """Its notice would be wrong, and never seen."""
+    assert not REMOVED.keys() & keys().keys()
 
 
 def test_a_choice_of_an_earlier_version_is_named_and_ignored(tmp_path: Path) -> None:
