@@ -35,6 +35,25 @@ _ESCAPES = re.compile(
 # C0 and C1 controls but tab and newline, and the bidirectional overrides that reorder a line.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
+# Their numbers by their names: English, German, Spanish, French.
+_MONTH_WORDS = (
+    "january jan januar jänner enero janvier",
+    "february feb februar febrero février fevrier",
+    "march mar märz maerz marzo mars",
+    "april apr abril avril",
+    "may mai mayo",
+    "june jun juni junio juin",
+    "july jul juli julio juillet",
+    "august aug agosto août aout",
+    "september sep sept septiembre septembre",
+    "october oct oktober okt octubre octobre",
+    "november nov noviembre novembre",
+    "december dec dezember dez diciembre décembre",
+)
+MONTHS: dict[str, int] = {
+    word: number for number, words in enumerate(_MONTH_WORDS, 1) for word in words.split()
+}
+
 STOPWORDS = frozenset(
     """
     a about above after again against all also am an and any are aren't as at be because

@@ -111,7 +111,7 @@ class VectorRecord:
 
 @dataclass(frozen=True, slots=True)
 class ScoredId:
-    """A chunk id with one leg's raw score (cosine in -1..1, or BM25 > 0, larger is better)."""
+    """A chunk id with one retriever's raw score: cosine in -1..1, or BM25 > 0, larger is better."""
 
     chunk_id: str
     score: float

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from ragvault.text import MONTHS
+
 Span = tuple[int, int]
 
 
@@ -36,21 +38,12 @@ class Date:
         return replace(self, year=None)
 
 
-_MONTH_NAMES = (
-    "january jan januar jänner enero ene janvier janv",
-    "february feb februar febrero février fevrier fév",
-    "march mar märz maerz marzo mars",
-    "april apr abril abr avril avr",
-    "may mai mayo",
-    "june jun juni junio juin",
-    "july jul juli julio juillet juil",
-    "august aug agosto ago août aout",
-    "september sep sept septiembre septembre",
-    "october oct oktober okt octubre octobre",
-    "november nov noviembre novembre",
-    "december dec dezember dez diciembre dic décembre decembre",
-)
-_MONTHS = {name: i for i, names in enumerate(_MONTH_NAMES, 1) for name in names.split()}
+# Beside the names that a question uses, the short ones that notes do.
+_SHORT_MONTHS = {
+    "ene": 1, "janv": 1, "fév": 2, "abr": 4, "avr": 4, "juil": 7, "ago": 8, "dic": 12,
+    "decembre": 12,
+}  # fmt: skip
+_MONTHS = {**MONTHS, **_SHORT_MONTHS}
 _MONTH = "(?:" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")\.?"
 _DAY = r"\d{1,2}(?:st|nd|rd|th|er|\.)?"
 _DATE_FORMS = tuple(

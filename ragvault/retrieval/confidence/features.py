@@ -44,7 +44,7 @@ def features_of(found: Findings) -> dict[str, float]:
     ``coverage``: the share of the question's IDF that the top hit's words hold;
     ``words``: how many of the question's words one of the top hits holds, a word counting by its
     IDF over that of a word that no note holds, over ``MANY_WORDS``;
-    ``agreement``: the best of min(vector, lexical), high when both legs like the same chunk;
+    ``agreement``: the best of min(vector, lexical), high when both retrievers like the same chunk;
     ``lexical_strength``: the best BM25 over the IDF of the question (times the highest factor
     that BM25 gives a term), so that it doesn't grow with the question's length;
     ``tokens``, ``weakest``: the mean and the weakest, see ``Closeness``;

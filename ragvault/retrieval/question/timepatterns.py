@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+from ragvault.text import MONTHS
+
 # --------------------------------------------------- words: English, German, Spanish, French
 
 _UNIT_WORDS = {
@@ -23,24 +25,6 @@ _UNIT_WORDS = {
 }
 UNITS: dict[str, str] = {
     word: unit for unit, words in _UNIT_WORDS.items() for word in words.split()
-}
-
-_MONTH_WORDS = (
-    "january jan januar jänner enero janvier",
-    "february feb februar febrero février fevrier",
-    "march mar märz maerz marzo mars",
-    "april apr abril avril",
-    "may mai mayo",
-    "june jun juni junio juin",
-    "july jul juli julio juillet",
-    "august aug agosto août aout",
-    "september sep sept septiembre septembre",
-    "october oct oktober okt octubre octobre",
-    "november nov noviembre novembre",
-    "december dec dezember dez diciembre décembre",
-)
-MONTHS: dict[str, int] = {
-    word: number for number, words in enumerate(_MONTH_WORDS, 1) for word in words.split()
 }
 
 _WEEKDAY_WORDS = (

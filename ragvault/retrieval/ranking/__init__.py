@@ -1,1 +1,9 @@
-"""retrieval/ranking."""
+"""The order of the candidates, and which of them are kept. Pure, but for the reranker.
+
+In: candidates with their raw scores. Out: hits, every one with its rank, the terms that its score
+is the sum of, and what dropped it.
+
+    blend   cosine, BM25, date and the whole note to one score
+    rerank  the best read again together with the question
+    pick    floors, duplicates, and the first k or those that MMR spreads
+"""
