@@ -2,8 +2,7 @@
 
     decoding      bytes → lines (byte order marks, stray bytes; binary files are refused)
     markdown      Markdown with frontmatter, as Obsidian and its kin write it
-    blocks        its block structure (headings, lists, tables, fences …), by markdown-it-py;
-                  also of a passage alone, such as one that is to be quoted
+    blocks        its block structure (headings, lists, tables, fences …), by markdown-it-py
     frontmatter   its YAML
     inline        its #tags, and a heading's text without markup
     plain_text    paragraphs between blank lines

@@ -119,39 +119,20 @@ def _without_repeat(atom: _Atom) -> _Atom:
 def _fitting(
     atoms: list[_Atom], lines: Sequence[str], counter: TokenCounter, budget: int
 ) -> list[_Atom]:
-    """Take apart what is too long until all fits: one count a round, few rounds."""
-    done: dict[int, list[_Atom]] = {}
-    open_atoms = list(enumerate(atoms))
-    order = [[atom] for atom in atoms]
-    while open_atoms:
-        texts = [piece_text(atom.piece, lines) for _, atom in open_atoms]
-        counts = counter.count_tokens(texts)
-        done = {}
-        again: list[tuple[int, _Atom]] = []
-        for (slot, atom), text, tokens in zip(open_atoms, texts, counts, strict=True):
-            cost = cost_of(tokens, text)
+    """Take apart what is too long until all fits: one count a round, few rounds. An atom that
+    was not counted yet has no cost."""
+    while texts := [piece_text(atom.piece, lines) for atom in atoms if not atom.cost]:
+        costs = map(cost_of, counter.count_tokens(texts), texts)
+        fitting: list[_Atom] = []
+        for atom in atoms:
+            if atom.cost:
+                fitting.append(atom)
+                continue
+            cost = next(costs)
             parts = _parts(atom, lines) if cost > budget else []
-            if parts:
-                done.setdefault(slot, []).extend(parts)
-            else:
-                done.setdefault(slot, []).append(replace(atom, cost=max(1, cost)))
-        order, again = _regroup(order, done)
-        open_atoms = again
-    return [atom for group in order for atom in group]
-
-
-def _regroup(
-    order: list[list[_Atom]], done: dict[int, list[_Atom]]
-) -> tuple[list[list[_Atom]], list[tuple[int, _Atom]]]:
-    """Put the parts where their whole was; those not yet counted (cost 0) come again."""
-    flat: list[list[_Atom]] = []
-    again: list[tuple[int, _Atom]] = []
-    for slot, group in enumerate(order):
-        for atom in done.get(slot, group):
-            if not atom.cost:
-                again.append((len(flat), atom))
-            flat.append([atom])
-    return flat, again
+            fitting.extend(parts or [replace(atom, cost=max(1, cost))])
+        atoms = fitting
+    return atoms
 
 
 def piece_text(piece: Piece, lines: Sequence[str]) -> str:
