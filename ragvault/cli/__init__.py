@@ -10,5 +10,5 @@ an exit code. Nothing heavy is imported before a command needs it.
     commands/  one file a command
     render/    results as text
     failure    an exception as a sentence, a next step and an exit code
-    help       how help looks, and all of it for the docs
+    help       how help looks
 """

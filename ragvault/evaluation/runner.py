@@ -59,7 +59,7 @@ _NOTICE_SHARE = 0.2
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     """``each_retriever``: also rank by words alone and by meaning alone. ``answers``: also answer;
-    ``use_model``: with the model server, which has to be there (``health.server_is_there``).
+    ``use_model``: with the model server, which has to be there (``status.server_is_there``).
     Without ``gate`` the questions are only ranked, several times faster: the gate takes a closer
     look at what it judges."""
 
