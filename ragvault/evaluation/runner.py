@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 from ragvault.errors import ModelError, NoIndexError, QuestionError, UsageError
 from ragvault.evaluation import dataset
 from ragvault.evaluation.dataset import Question
-from ragvault.evaluation.embedding_cache import caching
 from ragvault.evaluation.judging import (
     BLEND,
     BM25,
@@ -125,8 +124,6 @@ def run(
     The container's answer log has to be off: these questions are nobody's. Raises UsageError for
     a question that can't be asked, and what a search raises.
     """
-    with suppress(ModelError):  # no model: the search does without, and says so
-        container.embedder = caching(container.embedder)
     asker = _Asker(container, vault, options, now)
     started = time.perf_counter()
     results = []

@@ -33,7 +33,6 @@ import numpy as np
 
 from ragvault.config.settings import LogisticSettings
 from ragvault.evaluation.dataset import Question, as_off_topic, load_questions
-from ragvault.evaluation.embedding_cache import caching
 from ragvault.evaluation.fit import folds_of, sigmoid, solve
 from ragvault.evaluation.judging import in_section, span_values
 from ragvault.evaluation.metrics import Flags, Floats, auroc, reliability
@@ -114,7 +113,6 @@ def _asked(
     )  # fmt: skip
     container = Container(load_settings(None, {"answer.log": False}).settings, print)
     try:
-        container.embedder = caching(container.embedder)
         vault = known_vaults(container, [name])[0]
         asker = _Asker(container, vault, name)
         own = list(_drawn(questions[name], draw))
