@@ -108,14 +108,14 @@ def _logged(
     if not container.settings.answer.log:
         return result
     try:
-        container.catalog.log_answer(log_row(result, now, session))
+        container.catalog.log_answer(_log_row(result, now, session))
     except StoreError as error:
         notice = f"The answer could not be kept in the log: {error.message}"
         return replace(result, notices=(*result.notices, notice))
     return result
 
 
-def log_row(result: AskResult, now: datetime, session: str | None = None) -> LoggedAnswer:
+def _log_row(result: AskResult, now: datetime, session: str | None = None) -> LoggedAnswer:
     """What the answer log keeps of an answer."""
     outcome = result.outcome
     answer = outcome if isinstance(outcome, Answer) else None
