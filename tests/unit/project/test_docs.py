@@ -131,6 +131,16 @@ def test_extras_and_files_that_are_named_exist() -> None:
             assert ((ROOT / path).parent / link).exists(), f"{path}: {link}"
 
 
+def test_files_that_the_architecture_names_exist() -> None:
+    """A newcomer who follows it must not end in a place that was tidied away."""
+    page = FENCE.sub("", PAGES["ARCHITECTURE.md"])
+    named = set(re.findall(r"`((?:[a-z_]+/)+(?:[a-z_]+\.py)?)`", page))
+    assert len(named) > 30
+    for name in named:
+        places = [ROOT / name, ROOT / "ragvault" / name, ROOT / "ragvault" / "retrieval" / name]
+        assert any(place.exists() for place in places) or "NAME" in name, name
+
+
 def anchors(page: str) -> set[str]:
     headings = re.findall(r"(?m)^#+ (.+)$", FENCE.sub("", page))
     return {re.sub(r"[^\w\- ]", "", h).strip().lower().replace(" ", "-") for h in headings}
