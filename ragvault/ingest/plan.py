@@ -8,8 +8,9 @@ the content is hashed; once that was done later, it is believed from then on.
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ragvault.config.settings import ChunkingSettings
 from ragvault.model import FileState, NoteFile
@@ -24,10 +25,6 @@ def index_fingerprint(embedder_fingerprint: str, settings: ChunkingSettings) -> 
         f"{embedder_fingerprint}|chunks={CHUNK_FORMAT}"
         f"|max_tokens={settings.max_tokens}|overlap={settings.overlap:g}"
     )
-
-
-HashOf = Callable[[NoteFile], str | None]
-"""SHA-256 of a file's content in hex; None when it can't be read (the run then reports it)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,152 +53,80 @@ class Plan:
     @property
     def writes(self) -> tuple[NoteFile, ...]:
         """Every file to read, in path order."""
-        files = [*self.added, *self.changed, *(f for _, f in self.renamed)]
+        files = (*self.added, *self.changed, *(f for _, f in self.renamed))
         return tuple(sorted(files, key=lambda f: f.rel_path))
-
-
-@dataclass(slots=True)
-class _Sorted:
-    added: list[NoteFile] = field(default_factory=list)
-    changed: list[NoteFile] = field(default_factory=list)
-    touched: list[NoteFile] = field(default_factory=list)
-    unchanged: int = 0
-    outdated: int = 0
 
 
 def make_plan(
     states: Mapping[str, FileState],
     files: Sequence[NoteFile],
     *,
-    hash_of: HashOf,
+    hash_of: Callable[[NoteFile], str | None],
     fingerprint: str = "",
     full: bool = False,
     unreadable: Sequence[str] = (),
 ) -> Plan:
     """Compare. Linear in files and states; hashes only what size and time leave in doubt.
 
-    ``fingerprint`` is today's index fingerprint: a note that was written under another one is
-    changed. ``full`` makes every known note changed. ``unreadable`` are the paths of the walk's
-    result: known notes at or below them are kept, not removed.
+    ``hash_of`` gives the SHA-256 of a file's content in hex; None when it can't be read (the run
+    then reports it). ``fingerprint`` is today's index fingerprint: a note that was written under
+    another one is changed. ``full`` makes every known note changed. ``unreadable`` are the paths
+    of the walk's result (folders end with a slash): known notes at or below them are kept, not
+    removed.
     """
-    sorted_ = _Sorted()
-    present: set[str] = set()
-    for file in files:
-        present.add(file.rel_path)
-        _place(sorted_, file, states.get(file.rel_path), hash_of, fingerprint, full)
-    gone = [path for path in states if path not in present]
-    kept = [path for path in gone if _is_below(path, unreadable)]
+    added: list[NoteFile] = []
+    changed: list[NoteFile] = []
+    touched: list[NoteFile] = []
+    unchanged = outdated = 0
+    for file in sorted(files, key=lambda f: f.rel_path):
+        state = states.get(file.rel_path)
+        if state is None:
+            added.append(file)
+        elif full or state.fingerprint != fingerprint:
+            outdated += state.fingerprint != fingerprint
+            changed.append(file)
+        elif file.size != state.size:
+            changed.append(file)
+        elif file.mtime_ns == state.mtime_ns and abs(state.seen_ns - state.mtime_ns) >= RACY_NS:
+            unchanged += 1
+        elif hash_of(file) == state.content_hash:
+            touched.append(file)
+        else:
+            changed.append(file)
+    places = tuple(unreadable)
+    folders = tuple(place for place in places if place.endswith("/"))
+    gone = sorted(states.keys() - {f.rel_path for f in files})
+    kept = [path for path in gone if path in places or path.startswith(folders)]
     lost = sorted(set(gone).difference(kept))
-    renamed, added, removed = _renames(states, sorted_.added, lost, hash_of)
+    renamed = _renames(states, added, lost, hash_of)
+    old_paths = {old for old, _ in renamed}
+    new_paths = {new.rel_path for _, new in renamed}
     return Plan(
-        added=_by_path(added),
-        changed=_by_path(sorted_.changed),
-        touched=_by_path(sorted_.touched),
-        removed=tuple(removed),
+        added=tuple(f for f in added if f.rel_path not in new_paths),
+        changed=tuple(changed),
+        touched=tuple(touched),
+        removed=tuple(p for p in lost if p not in old_paths),
         renamed=tuple(sorted(renamed, key=lambda pair: pair[1].rel_path)),
-        unchanged=sorted_.unchanged,
-        kept=tuple(sorted(kept)),
-        outdated=sorted_.outdated,
+        unchanged=unchanged,
+        kept=tuple(kept),
+        outdated=outdated,
     )
-
-
-def _place(
-    into: _Sorted,
-    file: NoteFile,
-    state: FileState | None,
-    hash_of: HashOf,
-    fingerprint: str,
-    full: bool,
-) -> None:
-    if state is None:
-        into.added.append(file)
-        return
-    is_outdated = state.fingerprint != fingerprint
-    if is_outdated or full:
-        into.outdated += is_outdated
-        into.changed.append(file)
-        return
-    if file.size != state.size:
-        into.changed.append(file)
-        return
-    is_racy = abs(state.seen_ns - state.mtime_ns) < RACY_NS
-    if file.mtime_ns == state.mtime_ns and not is_racy:
-        into.unchanged += 1
-    elif hash_of(file) == state.content_hash:
-        into.touched.append(file)
-    else:
-        into.changed.append(file)
 
 
 def _renames(
     states: Mapping[str, FileState],
     added: Sequence[NoteFile],
     lost: Sequence[str],
-    hash_of: HashOf,
-) -> tuple[list[tuple[str, NoteFile]], list[NoteFile], list[str]]:
-    """Pair new files with lost notes of the same content: (renamed, added, removed).
-
-    Each is used once. Among notes of equal content (empty ones, templates) the same file name
-    goes first, then the same folder, then path order. Only a file as long as a lost note is read.
-    """
-    by_hash: dict[str, list[str]] = {}
-    sizes: set[int] = set()
+    hash_of: Callable[[NoteFile], str | None],
+) -> list[tuple[str, NoteFile]]:
+    """Pair new files with lost notes of the same content, each used once, notes of equal content
+    (empty ones, templates) in path order. Only a file as long as a lost note is read."""
+    waiting: dict[str | None, deque[str]] = defaultdict(deque)
     for path in lost:
-        by_hash.setdefault(states[path].content_hash, []).append(path)
-        sizes.add(states[path].size)
-    candidates: dict[str, list[NoteFile]] = {}
-    for file in sorted(added, key=lambda f: f.rel_path):
-        content = hash_of(file) if file.size in sizes else None
-        if content in by_hash:
-            candidates.setdefault(content, []).append(file)
-    renamed: list[tuple[str, NoteFile]] = []
-    for content, news in candidates.items():
-        renamed.extend(_pair(by_hash[content], news))
-    old_used = {old for old, _ in renamed}
-    new_used = {new.rel_path for _, new in renamed}
-    return (
-        renamed,
-        [f for f in added if f.rel_path not in new_used],
-        [p for p in lost if p not in old_used],
-    )
-
-
-def _pair(olds: Sequence[str], news: Sequence[NoteFile]) -> list[tuple[str, NoteFile]]:
-    """Match notes of equal content: by file name, then by folder, then in order. Linear."""
-    pairs: list[tuple[str, NoteFile]] = []
-    left_old, left_new = list(olds), list(news)
-    keys: tuple[Callable[[str], str], ...] = (_file_name, _folder, lambda _: "")
-    for key in keys:
-        waiting: dict[str, list[str]] = {}
-        for old in reversed(left_old):
-            waiting.setdefault(key(old), []).append(old)
-        unmatched: list[NoteFile] = []
-        for new in left_new:
-            place = waiting.get(key(new.rel_path))
-            if place:
-                pairs.append((place.pop(), new))
-            else:
-                unmatched.append(new)
-        taken = {old for old, _ in pairs}
-        left_old = [old for old in left_old if old not in taken]
-        left_new = unmatched
-    return pairs
-
-
-def _file_name(path: str) -> str:
-    return path.rpartition("/")[2]
-
-
-def _folder(path: str) -> str:
-    return path.rpartition("/")[0]
-
-
-def _is_below(path: str, places: Sequence[str]) -> bool:
-    """Whether a path is one of the places or below one (folders end with a slash)."""
-    return any(
-        path == place or (place.endswith("/") and path.startswith(place)) for place in places
-    )
-
-
-def _by_path(files: Sequence[NoteFile]) -> tuple[NoteFile, ...]:
-    return tuple(sorted(files, key=lambda f: f.rel_path))
+        waiting[states[path].content_hash].append(path)
+    sizes = {states[path].size for path in lost}
+    return [
+        (olds.popleft(), file)
+        for file in added
+        if file.size in sizes and (olds := waiting.get(hash_of(file)))
+    ]

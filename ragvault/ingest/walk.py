@@ -16,7 +16,6 @@ one gets the key and the others keep their own spelling.
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
@@ -25,18 +24,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ragvault.config.settings import IndexSettings
-from ragvault.ingest.ignore import IgnoreRules, exclude_rules, ignore_files, is_hidden
+from ragvault.ingest.ignore import (
+    Rules,
+    exclude_rules,
+    ignore_files,
+    ignored_by,
+    is_hidden,
+    rules_inside,
+)
 from ragvault.ingest.paths import GONE, is_within, key_of, printable, shown, unusable_root
 from ragvault.model import NoteFile, Skipped, kept_ns
 
 Scandir = Callable[[str], AbstractContextManager[Iterable[os.DirEntry[str]]]]
-
-_SPECIAL = (
-    (stat.S_ISFIFO, "is a named pipe (FIFO), not a note"),
-    (stat.S_ISSOCK, "is a socket, not a note"),
-    (stat.S_ISBLK, "is a block device, not a note"),
-    (stat.S_ISCHR, "is a character device, not a note"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +95,7 @@ class _Walk:
 
     def note(self, rel: str, path: str, status: os.stat_result) -> None:
         if not stat.S_ISREG(status.st_mode):
-            reason = next((words for test, words in _SPECIAL if test(status.st_mode)), None)
-            self.skip(rel, reason or "is not a regular file")
+            self.skip(rel, "is a pipe, a socket or a device, not a note")
         elif status.st_size > self.max_bytes:
             self.skip(rel, too_large(status.st_size, self.max_bytes))
         else:
@@ -109,22 +107,17 @@ class _Walk:
         try:
             target = os.path.realpath(path, strict=True)
             is_folder = Path(target).is_dir()
-        except OSError as error:
-            if error.errno == errno.ELOOP:
-                self.skip(rel, "is a symlink that leads back to itself")
-            elif is_note or not Path(path).suffix:
-                self.skip(rel, f"is a symlink to {_shown_target(path)}, which can't be reached")
+        except OSError:  # it leads nowhere, or back to itself
+            if is_note or not Path(path).suffix:
+                self.skip(rel, "is a symlink that leads nowhere")
             return
         if not (is_note or is_folder):
             return
-        if not is_within(target, self.real_root):
-            self.skip(rel, f"is a symlink out of the vault (to {printable(target)})")
-            return
-        inside = os.path.relpath(target, self.real_root)
-        if is_folder and is_within(os.path.realpath(Path(path).parent), target):
-            self.skip(rel, "is a symlink to a folder that holds it")
+        if is_within(target, self.real_root):
+            place = shown(os.path.relpath(target, self.real_root))
+            self.skip(rel, f"is a symlink to {place} in this vault, read only there")
         else:
-            self.skip(rel, f"is a symlink to {shown(inside)} in this vault, read only there")
+            self.skip(rel, f"is a symlink out of the vault (to {printable(target)})")
 
 
 def walk(
@@ -156,7 +149,7 @@ def walk(
     )
 
 
-def _run(state: _Walk, rules: IgnoreRules, scandir: Scandir) -> bool:
+def _run(state: _Walk, rules: Rules, scandir: Scandir) -> bool:
     """Go through all folders, depth first. An explicit stack: depth is bounded by the file
     system alone. Returns whether the root holds nothing."""
     is_empty = False
@@ -176,8 +169,8 @@ def _run(state: _Walk, rules: IgnoreRules, scandir: Scandir) -> bool:
         names = {e.name for e in entries if e.name in state.ignore_files}
         if names:
             present = [n for n in state.ignore_files if n in names]
-            rules = rules.entering(path, base, present, state.skip)
-        if rules.rules:
+            rules = rules_inside(rules, path, base, present, state.skip)
+        if rules:
             entries = [e for e in entries if not _is_ignored(state, rules, base, e)]
         prefix = path if path.endswith(os.sep) else path + os.sep
         below = list(state.folder(base, entries))
@@ -185,7 +178,7 @@ def _run(state: _Walk, rules: IgnoreRules, scandir: Scandir) -> bool:
     return is_empty
 
 
-def _is_ignored(state: _Walk, rules: IgnoreRules, base: str, entry: os.DirEntry[str]) -> bool:
+def _is_ignored(state: _Walk, rules: Rules, base: str, entry: os.DirEntry[str]) -> bool:
     """Apply the rules to what could have been indexed, and name what they leave out."""
     if is_hidden(entry.name):
         return True
@@ -195,7 +188,7 @@ def _is_ignored(state: _Walk, rules: IgnoreRules, base: str, entry: os.DirEntry[
         return False  # ``folder`` meets the same error and reports it
     if not (is_dir or entry.name.lower().endswith(state.extensions)):
         return False
-    source = rules.ignored_by(base + entry.name, is_dir)
+    source = ignored_by(rules, base + entry.name, is_dir)
     if source is None:
         return False
     state.skip(base + entry.name + ("/" if is_dir else ""), f"ignored by {shown(source)}")
@@ -205,25 +198,14 @@ def _is_ignored(state: _Walk, rules: IgnoreRules, base: str, entry: os.DirEntry[
 def _with_keys(state: _Walk) -> tuple[NoteFile, ...]:
     """Give each note its key; see the module's docstring for names that collide."""
     taken: dict[str, NoteFile] = {}
-    late: list[tuple[str, NoteFile]] = []
-    for rel, path, size, mtime_ns in state.found:
-        key = key_of(rel)
-        file = NoteFile(key, Path(path), size, mtime_ns)
-        if key == rel:
-            taken[key] = file
-        else:
-            late.append((rel, file))
-    counts: dict[str, int] = {}
-    for _, file in late:
-        counts[file.rel_path] = counts.get(file.rel_path, 0) + 1
-    for rel, file in late:
-        key = file.rel_path
-        if key in taken or counts[key] > 1:
-            key = printable(rel)
+    for rel, path, size, mtime_ns in sorted(
+        state.found, key=lambda note: key_of(note[0]) != note[0]
+    ):
+        key = key_of(rel) if key_of(rel) not in taken else printable(rel)
         if key in taken:
             state.skip(rel, "has the same displayed name as another note")
         else:
-            taken[key] = NoteFile(key, file.path, file.size, file.mtime_ns)
+            taken[key] = NoteFile(key, Path(path), size, mtime_ns)
     return tuple(taken[key] for key in sorted(taken))
 
 
@@ -235,10 +217,3 @@ def max_bytes(settings: IndexSettings) -> int:
 def too_large(size: int, limit: int) -> str:
     """The reason for a note beyond the limit; both in bytes."""
     return f"is {size / 1e6:.1f} MB, more than index.max_file_mb ({limit / 1e6:g})"
-
-
-def _shown_target(path: str) -> str:
-    try:
-        return shown(str(Path(path).readlink()))
-    except OSError:
-        return "a place"

@@ -14,19 +14,19 @@ import errno
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragvault.config.settings import IndexSettings
 from ragvault.errors import Interrupted, RagvaultError, VaultPathError
-from ragvault.ingest.ignore import PathRules, exclude_rules, ignore_files
-from ragvault.ingest.paths import key_of, shown
+from ragvault.ingest.ignore import ignore_files, is_hidden
+from ragvault.ingest.paths import shown
 from ragvault.ingest.walk import walk
 
 if TYPE_CHECKING:
-    from watchdog.events import FileSystemEvent, FileSystemEventHandler
+    from watchdog.events import FileSystemEvent
     from watchdog.observers.api import BaseObserver
 
 POLL_SHARE = 0.05  # at most this share of the time goes into polling a large vault
@@ -34,12 +34,6 @@ MAX_DELAY = 10  # debounce times that a burst which never pauses is waited for
 MAX_RETRY_S = 300.0
 
 _UNKNOWN = (-1, -1)
-
-OnChange = Callable[[Path, frozenset[str]], None]
-"""Told of a vault's root and the keys that changed; empty: look at all of it."""
-
-Notify = Callable[[str], None]
-ObserverFactory = Callable[[], "BaseObserver"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +55,11 @@ class Burst:
     """Changes of one vault that wait to be told. Times are of the watch's clock, in seconds."""
 
     debounce_s: float
-    paths: set[str] = field(default_factory=set)
     first: float | None = None
     last: float = 0.0
     not_before: float = 0.0
 
-    def add(self, path: str, now: float) -> None:
-        if path:
-            self.paths.add(path)
+    def add(self, now: float) -> None:
         if self.first is None:
             self.first = now
         self.last = now
@@ -80,66 +71,59 @@ class Burst:
         limit = self.first + MAX_DELAY * self.debounce_s
         return max(self.not_before, min(self.last + self.debounce_s, limit))
 
-    def take(self) -> frozenset[str]:
-        taken = frozenset(self.paths)
-        self.paths.clear()
-        self.first = None
-        return taken
 
-
+@dataclass(slots=True)
 class _Root:
-    """One vault that is followed."""
+    """One vault that is followed. ``place`` is its device and inode (None: out of reach), ``seen``
+    the digest of the last comparison."""
 
-    def __init__(self, path: Path, settings: IndexSettings, pace: Pace) -> None:
-        self.path = path
-        self.real = os.path.realpath(path)
-        self.extensions = tuple(e.lower() for e in settings.extensions)
-        self.ignore_names = ignore_files(settings)
-        self.rules = PathRules(self.real, exclude_rules(settings), self.ignore_names)
-        self.burst = Burst(pace.debounce_s)
-        self.retry_s = pace.retry_s
-        self.place: tuple[int, int] | None = _UNKNOWN  # device and inode; None: out of reach
-        self.is_armed = False
-        self.seen: int | None = None  # digest of the last comparison
-        self.next_check = 0.0
+    path: Path
+    real: str
+    burst: Burst
+    retry_s: float
+    place: tuple[int, int] | None = _UNKNOWN
+    is_armed: bool = False
+    seen: int | None = None
+    next_check: float = 0.0
 
-    def identify(self) -> tuple[int, int] | None:
-        """Which folder the root is now; None when it can't be listed."""
-        try:
-            with os.scandir(self.real):
-                status = Path(self.real).stat()
-        except OSError:
-            return None
-        return status.st_dev, status.st_ino
 
-    def concerns(self, raw: str, is_dir: bool, is_change_of_dir: bool) -> str | None:
-        """The key of a path that an event is about, or None if no note is concerned."""
-        prefix = self.real.rstrip(os.sep) + os.sep
-        if not raw.startswith(prefix):
-            return None
-        rel = raw[len(prefix) :].replace(os.sep, "/")
-        name = rel.rpartition("/")[2]
-        if is_dir and not is_change_of_dir:
-            return None
-        if name in self.ignore_names:
-            self.rules.forget()
-        elif not is_dir and not name.lower().endswith(self.extensions):
-            return None
-        return None if self.rules.passes_over(rel, is_dir) else key_of(rel)
+def _identify(root: _Root) -> tuple[int, int] | None:
+    """Which folder the root is now; None when it can't be listed."""
+    try:
+        with os.scandir(root.real):
+            status = Path(root.real).stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def concerns(raw: str, is_dir: bool, root: str, settings: IndexSettings) -> bool:
+    """Whether a path (as ``root``, the vault's real one, absolute) may change what is indexed: a
+    folder, a note or an ignore file, and nothing hidden. What ignore rules leave out counts here:
+    a run that finds nothing to do is cheap."""
+    path = Path(raw)
+    if not path.is_relative_to(root) or raw == root:
+        return False
+    *folders, name = path.relative_to(root).parts
+    if any(map(is_hidden, folders)):
+        return False
+    if is_hidden(name):
+        return name in ignore_files(settings)
+    return is_dir or name.lower().endswith(tuple(e.lower() for e in settings.extensions))
 
 
 def watch_vaults(
     roots: Sequence[Path],
-    on_change: OnChange,
+    on_change: Callable[[Path], None],
     stop: threading.Event,
     settings: IndexSettings,
     *,
-    notify: Notify = lambda _line: None,
-    make_observer: ObserverFactory | None = None,
+    notify: Callable[[str], None] = lambda _line: None,
+    make_observer: Callable[[], BaseObserver] | None = None,
     pace: Pace | None = None,
 ) -> None:
-    """Call ``on_change`` for each vault once at the start (what changed before the watch stood
-    must not be missed), then after each burst of changes, until ``stop`` is set.
+    """Call ``on_change`` for each vault's root once at the start (what changed before the watch
+    stood must not be missed), then after each burst of changes, until ``stop`` is set.
 
     Runs in the calling thread, and so does ``on_change``; what happens meanwhile is told after
     it. A RagvaultError out of it is passed to ``notify`` and tried again later (the index was
@@ -147,7 +131,9 @@ def watch_vaults(
     ``notify`` is told, once each, when events can't be had and when a vault goes or comes back.
     """
     pace = pace or Pace()
-    followed = [_Root(path, settings, pace) for path in roots]
+    followed = [
+        _Root(path, os.path.realpath(path), Burst(pace.debounce_s), pace.retry_s) for path in roots
+    ]
     _Watch(followed, on_change, stop, settings, notify, make_observer or _observer, pace).run()
 
 
@@ -157,36 +143,27 @@ def _observer() -> BaseObserver:
     return Observer()
 
 
+@dataclass(slots=True)
 class _Watch:
     """The loop, and what the observer's threads tell it."""
 
-    def __init__(
-        self,
-        roots: Sequence[_Root],
-        on_change: OnChange,
-        stop: threading.Event,
-        settings: IndexSettings,
-        notify: Notify,
-        make_observer: ObserverFactory,
-        pace: Pace,
-    ) -> None:
-        self.roots = roots
-        self.on_change = on_change
-        self.stop = stop
-        self.settings = settings
-        self.notify = notify
-        self.make_observer = make_observer
-        self.pace = pace
-        self.observer: BaseObserver | None = None
-        self.has_events = True
-        self.woken = threading.Condition()
+    roots: Sequence[_Root]
+    on_change: Callable[[Path], None]
+    stop: threading.Event
+    settings: IndexSettings
+    notify: Callable[[str], None]
+    make_observer: Callable[[], BaseObserver]
+    pace: Pace
+    observer: BaseObserver | None = None
+    has_events: bool = True
+    woken: threading.Condition = field(default_factory=threading.Condition)
 
     def run(self) -> None:
         try:
             self._look_after()
             for root in self.roots:
                 if root.place is not None:
-                    root.burst.add("", time.monotonic() - root.burst.debounce_s)
+                    root.burst.add(time.monotonic() - root.burst.debounce_s)
             while not self.stop.is_set():
                 for root in self.roots:
                     self._tell_if_due(root)
@@ -198,15 +175,14 @@ class _Watch:
 
     def heard(self, root: _Root, event: FileSystemEvent) -> None:
         """Called in the observer's threads."""
-        keys = [
-            root.concerns(raw, event.is_directory, event.event_type != "modified")
-            for raw in (os.fsdecode(event.src_path), os.fsdecode(event.dest_path or b""))
-            if raw
-        ]
-        for key in filter(None, keys):
-            with self.woken:
-                root.burst.add(key, time.monotonic())
-                self.woken.notify()
+        paths = [os.fsdecode(path) for path in (event.src_path, event.dest_path) if path]
+        if any(concerns(p, event.is_directory, root.real, self.settings) for p in paths):
+            self._add(root)
+
+    def _add(self, root: _Root) -> None:
+        with self.woken:
+            root.burst.add(time.monotonic())
+            self.woken.notify()
 
     # -- telling
 
@@ -221,21 +197,18 @@ class _Watch:
             due = root.burst.due()
             if due is None or due > now or self.stop.is_set():
                 return
-            paths = root.burst.take()
+            root.burst.first = None
         self._compare(root, is_baseline=True)  # what the run is about to see is no news afterwards
         try:
-            self.on_change(root.path, paths)
+            self.on_change(root.path)
         except Interrupted:
             raise
         except RagvaultError as error:
-            if isinstance(error, VaultPathError) and root.identify() is None:
+            if isinstance(error, VaultPathError) and _identify(root) is None:
                 return  # ``_look_after`` tells, and waits for it to come back
             self.notify(f"{error.message} {error.hint} It is tried again in {root.retry_s:g} s.")
-            with self.woken:
-                for path in paths:
-                    root.burst.add(path, now)
-                root.burst.add("", now)
-                root.burst.not_before = time.monotonic() + root.retry_s
+            self._add(root)
+            root.burst.not_before = time.monotonic() + root.retry_s
             root.retry_s = min(2 * root.retry_s, MAX_RETRY_S)
         else:
             root.retry_s, root.burst.not_before = self.pace.retry_s, 0.0
@@ -245,11 +218,10 @@ class _Watch:
     def _look_after(self) -> None:
         if self.observer is not None and not _is_well(self.observer):
             self._disarm()
-            with self.woken:
-                for root in self.roots:  # nobody listened since it died
-                    root.burst.add("", time.monotonic())
+            for root in self.roots:  # nobody listened since it died
+                self._add(root)
         for root in self.roots:
-            place = root.identify()
+            place = _identify(root)
             if place != root.place:
                 self._moved(root, place)
             if place is None:
@@ -268,38 +240,29 @@ class _Watch:
             self.notify(f"{shown(str(root.path))} is out of reach; its index is kept. Waiting.")
         elif not is_first:
             self.notify(f"{shown(str(root.path))} is back.")
-            root.rules.forget()
-            with self.woken:
-                root.burst.add("", time.monotonic())
+            self._add(root)
 
     def _arm(self, root: _Root) -> None:
         """Ask for events. If there are no watches left, say so and poll from now on."""
-        from watchdog.events import (
-            DirCreatedEvent,
-            DirDeletedEvent,
-            DirMovedEvent,
-            FileAttribEvent,
-            FileClosedEvent,
-            FileCreatedEvent,
-            FileDeletedEvent,
-            FileModifiedEvent,
-            FileMovedEvent,
-        )
+        from watchdog import events
+
+        class Handler(events.FileSystemEventHandler):
+            def dispatch(_, event: FileSystemEvent) -> None:  # noqa: N805 - self is the watch
+                self.heard(root, event)
 
         wanted: list[type[FileSystemEvent]] = [  # not opened, not closed unwritten: our own reads
-            DirCreatedEvent, DirDeletedEvent, DirMovedEvent, FileAttribEvent, FileClosedEvent,
-            FileCreatedEvent, FileDeletedEvent, FileModifiedEvent, FileMovedEvent,
+            events.DirCreatedEvent, events.DirDeletedEvent, events.DirMovedEvent,
+            events.FileAttribEvent, events.FileClosedEvent, events.FileCreatedEvent,
+            events.FileDeletedEvent, events.FileModifiedEvent, events.FileMovedEvent,
         ]  # fmt: skip
         try:
             if self.observer is None:
                 self.observer = self.make_observer()
                 self.observer.start()
-            self.observer.schedule(
-                _handler(self, root), root.real, recursive=True, event_filter=wanted
-            )
+            self.observer.schedule(Handler(), root.real, recursive=True, event_filter=wanted)
             root.is_armed = True
         except OSError as error:
-            if root.identify() is None:
+            if _identify(root) is None:
                 return  # it went just now
             self._disarm()
             self.has_events = False
@@ -321,33 +284,17 @@ class _Watch:
         if now < root.next_check and not is_baseline:
             return
         try:
-            digest = hash(tuple(_signature(root.path, self.settings)))
+            files = walk(root.path, self.settings).files
         except RagvaultError:
             return  # the root went just now; the next round sees it
+        digest = hash(tuple((f.rel_path, f.size, f.mtime_ns) for f in files))
         took = time.monotonic() - now
         wait = self.pace.check_s if self.has_events else self.pace.poll_s
         root.next_check = now + max(wait, took / POLL_SHARE)
         is_news = root.seen is not None and digest != root.seen
         root.seen = digest
         if is_news and not is_baseline:
-            with self.woken:
-                root.burst.add("", now)
-
-
-def _handler(watch: _Watch, root: _Root) -> FileSystemEventHandler:
-    """What watchdog calls for each event of one root."""
-    from watchdog.events import FileSystemEventHandler
-
-    class Handler(FileSystemEventHandler):
-        def dispatch(self, event: FileSystemEvent) -> None:
-            watch.heard(root, event)
-
-    return Handler()
-
-
-def _signature(root: Path, settings: IndexSettings) -> Iterator[tuple[str, int, int]]:
-    for file in walk(root, settings).files:
-        yield file.rel_path, file.size, file.mtime_ns
+            self._add(root)
 
 
 def _is_well(observer: BaseObserver) -> bool:

@@ -206,7 +206,7 @@ def watch(
 
     by_path = {vault.path: vault for vault in vaults}
 
-    def refresh(path: Path, _changed: frozenset[str]) -> None:
+    def refresh(path: Path) -> None:
         with container.lock():
             report = _sync(container, by_path[path], progress=progress)
         if report.added or report.changed or report.removed or report.renamed:

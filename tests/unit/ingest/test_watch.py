@@ -20,9 +20,8 @@ from watchdog.observers import Observer
 
 from ragvault.config.settings import IndexSettings
 from ragvault.errors import IndexBusyError, Interrupted
-from ragvault.ingest.ignore import IgnoreRules, PathRules, exclude_rules, ignore_files
 from ragvault.ingest.walk import walk
-from ragvault.ingest.watch import MAX_DELAY, Burst, Pace, watch_vaults
+from ragvault.ingest.watch import MAX_DELAY, Burst, Pace, concerns, watch_vaults
 
 SOON = 30.0  # seconds until a test gives up; none waits for it when all is well
 
@@ -31,7 +30,7 @@ class Watched:
     """A watch in a thread, with what it told."""
 
     def __init__(self, *roots: Path, make_observer: Any = None, **pace: float) -> None:
-        self.calls: queue.Queue[tuple[Path, frozenset[str]]] = queue.Queue()
+        self.calls: queue.Queue[Path] = queue.Queue()
         self.lines: queue.Queue[str] = queue.Queue()
         self.stop = threading.Event()
         self.during: Callable[[], None] = lambda: None
@@ -54,17 +53,14 @@ class Watched:
         self.thread = threading.Thread(target=run)
         self.thread.start()
 
-    def _told(self, root: Path, paths: frozenset[str]) -> None:
+    def _told(self, root: Path) -> None:
         during, self.during = self.during, lambda: None
         during()
-        self.calls.put((root, paths))
+        self.calls.put(root)
 
-    def until(self, *wanted: str) -> set[str]:
-        """Take calls until all the paths were told; returns every path that was."""
-        seen: set[str] = set()
-        while not seen.issuperset(wanted):
-            seen |= self.calls.get(timeout=SOON)[1]
-        return seen
+    def told(self) -> Path:
+        """The root of the next call."""
+        return self.calls.get(timeout=SOON)
 
     def close(self) -> None:
         self.stop.set()
@@ -79,7 +75,7 @@ def watched(tmp_path: Path) -> Iterator[Callable[..., Watched]]:
     def start(*roots: Path, **options: Any) -> Watched:
         watch = Watched(*roots, **options)
         made.append(watch)
-        first = {watch.calls.get(timeout=SOON)[0] for _ in roots}
+        first = {watch.told() for _ in roots}
         assert first == set(roots)
         return watch
 
@@ -101,21 +97,23 @@ def test_new_changed_and_deleted_notes_are_told(
 ) -> None:
     watch = watched(vault)
     (vault / "b.md").write_text("new")
-    watch.until("b.md")
+    watch.told()
     (vault / "a.md").write_text("changed")
-    watch.until("a.md")
+    watch.told()
     (vault / "b.md").unlink()
-    watch.until("b.md")
+    watch.told()
 
 
-def test_a_save_by_rename_is_told_under_the_notes_name(
+def test_a_save_by_rename_and_a_changed_ignore_file_are_told(
     vault: Path, watched: Callable[..., Watched]
 ) -> None:
     """vim, Obsidian sync and many editors write a temporary file and rename it."""
     watch = watched(vault)
     (vault / ".a.md.swp123").write_text("edited")
     (vault / ".a.md.swp123").rename(vault / "a.md")
-    assert watch.until("a.md") == {"a.md"}
+    watch.told()
+    (vault / ".ragvaultignore").write_text("a.md\n")
+    watch.told()
 
 
 def test_new_folders_and_moved_ones_are_followed(
@@ -123,45 +121,42 @@ def test_new_folders_and_moved_ones_are_followed(
 ) -> None:
     watch = watched(vault)
     (vault / "new/deep").mkdir(parents=True)
-    watch.until("new")
+    watch.told()
     (vault / "new/deep/n.md").write_text("text")
-    watch.until("new/deep/n.md")
+    watch.told()
     (vault / "new").rename(vault / "moved")
-    watch.until("moved")
+    watch.told()
     (vault / "moved/deep/n.md").write_text("more")
-    watch.until("moved/deep/n.md")
+    watch.told()
 
 
-def test_what_the_walk_ignores_wakes_nobody(vault: Path, watched: Callable[..., Watched]) -> None:
+def test_what_is_no_note_and_what_is_hidden_wakes_nobody() -> None:
     """Obsidian rewrites .obsidian/workspace.json with every click."""
-    (vault / ".obsidian").mkdir()
-    (vault / "build").mkdir()
-    (vault / ".gitignore").write_text("build/\n")
-    watch = watched(vault)
-    (vault / ".obsidian/workspace.json").write_text("{}")
-    (vault / ".obsidian/x.md").write_text("{}")
-    (vault / "build/out.md").write_text("generated")
-    (vault / "picture.png").write_bytes(b"png")
-    (vault / "b.md").write_text("a note")
-    assert watch.until("b.md") == {"b.md"}
 
+    def wakes(path: str, is_dir: bool = False) -> bool:
+        return concerns(path, is_dir, "/v", IndexSettings())
 
-def test_a_changed_ignore_file_is_a_change(vault: Path, watched: Callable[..., Watched]) -> None:
-    watch = watched(vault)
-    (vault / ".ragvaultignore").write_text("a.md\n")
-    watch.until(".ragvaultignore")
-    (vault / "a.md").write_text("no longer a note")
-    (vault / "b.md").write_text("a note")
-    assert watch.until("b.md") == {"b.md"}
+    assert wakes("/v/a.md") and wakes("/v/sub/B.MD") and wakes("/v/sub/.gitignore")
+    assert wakes("/v/sub", is_dir=True)
+    for path in ("/v/.obsidian/workspace.json", "/v/.obsidian/x.md", "/v/.a.md.swp", "/v/p.png"):
+        assert not wakes(path)
+    assert not wakes("/v/.git", is_dir=True) and not wakes("/v/.git/refs", is_dir=True)
+    assert not wakes("/v2/a.md")
 
 
 def test_reading_a_note_is_no_change(vault: Path, watched: Callable[..., Watched]) -> None:
     """Else every run would wake the next one, for ever."""
     watch = watched(vault)
-    assert (vault / "a.md").read_text() == "one"
-    walk(vault, IndexSettings())
-    (vault / "b.md").write_text("a note")
-    assert watch.until("b.md") == {"b.md"}
+
+    def look() -> None:
+        assert (vault / "a.md").read_text() == "changed"
+        walk(vault, IndexSettings())
+
+    watch.during = look
+    (vault / "a.md").write_text("changed")
+    watch.told()
+    with pytest.raises(queue.Empty):
+        watch.calls.get(timeout=0.3)
 
 
 def test_what_happens_during_a_run_is_told_after_it(
@@ -174,7 +169,8 @@ def test_what_happens_during_a_run_is_told_after_it(
 
     watch.during = edit
     (vault / "a.md").write_text("changed")
-    watch.until("a.md", "during.md")
+    watch.told()
+    watch.told()
 
 
 def test_several_vaults_are_told_apart(
@@ -184,7 +180,7 @@ def test_several_vaults_are_told_apart(
     other.mkdir()
     watch = watched(vault, other)
     (other / "o.md").write_text("text")
-    assert watch.calls.get(timeout=SOON) == (other, frozenset({"o.md"}))
+    assert watch.told() == other
 
 
 def test_stop_ends_it_and_nothing_is_left_running(
@@ -225,9 +221,9 @@ def test_without_watches_the_vault_is_polled_and_the_user_told(
     watch = watched(vault, make_observer=lambda: NoWatches(code), poll_s=0.05)
     assert "fs.inotify" in watch.lines.get(timeout=SOON)
     (vault / "b.md").write_text("new")
-    watch.calls.get(timeout=SOON)
+    watch.told()
     (vault / "b.md").unlink()
-    watch.calls.get(timeout=SOON)
+    watch.told()
 
 
 class Deaf(NoWatches):
@@ -244,7 +240,7 @@ def test_a_drive_without_events_is_compared_now_and_then(
 ) -> None:
     watch = watched(vault, make_observer=Deaf, check_s=0.05)
     (vault / "b.md").write_text("new")
-    watch.calls.get(timeout=SOON)
+    watch.told()
     assert watch.lines.empty()
 
 
@@ -258,10 +254,10 @@ def test_an_observer_that_dies_is_replaced(vault: Path, watched: Callable[..., W
     watch = watched(vault, make_observer=make)
     made[0].stop()
     made[0].join(SOON)
-    assert watch.calls.get(timeout=SOON)[1] == frozenset()  # what was missed meanwhile
+    assert watch.told() == vault  # what was missed meanwhile
     assert len(made) == 2
     (vault / "b.md").write_text("new")
-    watch.until("b.md")
+    watch.told()
 
 
 def test_a_vault_that_goes_and_comes_back_is_followed_again(
@@ -273,9 +269,9 @@ def test_a_vault_that_goes_and_comes_back_is_followed_again(
     assert "out of reach" in watch.lines.get(timeout=SOON)
     shutil.copytree(tmp_path / "away", vault)
     assert "is back" in watch.lines.get(timeout=SOON)
-    watch.calls.get(timeout=SOON)
+    watch.told()
     (vault / "after.md").write_text("text")
-    watch.until("after.md")
+    watch.told()
 
 
 def test_a_failed_run_is_told_and_tried_again(vault: Path, watched: Callable[..., Watched]) -> None:
@@ -288,7 +284,7 @@ def test_a_failed_run_is_told_and_tried_again(vault: Path, watched: Callable[...
     watch.during = busy
     (vault / "a.md").write_text("changed")
     assert "process 1" in watch.lines.get(timeout=SOON)
-    watch.until("a.md")
+    watch.told()
 
 
 def test_ctrl_c_inside_a_run_ends_the_watch(vault: Path, watched: Callable[..., Watched]) -> None:
@@ -313,54 +309,17 @@ def test_a_burst_is_told_once_when_quiet_and_never_put_off_for_ever(gaps: list[f
     burst = Burst(debounce_s=1.0)
     now = 100.0
     started = now
-    burst.add("0.md", now)
-    for number, gap in enumerate(gaps):
+    burst.add(now)
+    for gap in gaps:
         due = burst.due()
         assert due is not None and due <= started + MAX_DELAY
         if due <= now + gap:
-            assert burst.take()
-            assert burst.due() is None
+            burst.first = None  # told
             started = now + gap
         now += gap
-        burst.add(f"{number}.md", now)
+        burst.add(now)
     due = burst.due()
     assert due is not None
     assert due <= now + 1.0
     if now - started < MAX_DELAY - 1.0:
         assert due == now + 1.0
-
-
-PARTS = st.sampled_from(["a", "b", "build", "keep", ".hidden"])
-PATTERNS = st.lists(
-    st.sampled_from(["build/", "*.tmp.md", "/a", "!keep.md", "b/*", "**/keep", "a/b", "#x"]),
-    max_size=4,
-)
-
-
-@given(
-    folders=st.lists(st.lists(PARTS, min_size=1, max_size=3), min_size=1, max_size=5),
-    rules=st.dictionaries(st.sampled_from(["", "a/", "b/", "a/b/"]), PATTERNS, max_size=3),
-    exclude=PATTERNS,
-)
-def test_the_watch_ignores_exactly_what_the_walk_ignores(
-    tmp_path_factory: pytest.TempPathFactory,
-    folders: list[list[str]],
-    rules: dict[str, list[str]],
-    exclude: list[str],
-) -> None:
-    root = tmp_path_factory.mktemp("vault")
-    notes = []
-    for parts in folders:
-        for name in ("keep.md", "x.tmp.md", "n.md"):
-            file = root.joinpath(*parts, name)
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text("text")
-            notes.append("/".join([*parts, name]))
-    for base, lines in rules.items():
-        if (root / base).is_dir():
-            (root / base / ".gitignore").write_text("\n".join(lines))
-    settings = IndexSettings(exclude=tuple(p for p in exclude if p != "#x"))
-    walked = {f.rel_path for f in walk(root, settings).files}
-    paths = PathRules(str(root), exclude_rules(settings), ignore_files(settings))
-    assert {n for n in notes if not paths.passes_over(n, False)} == walked
-    assert not PathRules(str(root), IgnoreRules(), ()).passes_over("a/n.md", False)
