@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from tests.support import cited
 from tests.support.chunking import chunked
 
 FOLDER = Path(__file__).parents[1] / "golden"
@@ -28,7 +29,11 @@ def chunks(note: str) -> str:
     )
 
 
-KINDS: dict[str, Callable[[str], str]] = {"chunks": chunks}
+KINDS: dict[str, Callable[[str], str]] = {
+    "chunks": chunks,
+    "citations": cited.citations,
+    "rendering": cited.rendering,
+}
 
 
 def cases() -> Iterator[tuple[str, Path]]:

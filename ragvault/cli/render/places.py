@@ -119,9 +119,9 @@ class PlaceView:
         """ "lines 3–9, 12–15 · 2024-03-01 · score 0.82", the best one's; a note without a date of
         its own has that of its file, which may be a copy's: "modified 2024-03-01"."""
         dash, dot = self._out.symbol("–", "-"), self._out.symbol(" · ", ", ")
-        places = sorted((one.chunk.start_line, one.chunk.end_line) for one in (hit, *more))
+        places = sorted({(one.chunk.start_line, one.chunk.end_line) for one in (hit, *more)})
         several = len(places) > 1 or places[0][0] != places[0][1]
-        spans = (f"{a}{dash}{b}" if a != b else f"{a}" for a, b in dict.fromkeys(places))
+        spans = (f"{a}{dash}{b}" if a != b else f"{a}" for a, b in places)
         lines = f"line{'s' * several} {', '.join(spans)}"
         score = max(one.scores.final for one in (hit, *more))
         note = hit.note

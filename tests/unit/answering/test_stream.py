@@ -93,54 +93,6 @@ def test_each_sentence_comes_as_soon_as_it_is_complete() -> None:
     assert shown == [f"The backend is Go {S}.", f" Cats and dogs are at the top {T}.", " Done"]
 
 
-@pytest.mark.parametrize(
-    ("draft", "text"),
-    [
-        ("The backend is Go. [Chunk 1]", f"The backend is Go. {S}"),
-        ("The backend is Go. [1] We meet Monday.", f"The backend is Go. {S} We meet Monday."),
-        ("The backend is Go.\n\nFile: top.md\nSection: (top)", None),
-        ("The backend is Go [1] [1].", f"The backend is Go {S}."),
-        ("The backend is Go ([1]).", f"The backend is Go ({S})."),
-        ("The backend is Go (see [File: top.md]) [1].", f"The backend is Go (see {T}) {S}."),
-        ("The backend is Go [1, 2].", f"The backend is Go {S} {T}."),
-        ("The backend is Go [1]. Cats [Chunk 7].", f"The backend is Go {S}. Cats."),
-        ("The backend is Go [1]. Cats (Chunk 7).", f"The backend is Go {S}. Cats."),
-        ("The backend is Go [1]. Cats ([Chunk 7]) eat.", f"The backend is Go {S}. Cats eat."),
-        ("The backend is Go [1]. Cats [7] and dogs.", f"The backend is Go {S}. Cats and dogs."),
-        ("The backend is Go [1]. Cats. [File: no.md]", f"The backend is Go {S}. Cats."),
-        ("The backend is Go [1]. Cats. [7].", f"The backend is Go {S}. Cats."),
-        ("The backend is Go [1].\n\n- [File: no.md]\n- Cats", f"The backend is Go {S}.\n\n- Cats"),
-        (
-            "The backend is Go [1]. We meet Monday.\n[File: x.md, Section: y]\n\n- Cats",
-            f"The backend is Go {S}. We meet Monday.\n\n- Cats",
-        ),
-        ("According to [File: no.md], the backend is Go [1].", f"the backend is Go {S}."),
-        ("The backend is Go [1]. Source: [File: no.md]", f"The backend is Go {S}."),
-    ],
-)
-def test_citations_become_canonical_and_removed_ones_leave_no_debris(
-    draft: str, text: str | None
-) -> None:
-    result = text_of(draft)
-    if text is not None:
-        assert result == text
-    for debris in ("()", "[]", " .", " ,", "  ", "..", "\n\n\n"):
-        assert debris not in result
-
-
-def test_fences_lists_and_tables_come_through_verbatim() -> None:
-    draft = (
-        "The backend is Go [1]:\n\n```sh\ngit push [1]. Then  x()\n\n\n# end\n```\n\n"
-        "| a | b |\n|---|---|\n| Go | big room |\n\n1. First one\n   - nested  item\n2. Second.\n"
-    )
-    assert text_of(draft) == draft.replace(" [1]:", f" {S}:").rstrip()
-
-
-def test_a_citation_under_a_code_fence_cites_the_fence() -> None:
-    result, _ = run("The backend is Go [1].\n\n```sh\ngit push\n```\n[File: top.md]")
-    assert result.statements[-1].cited == (TOP,)
-
-
 def test_numbers_dots_and_names_inside_citations_end_no_sentence() -> None:
     note = hit("1. a. b.md", "1. Intro. Part", "The backend is Go.")
     stream = CitationStream((note,))
@@ -151,16 +103,6 @@ def test_numbers_dots_and_names_inside_citations_end_no_sentence() -> None:
 def test_references_are_in_order_of_first_citation() -> None:
     result, _ = run("Cats and dogs are at the top [2]. The backend is Go [1]. Cats [2].")
     assert result.cited == (TOP, STANDUP)
-
-
-def test_an_uncited_sentence_is_marked_when_no_cited_chunk_holds_it() -> None:
-    result, _ = run("The backend is Go [1]. We meet in the big room. Penguins swim far away daily.")
-    assert [s.text for s in result.unsupported] == ["Penguins swim far away daily."]
-
-
-def test_words_that_claim_nothing_are_not_marked() -> None:
-    result, _ = run("Sure! Here is the answer:\n\nThe backend is Go [1]. I hope this helps.")
-    assert result.unsupported == ()
 
 
 def test_escape_sequences_of_a_model_never_reach_the_terminal() -> None:
