@@ -7,36 +7,32 @@ import importlib
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import MISSING, fields, is_dataclass
-from typing import Any, NamedTuple, get_type_hints
+from dataclasses import fields, is_dataclass
+from typing import Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
-
-from ragvault.cli.help import first_sentence, render
-from ragvault.cli.render.terminal import close_stdout_quietly
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 HELP_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
 class Entry(NamedTuple):
-    """A command: its module in ``cli.commands``, its line in the overview, its group there."""
+    """A command, in a module of its name: its line in the overview, and its section there."""
 
-    module: str
     summary: str
-    panel: str
+    section: str
 
 
 COMMANDS: dict[str, Entry] = {
-    "index": Entry("index", "Index a folder of notes, or refresh what is indexed.", "Use"),
-    "ask": Entry("ask", "Answer a question from the notes, with citations.", "Use"),
-    "search": Entry("search", "List the passages that match, with no answer.", "Use"),
-    "eval": Entry("eval", "Measure how well ragvault finds, and how honestly it refuses.", "Use"),
-    "status": Entry("status", "Show vaults, coverage, model, sizes, Ollama.", "Care"),
-    "doctor": Entry("doctor", "Try each part for real and say what to mend.", "Care"),
-    "vault": Entry("vault", "List, remove or rename vaults.", "Care"),
-    "config": Entry("config", "Show, locate, create or check the configuration.", "Care"),
+    "index": Entry("Index a folder of notes, or refresh what is indexed.", "Use"),
+    "ask": Entry("Answer a question from the notes, with citations.", "Use"),
+    "search": Entry("List the passages that match, with no answer.", "Use"),
+    "eval": Entry("Measure how well ragvault finds, and how honestly it refuses.", "Use"),
+    "status": Entry("Show vaults, coverage, model, sizes, Ollama.", "Care"),
+    "doctor": Entry("Try each part for real and say what to mend.", "Care"),
+    "vault": Entry("List, remove or rename vaults.", "Care"),
+    "config": Entry("Show, locate, create or check the configuration.", "Care"),
 }
 
 
@@ -50,26 +46,46 @@ def _as_text(value: Any) -> Any:
     return value
 
 
-class PlainCommand(TyperCommand):
+class _Help:
+    """Arguments and options as they are typed. (typer names Python's types beside them, and
+    changes its wording with its versions; the docs hold the help.)"""
+
+    def collect_usage_pieces(self: Any, ctx: Any) -> list[str]:
+        arguments = [_name_of(p) for p in self.get_params(ctx) if p.param_type_name == "argument"]
+        return ["[OPTIONS]", *arguments, *(["COMMAND"] if isinstance(self, TyperGroup) else [])]
+
+    def format_options(self: Any, ctx: Any, formatter: Any) -> None:
+        for kind in ("argument", "option"):
+            params = [p for p in self.get_params(ctx) if p.param_type_name == kind]
+            if params:
+                with formatter.section(f"{kind.title()}s"):
+                    formatter.write_dl([(_name_of(p), p.help or "") for p in params])
+        if isinstance(self, TyperGroup):
+            self.format_commands(ctx, formatter)
+
+
+def _name_of(param: Any) -> str:
+    """``PATH``, ``[PATH]...``; ``--vault NAME``, ``-h, --help``."""
+    if param.param_type_name == "argument":
+        name = param.metavar if param.required else f"[{param.metavar}]"
+        return f"{name}..." if param.nargs == -1 else str(name)
+    names = ", ".join(sorted([*param.opts, *param.secondary_opts], key=len))
+    return names if param.is_flag or not param.metavar else f"{names} {param.metavar}"
+
+
+class PlainCommand(_Help, TyperCommand):
     """A command with this program's help, whose words can be printed and stored."""
 
     def invoke(self, ctx: Any) -> Any:
         ctx.params = {name: _as_text(value) for name, value in ctx.params.items()}
         return super().invoke(ctx)
 
-    def get_help(self, ctx: Any) -> str:
-        return render(self, ctx)
 
-
-class PlainGroup(TyperGroup):
+class PlainGroup(_Help, TyperGroup):
     """A group of commands (``vault``, ``config``) with the same."""
 
-    def get_help(self, ctx: Any) -> str:
-        rows = [(name, first_sentence(c.help or "")) for name, c in self.commands.items()]
-        return render(self, ctx, [("Commands", rows)])
 
-
-class LazyGroup(TyperGroup):
+class LazyGroup(_Help, TyperGroup):
     """The top level. Its overview comes from the table; a command is imported when it is used."""
 
     def __init__(self, **settings: Any) -> None:
@@ -78,33 +94,18 @@ class LazyGroup(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name in COMMANDS and self.commands[cmd_name] is None:
-            module = importlib.import_module(f"ragvault.cli.commands.{COMMANDS[cmd_name].module}")
+            module = importlib.import_module(f"ragvault.cli.commands.{cmd_name}")
             command = typer.main.get_command(module.app)
             command.name = cmd_name
             self.commands[cmd_name] = command
         return super().get_command(ctx, cmd_name)
 
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command. A reader of stdout that has left (``| head``) has had enough: that is
-        no failure. (typer would turn it into exit code 1, and Ctrl-C into 130 with no word, or
-        no JSON object, to say so.)"""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            from ragvault.errors import Interrupted
-
-            raise Interrupted("Interrupted.") from None
-        except BrokenPipeError:
-            close_stdout_quietly()
-            raise typer.Exit(0) from None
-
-    def get_help(self, ctx: Any) -> str:
-        panels = dict.fromkeys(entry.panel for entry in COMMANDS.values())
-        sections = [
-            (panel, [(name, e.summary) for name, e in COMMANDS.items() if e.panel == panel])
-            for panel in panels
-        ]
-        return render(self, ctx, sections)
+    def format_commands(self, _ctx: Any, formatter: Any) -> None:
+        for section in dict.fromkeys(entry.section for entry in COMMANDS.values()):
+            with formatter.section(section):
+                formatter.write_dl(
+                    [(name, e.summary) for name, e in COMMANDS.items() if e.section == section]
+                )
 
 
 class CommandApp(typer.Typer):
@@ -128,8 +129,8 @@ def command_app(**settings: Any) -> typer.Typer:
 
 
 def unfolded(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command with an option for each field of its dataclasses, and called with the dataclass
-    that they fill; itself where it has none:
+    """The command with an option for each field of its dataclasses, in their place, and called
+    with the dataclass that they fill:
 
         @dataclass(frozen=True)
         class Filters:
@@ -137,18 +138,16 @@ def unfolded(command: Callable[..., Any]) -> Callable[..., Any]:
 
         @app.command()
         def search(query: str, *, filters: Filters) -> int: ...     # search --tag TAG QUERY
-
-    The options keep the order of the parameters and of the fields. Raises TypeError for a field
-    that has the name of another parameter.
     """
-    signature = inspect.signature(command, eval_str=True)
-    groups: dict[str, Any] = {
-        name: parameter.annotation
-        for name, parameter in signature.parameters.items()
-        if is_dataclass(parameter.annotation)
-    }
-    if not groups:
-        return command
+    given = inspect.signature(command, eval_str=True).parameters.values()
+    groups: dict[str, Any] = {p.name: p.annotation for p in given if is_dataclass(p.annotation)}
+    parameters: list[inspect.Parameter] = []
+    for parameter in given:
+        group = groups.get(parameter.name)
+        options = inspect.signature(group, eval_str=True).parameters.values() if group else ()
+        # By name only, so that one with a default may stand before one without.
+        named = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in options or (parameter,)]
+        parameters += named
 
     @functools.wraps(command)
     def run(**values: Any) -> Any:
@@ -156,31 +155,5 @@ def unfolded(command: Callable[..., Any]) -> Callable[..., Any]:
             values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
         return command(**values)
 
-    parameters: list[inspect.Parameter] = []
-    for name, parameter in signature.parameters.items():
-        parameters += _options_of(groups[name]) if name in groups else [_keyword(parameter)]
-    names = [parameter.name for parameter in parameters]
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise TypeError(f"{command.__name__} has more than one parameter {', '.join(repeated)}")
-    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # read by inspect
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
     return run
-
-
-def _options_of(group: Any) -> list[inspect.Parameter]:
-    hints = get_type_hints(group, include_extras=True)
-    return [
-        inspect.Parameter(
-            field.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if field.default is MISSING else field.default,
-            annotation=hints[field.name],
-        )
-        for field in fields(group)
-    ]
-
-
-def _keyword(parameter: inspect.Parameter) -> inspect.Parameter:
-    """By name only, so that one with a default may stand before one without."""
-    return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)

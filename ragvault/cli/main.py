@@ -16,7 +16,6 @@ import typer
 from ragvault.cli.failure import as_reported, report_failure
 from ragvault.cli.group import HELP_SETTINGS, LazyGroup
 from ragvault.cli.render.terminal import close_stdout_quietly, prepare_streams
-from ragvault.errors import Interrupted
 
 PROGRAM = "ragvault"
 
@@ -27,7 +26,8 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings=HELP_SETTINGS,
-    epilog="""Start:
+    epilog="""\b
+Start:
   ragvault index ~/notes
   ragvault ask "What did I decide about the backend?"
 
@@ -69,17 +69,9 @@ def run(argv: list[str] | None = None) -> None:
     prepare_streams()
     try:
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does
-        outcome = typer.main.get_command(app)(argv, prog_name=PROGRAM, standalone_mode=False)
-        code = outcome if isinstance(outcome, int) else 0
-        if code == Interrupted.exit_code:  # typer's way, before a command runs
-            raise KeyboardInterrupt
+        code = _called(argv)
         sys.stdout.flush()
-    except BrokenPipeError:
-        close_stdout_quietly()
-        code = 0
-    except SystemExit as error:  # typer's own end, say for --help into a closed pipe
-        if not isinstance(error.__context__, BrokenPipeError):
-            raise
+    except BrokenPipeError:  # a reader that has left (``| head``) has had enough: no failure
         close_stdout_quietly()
         code = 0
     except (Exception, KeyboardInterrupt) as error:
@@ -93,6 +85,19 @@ def run(argv: list[str] | None = None) -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     sys.exit(code)
+
+
+def _called(argv: list[str]) -> int:
+    """The command's exit code. Not by the command's own ``main``, which would make an exit code
+    of an interrupt and of a closed pipe before anything can be said; but for shell completion."""
+    command = typer.main.get_command(app)
+    if f"_{PROGRAM.upper()}_COMPLETE" in os.environ:
+        command(argv, prog_name=PROGRAM)
+    try:
+        with command.make_context(PROGRAM, argv) as context:
+            return command.invoke(context) or 0
+    except typer.Exit as end:  # of --help and --version
+        return end.exit_code
 
 
 def _wants_json(argv: list[str]) -> bool:

@@ -27,14 +27,12 @@ class FolderSelect(StrEnum):
 
 ConfigOption = Annotated[
     Path | None,
-    typer.Option("--config", metavar="FILE", help="Configuration file to use.", show_default=False),
+    typer.Option("--config", metavar="FILE", help="Configuration file to use."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 VaultOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--vault", metavar="NAME", help="Only this vault (repeatable).", show_default=False
-    ),
+    typer.Option("--vault", metavar="NAME", help="Only this vault (repeatable)."),
 ]
 DebugOption = Annotated[
     bool, typer.Option("--debug", help="Show every candidate with its scores, and timings.")
@@ -52,17 +50,11 @@ class Filters:
             "--folder",
             metavar="FOLDER",
             help="Only this folder and those below it; vault/folder too (repeatable).",
-            show_default=False,
         ),
     ] = None
     tag: Annotated[
         list[str] | None,
-        typer.Option(
-            "--tag",
-            metavar="TAG",
-            help="Only notes with this tag (repeatable).",
-            show_default=False,
-        ),
+        typer.Option("--tag", metavar="TAG", help="Only notes with this tag (repeatable)."),
     ] = None
     since: Annotated[
         str | None,
@@ -70,17 +62,11 @@ class Filters:
             "--since",
             metavar="WHEN",
             help='Only notes from then on: 2024-03-01, 2024, "2 weeks", yesterday.',
-            show_default=False,
         ),
     ] = None
     until: Annotated[
         str | None,
-        typer.Option(
-            "--until",
-            metavar="WHEN",
-            help="Only notes up to then, that day too.",
-            show_default=False,
-        ),
+        typer.Option("--until", metavar="WHEN", help="Only notes up to then, that day too."),
     ] = None
 
 
@@ -94,32 +80,24 @@ class SearchOptions:
             "--folder-select",
             metavar="HOW",
             help="Choose likely folders: auto, llm (the model ranks them) or off.",
-            show_default=False,
             case_sensitive=False,
         ),
     ] = None
     expand: Annotated[
         bool | None,
         typer.Option(
-            "--expand/--no-expand",
-            help="Search other wordings too, written by the Ollama model.",
-            show_default=False,
+            "--expand/--no-expand", help="Search other wordings too, written by the Ollama model."
         ),
     ] = None
     hyde: Annotated[
         bool | None,
-        typer.Option(
-            "--hyde/--no-hyde",
-            help="Search the Ollama model's guess at the answer too.",
-            show_default=False,
-        ),
+        typer.Option("--hyde/--no-hyde", help="Search the Ollama model's guess at the answer too."),
     ] = None
     rerank: Annotated[
         bool | None,
         typer.Option(
             "--rerank/--no-rerank",
             help="Read the best passages again with the reranker (rerank.backend, else onnx).",
-            show_default=False,
         ),
     ] = None
 

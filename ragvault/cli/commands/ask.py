@@ -41,9 +41,7 @@ def ask(
     ] = Detail.NORMAL,
     model: Annotated[
         str | None,
-        typer.Option(
-            "--model", metavar="NAME", help="Ollama model that writes.", show_default=False
-        ),
+        typer.Option("--model", metavar="NAME", help="Ollama model that writes."),
     ] = None,
     no_llm: Annotated[
         bool, typer.Option("--no-llm", help="Quote the notes; ask no model.")

@@ -31,17 +31,12 @@ def _folder(given: str) -> Path:
 def index(
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(
-            metavar="PATH", help="Folders of notes.", show_default=False, parser=_folder
-        ),
+        typer.Argument(metavar="PATH", help="Folders of notes.", parser=_folder),
     ] = None,
     name: Annotated[
         str | None,
         typer.Option(
-            "--name",
-            metavar="NAME",
-            help="Name of a new vault (else its folder's name).",
-            show_default=False,
+            "--name", metavar="NAME", help="Name of a new vault (else its folder's name)."
         ),
     ] = None,
     vault: VaultOption = None,

@@ -6,7 +6,6 @@ import inspect
 from dataclasses import dataclass
 from typing import Annotated
 
-import pytest
 import typer
 
 from ragvault.cli.group import unfolded
@@ -33,19 +32,3 @@ def test_command_is_called_with_the_group_that_the_options_fill() -> None:
     """Else a filter that was typed would be searched without."""
     called = unfolded(paint)(where="wall", red=5, blue=2, thick=True)
     assert called == ("wall", Colours(red=5), True)
-
-
-def test_command_without_groups_stays_as_it_is() -> None:
-    def plain(name: str) -> str:
-        return name
-
-    assert unfolded(plain) is plain
-
-
-def test_name_taken_twice_is_refused() -> None:
-    """One of the two options would never be filled."""
-
-    def twice(red: int, *, colours: Colours) -> None: ...
-
-    with pytest.raises(TypeError, match="more than one parameter red"):
-        unfolded(twice)
