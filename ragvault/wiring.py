@@ -156,7 +156,7 @@ class Container:
     @cached_property
     def embedder(self) -> Embedder:
         kind = _class_at(EMBEDDERS[self.settings.embedding.backend])
-        embedder: Embedder = kind.from_settings(self.settings, self._facts_file(), self._notify)
+        embedder: Embedder = kind(self.settings, self._facts_file(), self._notify)
         self._closers.append(embedder.close)
         return embedder
 
@@ -174,7 +174,7 @@ class Container:
             return None
         if self._reranker is None:
             kind = _class_at(RERANKERS[backend])
-            self._reranker = kind.from_settings(self.settings, self._facts_file(), self._notify)
+            self._reranker = kind(self.settings, self._facts_file(), self._notify)
             self._closers.append(self._reranker.close)
         return self._reranker
 
@@ -188,13 +188,7 @@ class Container:
         """The model server, waiting for it no longer than so; the caller closes it."""
         from ragvault.adapters.ollama.chat import OllamaChat
 
-        server = self.settings.ollama
-        return OllamaChat(
-            host=server.host,
-            timeout_s=min(server.timeout_s, max_wait_s),
-            keep_alive=server.keep_alive,
-            think=server.think,
-        )
+        return OllamaChat(self.settings.ollama, max_wait_s)
 
     # -- life
 

@@ -26,17 +26,14 @@ class FactStore:
     """(kind, key) → value, all strings. ``path`` None keeps them in memory only."""
 
     def __init__(self, path: Path | None) -> None:
-        self._path = path
+        self.path = path
         self._facts: dict[str, dict[str, str]] | None = None
-
-    @property
-    def path(self) -> Path | None:
-        """The file; None: nothing is remembered."""
-        return self._path
 
     def get(self, kind: str, key: str) -> str | None:
         """What was put; None when it never was, or can't be read."""
-        return self._load().get(kind, {}).get(key)
+        if self._facts is None:
+            self._facts = self._read()
+        return self._facts.get(kind, {}).get(key)
 
     def put(self, kind: str, key: str, value: str) -> None:
         """Remember, if it can be written."""
@@ -52,16 +49,11 @@ class FactStore:
             del facts[next(iter(facts))]
         self._write()
 
-    def _load(self) -> dict[str, dict[str, str]]:
-        if self._facts is None:
-            self._facts = self._read()
-        return self._facts
-
     def _read(self) -> dict[str, dict[str, str]]:
-        if self._path is None:
+        if self.path is None:
             return self._facts or {}
         try:
-            document = json.loads(self._path.read_text(encoding="utf-8"))
+            document = json.loads(self.path.read_text(encoding="utf-8"))
         except (OSError, ValueError):  # absent or damaged: a cache starts empty
             return {}
         if not isinstance(document, dict) or document.get("version") != _VERSION:
@@ -73,17 +65,17 @@ class FactStore:
         }
 
     def _write(self) -> None:
-        if self._path is None:
+        if self.path is None:
             return
         text = json.dumps({"version": _VERSION, **(self._facts or {})}, indent=1)
         # A read-only or full disk costs the cache, not the command: the facts stay in memory.
         with suppress(OSError):
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=self._path.name)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=self.path.name)
             try:
                 with os.fdopen(handle, "w", encoding="utf-8") as stream:
                     stream.write(text)
-                Path(name).replace(self._path)
+                Path(name).replace(self.path)
             except OSError:
                 Path(name).unlink(missing_ok=True)
                 raise
@@ -92,18 +84,21 @@ class FactStore:
 # --------------------------------------------------------------------------- hashes of files
 
 
-def remembered_sha256(file: Path, facts: FactStore) -> str:
-    """The file's SHA-256: the remembered one when size and modification time are unchanged."""
+def remembered_sha256(file: Path, facts: FactStore, expected: str | None = None) -> str:
+    """The file's SHA-256: the remembered one when size and modification time are unchanged.
+
+    Raises EmbedderUnavailableError when it can't be read, or isn't ``expected``.
+    """
     try:
         status = file.stat()
     except OSError as error:
         raise _unreadable(file, error) from error
     key = f"{file.resolve()}|{status.st_size}|{status.st_mtime_ns}"
-    known = facts.get("sha256", key)
-    if known is not None and re.fullmatch("[0-9a-f]{64}", known):
-        return known
-    digest = sha256_of(file)
-    facts.put("sha256", key, digest)
+    digest = facts.get("sha256", key)
+    if digest is None or not re.fullmatch("[0-9a-f]{64}", digest):
+        digest = sha256_of(file)
+        facts.put("sha256", key, digest)
+    _compare(file, expected or digest, digest)
     return digest
 
 
@@ -118,18 +113,16 @@ def sha256_of(file: Path) -> str:
 
 def check_sha256(file: Path, expected: str) -> None:
     """Raises EmbedderUnavailableError for a file with another hash. Linear in its size."""
-    actual = sha256_of(file)
+    _compare(file, expected, sha256_of(file))
+
+
+def _compare(file: Path, expected: str, actual: str) -> None:
     if actual != expected:
-        raise mismatch(file, expected, actual)
-
-
-def mismatch(file: Path, expected: str, actual: str) -> EmbedderUnavailableError:
-    """The error for a file with another hash than it should have."""
-    return EmbedderUnavailableError(
-        f"The model file {file} is not the one that ragvault expects: "
-        f"SHA-256 {actual[:12]}…, expected {expected[:12]}….",
-        "The file is damaged or was replaced: delete it and install or download it again.",
-    )
+        raise EmbedderUnavailableError(
+            f"The model file {file} is not the one that ragvault expects: "
+            f"SHA-256 {actual[:12]}…, expected {expected[:12]}….",
+            "The file is damaged or was replaced: delete it and install or download it again.",
+        )
 
 
 def _unreadable(file: Path, error: OSError) -> EmbedderUnavailableError:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 from ragvault.errors import EmbedderUnavailableError, ModelError, RerankerUnavailableError
 
 if TYPE_CHECKING:
+    from ragvault.config.settings import EmbeddingSettings
     from ragvault.model import Matrix, Vector
 
-DEFAULT_RERANKER = "cross-encoder/ms-marco-MiniLM-L-6-v2"
+DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 _QUERIES = 512
 
 Notify = Callable[[str], None]
@@ -69,8 +70,8 @@ RERANKING = Purpose(
     without_onnx="Use `rerank.backend: cross-encoder` for this model, or another model.",
     unloadable=_RERANKER_REMEDY,
     unusable=(
-        f"Use a cross-encoder with one output, such as an export of {DEFAULT_RERANKER}, or set "
-        "`rerank.backend: none`."
+        "Use a cross-encoder with one output, such as an export of "
+        "cross-encoder/ms-marco-MiniLM-L-6-v2, or set `rerank.backend: none`."
     ),
 )
 
@@ -80,9 +81,7 @@ def as_reranker_error() -> Iterator[None]:
     """A failure of the parts shared with the embedders is the reranker's failure here."""
     try:
         yield
-    except RerankerUnavailableError:
-        raise
-    except ModelError as error:
+    except EmbedderUnavailableError as error:
         raise RerankerUnavailableError(error.message, error.hint) from error
 
 
@@ -100,18 +99,16 @@ def encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def unit_rows(rows: Any) -> Matrix | None:
-    """Rows of length 1, float32; None when one is not finite or has no length.
-
-    Computed in float64, so that a row's bits depend on that row alone.
-    """
+def unit_rows(rows: Any, bad: Callable[[str], ModelError]) -> Matrix:
+    """Rows of length 1, float32. Raises what ``bad`` makes of the reason when one is not finite or
+    has no length. Computed in float64, so that a row's bits depend on that row alone."""
     import numpy as np
 
     exact = np.asarray(rows, np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         lengths = np.sqrt((exact * exact).sum(axis=1, keepdims=True))
     if not np.isfinite(lengths).all() or (lengths < 1e-12).any():
-        return None
+        raise bad("gave a vector that is not a number, or of no length")
     unit: Matrix = (exact / lengths).astype(np.float32)
     return unit
 
@@ -120,9 +117,8 @@ class PrefixedEmbedder:
     """What all embedders do alike: put the model's prefixes before what is embedded, and remember
     questions for the life of the process, the newest 512."""
 
-    def __init__(self, query_prefix: str, document_prefix: str) -> None:
-        self._query_prefix = query_prefix
-        self._document_prefix = document_prefix
+    def __init__(self, wanted: EmbeddingSettings) -> None:
+        self._wanted = wanted
         self._queries: dict[str, Vector] = {}
 
     def _embed(self, texts: Sequence[str]) -> Matrix:
@@ -130,12 +126,12 @@ class PrefixedEmbedder:
         raise NotImplementedError
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        return self._embed([self._document_prefix + text for text in texts])
+        return self._embed([self._wanted.document_prefix + text for text in texts])
 
     def embed_query(self, text: str) -> Vector:
         vector = self._queries.get(text)
         if vector is None:
-            vector = self._embed([self._query_prefix + text])[0].copy()
+            vector = self._embed([self._wanted.query_prefix + text])[0].copy()
             vector.setflags(write=False)  # it is handed out again
             if len(self._queries) >= _QUERIES:
                 self._queries.pop(next(iter(self._queries)), None)
@@ -148,5 +144,5 @@ class PrefixedEmbedder:
 
     def _hashed(self, *parts: str) -> str:
         """16 hex digits of ``parts`` and the prefixes, for the end of a fingerprint."""
-        whole = "\0".join((*parts, self._query_prefix, self._document_prefix))
+        whole = "\0".join((*parts, self._wanted.query_prefix, self._wanted.document_prefix))
         return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -13,14 +13,14 @@ VECTOR_STORES = {
     "persistent": "ragvault.adapters.chroma.persistent:PersistentStore",
     "http": "ragvault.adapters.chroma.http:HttpStore",
 }
-# ``ports.Embedder``, with a class method ``from_settings(settings, facts, notify)``: the file
-# where it may remember facts about its model (None: nowhere), and who is told what is fetched.
+# ``ports.Embedder``, made of (the settings, the file where it may remember facts about its model
+# (None: nowhere), who is told what is fetched).
 EMBEDDERS = {
     "onnx": "ragvault.adapters.onnx.embedder:OnnxEmbedder",
     "sentence-transformers": "ragvault.adapters.torch.embedder:SentenceTransformersEmbedder",
     "ollama": "ragvault.adapters.ollama.embedder:OllamaEmbedder",
 }
-# ``ports.Reranker``, with the same class method.
+# ``ports.Reranker``, made of the same.
 RERANKERS = {
     "onnx": "ragvault.adapters.onnx.cross_encoder:OnnxCrossEncoder",
     "cross-encoder": "ragvault.adapters.torch.cross_encoder:CrossEncoderReranker",

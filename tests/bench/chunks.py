@@ -14,12 +14,12 @@ from ragvault.ingest.walk import walk
 
 def model_file() -> Path:
     """The ONNX file that the default settings use."""
-    return OnnxEmbedder().files.model
+    return OnnxEmbedder(Settings()).files.model
 
 
 def embedded_texts(vault: Path) -> list[str]:
     """Each distinct text that a first index of the vault embeds, in the order of the notes."""
-    settings, embedder = Settings(), OnnxEmbedder()
+    settings, embedder = Settings(), OnnxEmbedder(Settings())
     texts: dict[str, str] = {}
     for file in walk(vault, settings.index).files:
         try:

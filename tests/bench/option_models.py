@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragvault.adapters.ollama.chat import OllamaChat
-from ragvault.config.settings import RerankSettings, Settings
+from ragvault.config.settings import OllamaSettings, RerankSettings, Settings
 from ragvault.wiring import Container
 from tests.support import cross_encoders
 from tests.support.ollama_fixtures import OllamaHandle, real_server, scripted_ollama
@@ -81,12 +81,7 @@ def why_no_real_model() -> str | None:
 
 @contextmanager
 def _chat(handle: OllamaHandle) -> Iterator[OllamaChat]:
-    chat = OllamaChat(
-        host=handle.url,
-        timeout_s=_TIMEOUT_S,
-        keep_alive="5m",
-        think=False,
-    )
+    chat = OllamaChat(OllamaSettings(host=handle.url, timeout_s=_TIMEOUT_S))
     try:
         yield chat
     finally:

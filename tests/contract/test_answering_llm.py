@@ -52,7 +52,7 @@ def test_every_run_ends_in_a_valid_outcome_with_resolvable_citations(
     request = AnswerRequest(
         question=question,
         evidence=evidence(*HITS),
-        chat=OllamaChat(host=server.url),
+        chat=OllamaChat(settings),
         settings=AnswerSettings(),
         ollama=settings,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragvault.adapters.ollama.chat import OllamaChat
+from ragvault.config.settings import OllamaSettings
 from ragvault.errors import (
     ConfigError,
     ModelMissingError,
@@ -22,7 +23,7 @@ OPTIONS = ChatOptions(model="llama3.2", num_ctx=2048, temperature=0.1, max_token
 
 
 def chat(server: OllamaHandle, **more: object) -> OllamaChat:
-    return OllamaChat(host=server.url, **{"timeout_s": 20.0, **more})  # type: ignore[arg-type]
+    return OllamaChat(OllamaSettings(host=server.url, **{"timeout_s": 20.0, **more}))  # type: ignore[arg-type]
 
 
 def read(server: OllamaHandle, **more: object) -> str:
@@ -203,7 +204,7 @@ def test_a_stall_ends_at_the_timeout(shared: OllamaHandle) -> None:
 def test_a_server_that_is_not_there(shared: OllamaHandle) -> None:
     with scripted_ollama() as other:
         url = other.url
-    server = OllamaChat(host=url)
+    server = OllamaChat(OllamaSettings(host=url))
     calls = (
         server.version,
         server.models,
@@ -217,7 +218,7 @@ def test_a_server_that_is_not_there(shared: OllamaHandle) -> None:
 
 
 def test_another_kind_of_server_is_told_apart(shared: OllamaHandle) -> None:
-    server = OllamaChat(host=shared.url + "/elsewhere")
+    server = OllamaChat(OllamaSettings(host=shared.url + "/elsewhere"))
     for call in (server.version, server.models, lambda: server.complete(QUESTION, OPTIONS)):
         with pytest.raises(ModelServerError, match="is not Ollama"):
             call()
@@ -266,7 +267,7 @@ def test_our_config_decides_the_host(shared: OllamaHandle, monkeypatch: pytest.M
 @pytest.mark.parametrize("host", ["http://127.0.0.1:99999", "ftp://example.org", "http://a b"])
 def test_a_host_that_is_no_address(host: str) -> None:
     with pytest.raises(ConfigError, match=r"ollama\.host"):
-        OllamaChat(host=host)
+        OllamaChat(OllamaSettings(host=host))
 
 
 # ------------------------------------------------------------------------------ the real model
@@ -275,7 +276,7 @@ def test_a_host_that_is_no_address(host: str) -> None:
 @pytest.mark.llm
 @pytest.mark.slow
 def test_a_real_model_answers(real_ollama: OllamaHandle) -> None:
-    server = OllamaChat(host=real_ollama.url)
+    server = OllamaChat(OllamaSettings(host=real_ollama.url))
     assert CHAT_MODEL in server.models()
     length = server.info(CHAT_MODEL).context_length
     assert length is not None and length >= 2048

@@ -14,6 +14,7 @@ import pytest
 from ragvault.adapters.ollama.embedder import OllamaEmbedder
 from ragvault.adapters.onnx.embedder import OnnxEmbedder
 from ragvault.adapters.torch.embedder import SentenceTransformersEmbedder
+from ragvault.config.settings import Settings
 from ragvault.ports import Embedder
 from tests.support.note_texts import PASSAGES, QUESTIONS
 from tests.support.ollama_fixtures import embedding_server
@@ -32,7 +33,9 @@ def minilm_folder() -> Path:
 
 
 def sentence_transformers_minilm() -> SentenceTransformersEmbedder:
-    return SentenceTransformersEmbedder(model="", path=minilm_folder(), window=256)
+    return SentenceTransformersEmbedder(
+        Settings(embedding={"path": str(minilm_folder())}), window=256
+    )
 
 
 KINDS = [
@@ -50,14 +53,15 @@ def kind(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def embedder(kind: str) -> Iterator[Embedder]:
     if kind == "onnx":
-        made: Embedder = OnnxEmbedder(download=False)
+        made: Embedder = OnnxEmbedder(Settings(embedding={"download": False}))
         yield made
     elif kind == "sentence-transformers":
         made = sentence_transformers_minilm()
         yield made
     else:
         with embedding_server() as server:
-            made = OllamaEmbedder(host=server.url, model=EMBEDDING_MODEL)
+            used = {"host": server.url, "embedding_model": EMBEDDING_MODEL}
+            made = OllamaEmbedder(Settings(ollama=used))
             yield made
             made.close()
         return
@@ -171,8 +175,12 @@ def test_the_fingerprint_is_stable_and_short(embedder: Embedder) -> None:
 
 def test_prefixes_change_vectors_and_fingerprint() -> None:
     """A model that wants `query: ` gets it; changing it re-indexes instead of mixing."""
-    plain = OnnxEmbedder(download=False)
-    prefixed = OnnxEmbedder(download=False, query_prefix="query: ", document_prefix="passage: ")
+    plain = OnnxEmbedder(Settings(embedding={"download": False}))
+    prefixed = OnnxEmbedder(
+        Settings(
+            embedding={"download": False, "query_prefix": "query: ", "document_prefix": "passage: "}
+        )
+    )
     assert np.array_equal(
         prefixed.embed_documents(["the crown"]), plain.embed_documents(["passage: the crown"])
     )
@@ -180,9 +188,13 @@ def test_prefixes_change_vectors_and_fingerprint() -> None:
         prefixed.embed_query("the crown"), plain.embed_documents(["query: the crown"])[0]
     )
     others = {
-        OnnxEmbedder(download=False, query_prefix="query: ").fingerprint,
-        OnnxEmbedder(download=False, document_prefix="query: ").fingerprint,
-        OnnxEmbedder(download=False, window=512).fingerprint,
+        OnnxEmbedder(
+            Settings(embedding={"download": False, "query_prefix": "query: "})
+        ).fingerprint,
+        OnnxEmbedder(
+            Settings(embedding={"download": False, "document_prefix": "query: "})
+        ).fingerprint,
+        OnnxEmbedder(Settings(embedding={"download": False}), window=512).fingerprint,
     }
     assert len({plain.fingerprint, prefixed.fingerprint, *others}) == 5
 
@@ -191,7 +203,10 @@ def test_prefixes_change_vectors_and_fingerprint() -> None:
 @pytest.mark.slow
 def test_the_small_model_agrees_with_the_original_weights() -> None:
     """The int8 file finds what all-MiniLM-L6-v2 finds."""
-    original, small = sentence_transformers_minilm(), OnnxEmbedder(download=False)
+    original, small = (
+        sentence_transformers_minilm(),
+        OnnxEmbedder(Settings(embedding={"download": False})),
+    )
     texts = [*PASSAGES, *QUESTIONS]
     cosines = (original.embed_documents(texts) * small.embed_documents(texts)).sum(axis=1)
     assert cosines.mean() > 0.99
@@ -205,7 +220,8 @@ def test_the_fingerprint_needs_no_heavy_import(tmp_path: Path) -> None:
 import sys
 from pathlib import Path
 from ragvault.adapters.onnx.embedder import OnnxEmbedder
-embedder = OnnxEmbedder(cache_file=Path({str(tmp_path / "facts.json")!r}))
+from ragvault.config.settings import Settings
+embedder = OnnxEmbedder(Settings(), facts=Path({str(tmp_path / "facts.json")!r}))
 print(embedder.fingerprint, embedder.name, embedder.max_tokens)
 heavy = {{"numpy", "onnxruntime", "tokenizers", "huggingface_hub", "chromadb"}} & set(sys.modules)
 sys.exit(f"imported: {{heavy}}" if heavy else 0)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ragvault.adapters.ollama.embedder import OllamaEmbedder
+from ragvault.config.settings import Settings
 from ragvault.errors import EmbedderUnavailableError
 from tests.support.ollama_fixtures import OllamaHandle, scripted_ollama
 
@@ -26,10 +27,9 @@ def shared() -> Iterator[OllamaHandle]:
         yield handle
 
 
-def embedder(server: OllamaHandle, cache_file: Path | None = None, **more: str) -> OllamaEmbedder:
-    return OllamaEmbedder(
-        host=server.url, model="nomic-embed-text", timeout_s=20, cache_file=cache_file, **more
-    )
+def embedder(server: OllamaHandle, facts: Path | None = None, **more: str) -> OllamaEmbedder:
+    used = {"host": server.url, "embedding_model": "nomic-embed-text", "timeout_s": 20}
+    return OllamaEmbedder(Settings(ollama=used, embedding=more), facts)
 
 
 def test_what_the_server_says_of_its_model(shared: OllamaHandle) -> None:
@@ -68,9 +68,9 @@ def test_with_the_server_down_the_index_stays_known(tmp_path: Path) -> None:
     """Else `status`, and a keyword search, would fail for want of a name."""
     with scripted_ollama({"models": [MODEL]}) as server:
         before = embedder(server, tmp_path / "facts")
-        known = (before.fingerprint, before.dimensions, before.max_tokens)
+        known = (before.fingerprint, before.max_tokens)
     after = embedder(server, tmp_path / "facts")
-    assert (after.fingerprint, after.dimensions, after.max_tokens) == known
+    assert (after.fingerprint, after.max_tokens) == known
     with pytest.raises(EmbedderUnavailableError, match="can't be reached") as caught:
         after.embed_query("hello")
     assert "ollama serve" in caught.value.hint
@@ -112,16 +112,6 @@ def test_a_wrong_answer_never_reaches_the_index(
         embedder(shared).embed_documents(["one", "two"])
 
 
-def test_vectors_of_another_width_than_before_are_refused(
-    shared: OllamaHandle, tmp_path: Path
-) -> None:
-    shared.play({"models": [MODEL], "embed": {"dimensions": 16}})
-    embedder(shared, tmp_path / "facts").embed_query("hello")
-    shared.play({"models": [MODEL], "embed": {"dimensions": 8}})
-    with pytest.raises(EmbedderUnavailableError, match="8 dimensions, before of 16"):
-        embedder(shared, tmp_path / "facts").embed_query("hello")
-
-
 @pytest.mark.parametrize(
     "text",
     ["The budget review is on Thursday at the usual place. " * 5, "東京の天気は晴れです", "🦊🦊🦊"],
@@ -131,6 +121,6 @@ def test_the_estimate_of_tokens_is_not_too_low(shared: OllamaHandle, text: str) 
     """Compared with MiniLM's own count: too low, and the end of a chunk would be cut off."""
     from ragvault.adapters.onnx.embedder import OnnxEmbedder
 
-    assert embedder(shared).count_tokens([text]) >= OnnxEmbedder(download=False).count_tokens(
-        [text]
-    )
+    assert embedder(shared).count_tokens([text]) >= OnnxEmbedder(
+        Settings(embedding={"download": False})
+    ).count_tokens([text])

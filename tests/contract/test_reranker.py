@@ -8,6 +8,7 @@ import pytest
 
 from ragvault.adapters.onnx.cross_encoder import OnnxCrossEncoder
 from ragvault.adapters.torch.cross_encoder import CrossEncoderReranker
+from ragvault.config.settings import Settings
 from ragvault.ports import Reranker
 from tests.support.cross_encoders import write_bert, write_table_model
 
@@ -39,9 +40,9 @@ def reranker(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Re
     folder = tmp_path_factory.mktemp("reranker")
     made: Reranker
     if kind == "onnx":
-        made = OnnxCrossEncoder(path=write_table_model(folder / "tiny"))
+        made = OnnxCrossEncoder(Settings(rerank={"path": str(write_table_model(folder / "tiny"))}))
     else:
-        made = CrossEncoderReranker(path=write_bert(folder / "tiny"))
+        made = CrossEncoderReranker(Settings(rerank={"path": str(write_bert(folder / "tiny"))}))
     yield made
     made.close()
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ragvault.adapters.onnx import hub_files
+from ragvault.adapters.onnx import hub as onnx_hub
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -73,7 +73,7 @@ def hub_on_loopback(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[H
     )
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(folder))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(hub_files, "cpu_flags", lambda: frozenset({"avx2"}))
-    monkeypatch.setattr(hub_files.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(onnx_hub, "cpu_flags", lambda: frozenset({"avx2"}))
+    monkeypatch.setattr(onnx_hub.platform, "machine", lambda: "x86_64")
     yield hub
     hub.stop()

@@ -119,8 +119,10 @@ class RealModels(Models):
         with self._lock:
             if self._embedder is None:
                 from ragvault.adapters.onnx.embedder import OnnxEmbedder
+                from ragvault.config.settings import Settings
 
-                self._embedder = OnnxEmbedder(threads=1, download=False)
+                used = Settings(embedding={"threads": 1, "download": False})
+                self._embedder = OnnxEmbedder(used)
             tokens = self._embedder.count_tokens(texts)
             if not body.get("truncate", True) and max(tokens, default=0) > 254:
                 raise Refusal(400, "the input length exceeds the context length")

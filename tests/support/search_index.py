@@ -55,7 +55,7 @@ class SearchIndex:
     def real(cls, folder: Path) -> SearchIndex:
         catalog = SqliteCatalog(folder / "catalog.sqlite3")
         vectors = PersistentChroma(folder / "chroma")
-        embedder = OnnxEmbedder(download=False)
+        embedder = OnnxEmbedder(Settings(embedding={"download": False}))
         return cls(
             catalog,
             vectors,

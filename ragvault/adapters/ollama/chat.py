@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -20,28 +21,21 @@ from ragvault.model import ChatOptions, ChatUsage, Message, ModelInfo
 if TYPE_CHECKING:
     import ollama
 
+    from ragvault.config.settings import OllamaSettings
+
 _LISTED = 8  # models named in an error
 
 
 class OllamaChat:
-    """The server at ``host``. Connects at the first call.
-
-    ``timeout_s`` bounds the wait for the first token and between tokens. ``think`` lets a
-    reasoning model reason first (which is slower, is never shown, and eats into ``max_tokens``);
-    off, it is asked not to.
+    """The server that the section ``ollama`` names. Connects at the first call, and waits for it
+    no longer than ``max_wait_s``. With ``think`` a reasoning model may reason first (which is
+    slower, is never shown, and eats into ``max_tokens``); else it is asked not to.
     """
 
-    def __init__(
-        self,
-        *,
-        host: str,
-        timeout_s: float = 120.0,
-        keep_alive: str = "5m",
-        think: bool = False,
-    ) -> None:
-        self._server = OllamaServer(host, timeout_s)
-        self._keep_alive = keep_alive
-        self._think = think
+    def __init__(self, settings: OllamaSettings, max_wait_s: float = math.inf) -> None:
+        self._server = OllamaServer(settings, max_wait_s)
+        self._keep_alive = settings.keep_alive
+        self._think = settings.think
         self._infos: dict[str, ModelInfo] = {}
 
     @property

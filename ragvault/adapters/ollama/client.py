@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import math
 import threading
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -18,6 +19,8 @@ from ragvault.errors import ConfigError, ModelError, ModelMissingError, ModelSer
 if TYPE_CHECKING:
     import httpx
     import ollama
+
+    from ragvault.config.settings import OllamaSettings
 
 DEFAULT_PORT = 11434
 _CONNECT_TIMEOUT_S = 2.0  # a server on this machine or its network answers at once, or is not there
@@ -66,15 +69,16 @@ def is_loopback(url: str) -> bool:
 
 
 class OllamaServer:
-    """The connection to the server at ``host``, made at its first use. Thread-safe.
+    """The connection to the server, made at its first use. Thread-safe.
 
     ``timeout_s`` bounds each wait for what the server sends: to the first token, and between
-    tokens. On loopback the environment's proxies are ignored: notes must not leave through one.
+    tokens; ``max_wait_s`` lowers it. On loopback the environment's proxies are ignored: notes must
+    not leave through one.
     """
 
-    def __init__(self, host: str, timeout_s: float) -> None:
-        self.url = base_url(host)
-        self._timeout_s = timeout_s
+    def __init__(self, settings: OllamaSettings, max_wait_s: float = math.inf) -> None:
+        self.url = base_url(settings.host)
+        self._timeout_s = min(settings.timeout_s, max_wait_s)
         self._lock = threading.Lock()
         self._client: ollama.Client | None = None
 
@@ -103,8 +107,37 @@ class OllamaServer:
         return httpx.Timeout(self._timeout_s, connect=_CONNECT_TIMEOUT_S)
 
     def explain(self, error: Exception, model: str = "") -> ModelError:
-        """ragvault's error for one of ``failures()`` that came while ``model`` was asked."""
-        return explain(error, self.url, model=model, timeout_s=self._timeout_s)
+        """ragvault's error for one of ``failures()`` that came while ``model`` was asked: the
+        table, most specific first."""
+        import httpx
+        import ollama
+
+        url = self.url
+        if isinstance(error, ollama.ResponseError):
+            return _refused(error.status_code, str(error.error), url, model)
+        if isinstance(error, httpx.HTTPStatusError):
+            return _refused(error.response.status_code, error.response.text, url, model)
+        if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | ConnectionError):
+            return ModelServerError(f"Ollama can't be reached at {url}.", _START)
+        if isinstance(error, httpx.TimeoutException):
+            return ModelServerError(
+                f"Ollama at {url} gave no answer within {self._timeout_s:g} s.", _SLOW
+            )
+        if isinstance(error, httpx.InvalidURL | httpx.UnsupportedProtocol):
+            return ModelServerError(f"{url} is not an address of an Ollama server.", _NOT_OLLAMA)
+        if isinstance(error, httpx.ProxyError):
+            return ModelServerError(
+                f"The proxy on the way to Ollama at {url} refused: {first_line(error)}.",
+                "Add the server to NO_PROXY, or correct HTTP_PROXY.",
+            )
+        if isinstance(error, httpx.HTTPError | httpx.StreamError):
+            return ModelServerError(
+                f"The connection to Ollama at {url} broke: {first_line(error)}.",
+                "Look at Ollama's log, and run the command again.",
+            )
+        return ModelServerError(
+            f"The server at {url} doesn't answer as Ollama does: {first_line(error)}.", _NOT_OLLAMA
+        )
 
     def close(self) -> None:
         """Let go of the connection; the next use makes another."""
@@ -154,36 +187,6 @@ def failures() -> tuple[type[Exception], ...]:
         AttributeError,  # the client reads `.get` off a JSON reply that isn't an object
         TypeError,  # … or unpacks it
         KeyError,
-    )
-
-
-def explain(error: Exception, url: str, *, model: str, timeout_s: float) -> ModelError:
-    """ragvault's error for one of ``failures()``. The table, most specific first."""
-    import httpx
-    import ollama
-
-    if isinstance(error, ollama.ResponseError):
-        return _refused(error.status_code, str(error.error), url, model)
-    if isinstance(error, httpx.HTTPStatusError):
-        return _refused(error.response.status_code, error.response.text, url, model)
-    if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | ConnectionError):
-        return ModelServerError(f"Ollama can't be reached at {url}.", _START)
-    if isinstance(error, httpx.TimeoutException):
-        return ModelServerError(f"Ollama at {url} gave no answer within {timeout_s:g} s.", _SLOW)
-    if isinstance(error, httpx.InvalidURL | httpx.UnsupportedProtocol):
-        return ModelServerError(f"{url} is not an address of an Ollama server.", _NOT_OLLAMA)
-    if isinstance(error, httpx.ProxyError):
-        return ModelServerError(
-            f"The proxy on the way to Ollama at {url} refused: {first_line(error)}.",
-            "Add the server to NO_PROXY, or correct HTTP_PROXY.",
-        )
-    if isinstance(error, httpx.HTTPError | httpx.StreamError):
-        return ModelServerError(
-            f"The connection to Ollama at {url} broke: {first_line(error)}.",
-            "Look at Ollama's log, and run the command again.",
-        )
-    return ModelServerError(
-        f"The server at {url} doesn't answer as Ollama does: {first_line(error)}.", _NOT_OLLAMA
     )
 
 

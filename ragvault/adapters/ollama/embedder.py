@@ -18,58 +18,34 @@ if TYPE_CHECKING:
     from ragvault.model import Matrix
 
 _BATCH = 32  # texts a request: bounds the reply, and how long Ctrl-C waits
+_WINDOW = 512  # tokens, however much longer the model's context is: more in a vector finds nothing
 _BLANK = "-"  # sent in place of a text without any token, for which models give no vector
 
 
 class OllamaEmbedder(PrefixedEmbedder):
-    """The embedding model ``model`` of the server at ``host``.
+    """The model ``ollama.embedding_model`` of the server at ``ollama.host``.
 
     The fingerprint holds the digest that the server names, so pulling a new version of the model
-    re-indexes. With the server down it is the last one known, from ``cache_file``: what is indexed
-    stays usable, only embedding fails. ``window`` bounds ``max_tokens`` however much longer the
-    model's context is, because a vector of thousands of tokens finds nothing.
-
-    All methods raise EmbedderUnavailableError when server or model can't be had.
+    re-indexes. With the server down it is the last one known, from the file ``facts``: what is
+    indexed stays usable, only embedding fails. All methods raise EmbedderUnavailableError when
+    server or model can't be had.
     """
 
     def __init__(
         self,
-        *,
-        host: str,
-        model: str,
-        window: int = 512,
-        timeout_s: float = 120.0,
-        keep_alive: str = "5m",
-        query_prefix: str = "",
-        document_prefix: str = "",
-        cache_file: Path | None = None,
+        settings: Settings,
+        facts: Path | None = None,
+        _notify: Notify = lambda _line: None,
     ) -> None:
-        super().__init__(query_prefix, document_prefix)
-        self._server = OllamaServer(host, timeout_s)
+        super().__init__(settings.embedding)
+        self._server = OllamaServer(settings.ollama)
         self._url = self._server.url
-        self._model = model
-        self._window = window
-        self._keep_alive = keep_alive
-        self._facts = FactStore(cache_file)
-        self._fact_key = f"{self._url} {model}"
+        self._model = settings.ollama.embedding_model
+        self._keep_alive = settings.ollama.keep_alive
+        self._facts = FactStore(facts)
+        self._fact_key = f"{self._url} {self._model}"
         self._lock = threading.RLock()
         self._digest: str | None = None
-
-    @classmethod
-    def from_settings(
-        cls, settings: Settings, facts: Path | None, _notify: Notify
-    ) -> OllamaEmbedder:
-        """As the sections ``ollama`` and ``embedding`` say; see ``config.backends``."""
-        server, wanted = settings.ollama, settings.embedding
-        return cls(
-            host=server.host,
-            model=server.embedding_model,
-            timeout_s=server.timeout_s,
-            keep_alive=server.keep_alive,
-            query_prefix=wanted.query_prefix,
-            document_prefix=wanted.document_prefix,
-            cache_file=facts,
-        )
 
     # ------------------------------------------------------------------ what it is
 
@@ -80,16 +56,12 @@ class OllamaEmbedder(PrefixedEmbedder):
     @property
     def fingerprint(self) -> str:
         digest = self._known_digest()
-        whole = self._hashed(digest, str(self._window))
+        whole = self._hashed(digest, str(_WINDOW))
         return f"ollama-{digest[:8]}-{self.max_tokens}-{whole}"
 
     @property
     def dimensions(self) -> int:
-        known = self._facts.get("dimensions", self._known_digest())
-        if known is None or not known.isdigit():
-            self._request([_BLANK])
-            known = self._facts.get("dimensions", self._known_digest())
-        return int(known or 0)
+        return int(self._request([_BLANK]).shape[1])
 
     @property
     def max_tokens(self) -> int:
@@ -99,7 +71,7 @@ class OllamaEmbedder(PrefixedEmbedder):
         if known is None or not known.isdigit():
             known = str(self._context_length())
             self._facts.put("context", key, known)
-        return max(16, min(int(known), self._window) - 2)
+        return max(16, min(int(known), _WINDOW) - 2)
 
     def _known_digest(self) -> str:
         """The server's digest of the model, asked once a process; the last known if it is down."""
@@ -132,7 +104,7 @@ class OllamaEmbedder(PrefixedEmbedder):
             info = self._server.client().show(self._model).modelinfo or {}
         except failures() as error:
             raise self._unavailable(error) from error
-        return context_length(info) or self._window
+        return context_length(info) or _WINDOW
 
     # ------------------------------------------------------------------ embedding
 
@@ -187,17 +159,9 @@ class OllamaEmbedder(PrefixedEmbedder):
     def _checked(self, rows: Sequence[Sequence[float]], expected: int) -> Matrix:
         """Unit rows, after checks of count, width and finiteness."""
         width = len(rows[0]) if rows else 0
-        key = self._known_digest()
-        known = self._facts.get("dimensions", key)
         if len(rows) != expected or not width or any(len(row) != width for row in rows):
             raise self._bad(f"gave {len(rows)} vectors for {expected} texts, or uneven ones")
-        if known is not None and known != str(width):
-            raise self._bad(f"gave vectors of {width} dimensions, before of {known}")
-        unit = unit_rows(rows)
-        if unit is None:
-            raise self._bad("gave a vector that is not a number, or of no length")
-        self._facts.put("dimensions", key, str(width))
-        return unit
+        return unit_rows(rows, self._bad)
 
     def _unavailable(self, error: Exception) -> EmbedderUnavailableError:
         known = self._server.explain(error, self._model)

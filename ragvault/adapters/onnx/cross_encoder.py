@@ -16,15 +16,8 @@ from typing import TYPE_CHECKING
 
 from ragvault.adapters.cores import usable_cores
 from ragvault.adapters.facts import FactStore
-from ragvault.adapters.models import (
-    DEFAULT_RERANKER,
-    RERANKING,
-    Notify,
-    as_reranker_error,
-    first_line,
-)
-from ragvault.adapters.onnx.find import find_reranker
-from ragvault.adapters.onnx.model_files import ModelFiles
+from ragvault.adapters.models import RERANKING, Notify, as_reranker_error, first_line
+from ragvault.adapters.onnx.model_files import find_model
 from ragvault.adapters.onnx.runtime import Session, SideBySide
 from ragvault.adapters.onnx.tokenizer import Tokenizer
 from ragvault.errors import RerankerUnavailableError
@@ -37,61 +30,44 @@ _WINDOW = 512  # tokens of a pair, at most; the model's own limit if that is low
 
 
 class OnnxCrossEncoder:
-    """``path`` is an .onnx file, or a folder that holds ``model.onnx`` (or ``onnx/model.onnx``)
-    and ``tokenizer.json``; without it ``model`` is a hub id with ONNX files, taken from the hub's
-    cache or fetched, and checked, as the embedding model is.
+    """What the section ``rerank`` names: ``path`` is an .onnx file, or a folder that holds
+    ``model.onnx`` (or ``onnx/model.onnx``) and ``tokenizer.json``; ``model`` a hub id with ONNX
+    files. ``facts`` and ``notify`` as for the embedder.
 
     Thread-safe; loads at the first ``rerank``. ``rerank`` raises RerankerUnavailableError when
     the model can't be found, loaded or run.
     """
 
     def __init__(
-        self,
-        *,
-        model: str = DEFAULT_RERANKER,
-        path: Path | None = None,
-        threads: int = 0,
-        download: bool = True,
-        cache_file: Path | None = None,
-        notify: Notify = lambda _line: None,
+        self, settings: Settings, facts: Path | None = None, notify: Notify = lambda _line: None
     ) -> None:
-        self._model = model
-        self._path = path.expanduser() if path is not None else None
-        self._download = download
-        self._facts = FactStore(cache_file)
+        self._wanted = settings.rerank
+        self._facts = FactStore(facts)
         self._notify = notify
         self._lock = threading.Lock()
-        self._side_by_side = SideBySide(threads or usable_cores())
-        self._loaded: _PairModel | None = None
-
-    @classmethod
-    def from_settings(
-        cls, settings: Settings, facts: Path | None, notify: Notify
-    ) -> OnnxCrossEncoder:
-        """As the section ``rerank`` says; see ``config.backends``."""
-        wanted = settings.rerank
-        return cls(
-            model=wanted.model,
-            path=Path(wanted.path) if wanted.path else None,
-            threads=settings.embedding.threads,
-            download=wanted.download,
-            cache_file=facts,
-            notify=notify,
-        )
+        self._side_by_side = SideBySide(settings.embedding.threads or usable_cores())
+        self._loaded: tuple[Session, Tokenizer, int] | None = None
 
     @property
     def name(self) -> str:
-        return f"{self._path or self._model} (ONNX)"
+        return f"{self._wanted.path or self._wanted.model} (ONNX)"
 
     def rerank(self, question: str, texts: Sequence[str]) -> list[float]:
         """One score a text, in their order. Linear in the texts."""
         if not texts:
             return []
-        model = self._load()
+        session, tokenizer, window = self._load()
         scores = [0.0] * len(texts)
 
         def work(index: int) -> None:
-            scores[index] = sigmoid(model.logit(question, texts[index]))
+            output = session.run(*tokenizer.encode_pair(question, texts[index], window))
+            if output.size != 1:
+                shape = f"(shape {output.shape})"
+                raise session.bad(f"gives {output.size} numbers a pair {shape}, not one")
+            logit = float(output.reshape(()))
+            if not math.isfinite(logit):
+                raise session.bad("gave a score that is not a number")
+            scores[index] = sigmoid(logit)
 
         # Longest first: the last runs, where a thread may idle, are the short ones.
         self._side_by_side.run(work, sorted(range(len(texts)), key=lambda i: (-len(texts[i]), i)))
@@ -101,19 +77,16 @@ class OnnxCrossEncoder:
         self._side_by_side.close()
         self._loaded = None
 
-    def _load(self) -> _PairModel:
-        with self._lock:
+    def _load(self) -> tuple[Session, Tokenizer, int]:
+        with self._lock, as_reranker_error():
             if self._loaded is None:
-                with as_reranker_error():
-                    files = find_reranker(
-                        self._model,
-                        self._path,
-                        download=self._download,
-                        facts=self._facts,
-                        notify=self._notify,
-                    )
-                    files.verify()
-                    self._loaded = _PairModel(files)
+                files = find_model(
+                    RERANKING, self._wanted, "config.json", self._facts, self._notify
+                )
+                files.verify()
+                window = _window(files.config)
+                tokenizer = Tokenizer(files.tokenizer)
+                self._loaded = Session(files.model, RERANKING), tokenizer, window
             return self._loaded
 
 
@@ -131,22 +104,3 @@ def _window(config: Path | None) -> int:
     if "roberta" in str(settings.get("model_type", "")):
         positions -= 2  # RoBERTa counts its positions from the padding index
     return max(8, min(_WINDOW, positions)) if positions > 0 else _WINDOW
-
-
-class _PairModel(Session):
-    """Session and tokenizer of one model."""
-
-    def __init__(self, files: ModelFiles) -> None:
-        self._window = _window(files.config)
-        self._tokenizer = Tokenizer(files.tokenizer)
-        super().__init__(files.model, RERANKING)
-
-    def logit(self, question: str, text: str) -> float:
-        ids, types = self._tokenizer.encode_pair(question, text, self._window)
-        output = self.run(ids, types)
-        if output.size != 1:
-            raise self.bad(f"gives {output.size} numbers a pair (shape {output.shape}), not one")
-        logit = float(output.reshape(()))
-        if not math.isfinite(logit):
-            raise self.bad("gave a score that is not a number")
-        return logit

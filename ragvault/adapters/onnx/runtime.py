@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -86,12 +87,14 @@ class SideBySide:
         When one fails, or Ctrl-C arrives, the others end after the item they are at, and the
         exception goes on up: no thread is left behind.
         """
-        queue, stop = _Queue(order), threading.Event()
+        waiting, stop = deque(order), threading.Event()
 
         def drain() -> None:
             try:
-                for index in queue:
-                    if stop.is_set():
+                while not stop.is_set():
+                    try:
+                        index = waiting.popleft()
+                    except IndexError:  # all are taken
                         return
                     work(index)
             except BaseException:
@@ -99,9 +102,15 @@ class SideBySide:
                 raise
 
         helpers: list[Future[None]] = []
+        with self._lock:
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(
+                    max(1, self._threads - 1), thread_name_prefix="ragvault-model"
+                )
+            pool = self._pool
         try:
             extra = min(self._threads, len(order)) - 1
-            helpers = [self._executor().submit(drain) for _ in range(extra)]
+            helpers = [pool.submit(drain) for _ in range(extra)]
             drain()
             for helper in helpers:
                 helper.result()
@@ -116,26 +125,3 @@ class SideBySide:
             if self._pool is not None:
                 self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
-
-    def _executor(self) -> ThreadPoolExecutor:
-        with self._lock:
-            if self._pool is None:
-                self._pool = ThreadPoolExecutor(
-                    max(1, self._threads - 1), thread_name_prefix="ragvault-model"
-                )
-            return self._pool
-
-
-class _Queue:
-    """An iterator that several threads may share."""
-
-    def __init__(self, items: Sequence[int]) -> None:
-        self._items = iter(items)
-        self._lock = threading.Lock()
-
-    def __iter__(self) -> Iterator[int]:
-        return self
-
-    def __next__(self) -> int:
-        with self._lock:
-            return next(self._items)

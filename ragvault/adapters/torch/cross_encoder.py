@@ -11,30 +11,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragvault.adapters.models import DEFAULT_RERANKER, RERANKING, Notify, encodable
-from ragvault.adapters.torch.model import TorchKind, TorchModel
+from ragvault.adapters.models import RERANKING, Notify, encodable
+from ragvault.adapters.torch.model import TorchModel
 from ragvault.model import sigmoid
 
 if TYPE_CHECKING:
     from ragvault.config.settings import Settings
 
-_KIND = TorchKind(
-    purpose=RERANKING,
-    what="a cross-encoder",
-    marker="config.json",
-    missing=(
-        "The reranker backend cross-encoder needs sentence-transformers, which is not installed."
-    ),
-    install=(
-        "Install it with `pip install 'ragvault[sentence-transformers]'`, or use `backend: onnx`."
-    ),
-    remedy=RERANKING.remedy,
-)
 _BATCH = 16
 
 
 class CrossEncoderReranker:
-    """``model`` is a hub id or a folder; ``path`` a folder that is used instead of it.
+    """What the section ``rerank`` names (see ``TorchModel``).
 
     A score is the sigmoid of the model's one output, whatever activation its own config names, so
     that scores of all models lie in 0..1. Batches are padded: a score may differ by about 1e-6
@@ -44,36 +32,11 @@ class CrossEncoderReranker:
 
     def __init__(
         self,
-        *,
-        model: str = DEFAULT_RERANKER,
-        path: Path | None = None,
-        threads: int = 0,
-        download: bool = True,
+        settings: Settings,
+        _facts: Path | None = None,
         notify: Notify = lambda _line: None,
     ) -> None:
-        self._model = TorchModel(
-            _KIND,
-            _built,
-            model=model,
-            path=path,
-            threads=threads,
-            download=download,
-            notify=notify,
-        )
-
-    @classmethod
-    def from_settings(
-        cls, settings: Settings, _facts: Path | None, notify: Notify
-    ) -> CrossEncoderReranker:
-        """As the section ``rerank`` says; see ``config.backends``."""
-        wanted = settings.rerank
-        return cls(
-            model=wanted.model,
-            path=Path(wanted.path) if wanted.path else None,
-            threads=settings.embedding.threads,
-            download=wanted.download,
-            notify=notify,
-        )
+        self._model = TorchModel(RERANKING, settings, notify, _built, marker="config.json")
 
     @property
     def name(self) -> str:
@@ -85,7 +48,7 @@ class CrossEncoderReranker:
             return []
         model = self._model.get()
         pairs = [(encodable(question), encodable(text)) for text in texts]
-        with self._model.running():
+        with self._model.explained():
             logits = model.predict(pairs, batch_size=_BATCH, show_progress_bar=False)
         if logits.shape != (len(texts),):
             count = logits.size // len(texts)

@@ -14,79 +14,39 @@ from typing import TYPE_CHECKING, Any
 
 from ragvault.adapters.facts import FactStore, remembered_sha256
 from ragvault.adapters.models import EMBEDDING, Notify, PrefixedEmbedder, encodable, unit_rows
-from ragvault.adapters.torch.model import TorchKind, TorchModel
+from ragvault.adapters.torch.model import TorchModel
 
 if TYPE_CHECKING:
     from ragvault.config.settings import Settings
     from ragvault.model import Matrix
 
-_KIND = TorchKind(
-    purpose=EMBEDDING,
-    what="a sentence-transformers model",
-    marker="modules.json",
-    missing="The embedding backend sentence-transformers is not installed.",
-    install="Install it with `pip install 'ragvault[sentence-transformers]'`.",
-    remedy=(
-        "Correct `embedding.model` or `embedding.path` in the config, or connect to the network "
-        "once."
-    ),
-)
 _BATCH = 16  # padded to the longest of the batch: more costs memory and gains nothing on a CPU
 _FILES = ("*.json", "*.txt", "*.model", "*.safetensors", "*.bin", "*/*.json", "*/*.safetensors")
 
 
 class SentenceTransformersEmbedder(PrefixedEmbedder):
-    """``model`` is a hub id, ``path`` a folder that is used instead of it.
+    """What the section ``embedding`` names (see ``TorchModel``). Loads at the first embedding.
 
-    Loads at the first embedding. Batches are padded, so a text's vector may differ by about 1e-6
-    with what it is embedded with. ``window`` 0 takes the model's own ``max_seq_length``.
-    All methods but ``close`` raise EmbedderUnavailableError when the extra or the model is missing.
+    Batches are padded, so a text's vector may differ by about 1e-6 with what it is embedded with.
+    ``window`` 0 takes the model's own ``max_seq_length``. ``facts`` is the file where hashes are
+    remembered. All methods but ``close`` raise EmbedderUnavailableError when the extra or the
+    model is missing.
     """
 
     def __init__(
         self,
-        *,
-        model: str,
-        path: Path | None = None,
-        threads: int = 0,
-        window: int = 0,
-        query_prefix: str = "",
-        document_prefix: str = "",
-        download: bool = True,
-        cache_file: Path | None = None,
+        settings: Settings,
+        facts: Path | None = None,
         notify: Notify = lambda _line: None,
+        *,
+        window: int = 0,
     ) -> None:
-        super().__init__(query_prefix, document_prefix)
-        self._model = TorchModel(
-            _KIND,
-            self._built,
-            model=model,
-            path=path,
-            threads=threads,
-            download=download,
-            notify=notify,
-        )
+        super().__init__(settings.embedding)
+        self._model = TorchModel(EMBEDDING, settings, notify, self._built, marker="modules.json")
         self._window = window
-        self._facts = FactStore(cache_file)
+        self._facts = FactStore(facts)
         self._lock = threading.Lock()
         self._weights: str | None = None
-
-    @classmethod
-    def from_settings(
-        cls, settings: Settings, facts: Path | None, notify: Notify
-    ) -> SentenceTransformersEmbedder:
-        """As the section ``embedding`` says; see ``config.backends``."""
-        wanted = settings.embedding
-        return cls(
-            model=wanted.model,
-            path=Path(wanted.path) if wanted.path else None,
-            threads=wanted.threads,
-            query_prefix=wanted.query_prefix,
-            document_prefix=wanted.document_prefix,
-            download=wanted.download,
-            cache_file=facts,
-            notify=notify,
-        )
 
     # ------------------------------------------------------------------ what it is
 
@@ -105,28 +65,20 @@ class SentenceTransformersEmbedder(PrefixedEmbedder):
 
     @property
     def dimensions(self) -> int:
-        return self._fact("dimensions")
-
-    @property
-    def max_tokens(self) -> int:
-        return self._fact("window") - 2
-
-    def _fact(self, kind: str) -> int:
-        """Remembered from the last time that these weights were loaded."""
-        key = f"{self._weights_hash()} {self._window}"
-        known = self._facts.get(kind, key)
-        if known is None or not known.isdigit():
-            model = self._model.get()
-            self._facts.put("dimensions", key, str(self._width(model)))
-            self._facts.put("window", key, str(model.max_seq_length or 512))
-            known = self._facts.get(kind, key)
-        return int(known or 0)
-
-    @staticmethod
-    def _width(model: Any) -> int:
+        model = self._model.get()
         # Renamed in sentence-transformers 5.2 or so; the old name warns there.
         ask = getattr(model, "get_embedding_dimension", None)
         return int((ask or model.get_sentence_embedding_dimension)())
+
+    @property
+    def max_tokens(self) -> int:
+        """Remembered from the last time that these weights were loaded."""
+        key = f"{self._weights_hash()} {self._window}"
+        known = self._facts.get("window", key)
+        if known is None or not known.isdigit():
+            known = str(self._model.get().max_seq_length or 512)
+            self._facts.put("window", key, known)
+        return int(known) - 2
 
     def _weights_hash(self) -> str:
         """Of every file in the model's folder that decides about a vector."""
@@ -165,7 +117,7 @@ class SentenceTransformersEmbedder(PrefixedEmbedder):
         model = self._model.get()
         if not texts:
             return np.zeros((0, self.dimensions), np.float32)
-        with self._model.running():
+        with self._model.explained():
             rows = model.encode(
                 [encodable(text) for text in texts],
                 batch_size=_BATCH,
@@ -174,10 +126,7 @@ class SentenceTransformersEmbedder(PrefixedEmbedder):
             )
         if rows.shape != (len(texts), self.dimensions):
             raise self._model.unusable(f"it gave an output of shape {rows.shape}")
-        unit = unit_rows(rows)
-        if unit is None:
-            raise self._model.unusable("it gave a vector that is not a number, or of no length")
-        return unit
+        return unit_rows(rows, lambda what: self._model.unusable(f"it {what}"))
 
     def _built(self, place: str, local_only: bool) -> Any:
         import sentence_transformers

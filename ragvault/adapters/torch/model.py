@@ -10,57 +10,44 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragvault.adapters.cores import usable_cores
 from ragvault.adapters.models import Notify, Purpose, first_line
 from ragvault.errors import ModelError
 
-
-@dataclass(frozen=True, slots=True)
-class TorchKind:
-    """A kind of model, and how its failures are told.
-
-    ``marker`` is the file by which its folder is known, ``what`` it is for people. ``missing``
-    and ``install`` are said when the extra isn't installed, ``remedy`` when the model fails.
-    """
-
-    purpose: Purpose
-    what: str
-    marker: str
-    missing: str
-    install: str
-    remedy: str
+if TYPE_CHECKING:
+    from ragvault.config.settings import Settings
 
 
 class TorchModel:
-    """``model`` is a hub id or a folder; ``path`` a folder that is used instead of it.
+    """The model that the purpose's section of the settings names: ``model`` is a hub id or a
+    folder, ``path`` a folder that is used instead of it; ``marker`` is a file that it must hold.
 
     ``build`` makes the library's object of a folder or hub id; its second argument says that
-    nothing may be fetched. Thread-safe. All but ``close`` raise the error of the kind's purpose
-    when the extra or the model is missing, or fails.
+    nothing may be fetched. Thread-safe. All but ``close`` raise the purpose's error when the
+    extra or the model is missing, or fails.
     """
 
     def __init__(
         self,
-        kind: TorchKind,
+        purpose: Purpose,
+        settings: Settings,
+        notify: Notify,
         build: Callable[[str, bool], Any],
         *,
-        model: str,
-        path: Path | None,
-        threads: int,
-        download: bool,
-        notify: Notify,
+        marker: str,
     ) -> None:
-        self._kind = kind
-        self._build = build
-        self._model = model
-        self._path = path.expanduser() if path is not None else None
-        self._threads = threads or usable_cores()
-        self._download = download
+        self._purpose = purpose
+        wanted = getattr(settings, purpose.section)
+        self._model: str = wanted.model
+        self._path = Path(wanted.path).expanduser() if wanted.path else None
+        self._threads = settings.embedding.threads or usable_cores()
+        self._download: bool = wanted.download
         self._notify = notify
+        self._build = build
+        self._marker = marker
         self._lock = threading.Lock()
         self._loaded: Any = None
 
@@ -71,24 +58,22 @@ class TorchModel:
 
     def folder(self) -> Path | None:
         """The folder of the model's files; None when the hub's cache hasn't got them."""
-        kind, section = self._kind, self._kind.purpose.section
         named = self._path or Path(self._model)
-        if (named / kind.marker).is_file():
+        if (named / self._marker).is_file():
             return named
         if self._path is not None:
-            raise kind.purpose.error(
-                f"{self._path} ({section}.path) is not a folder of {kind.what}: it has no "
-                f"{kind.marker}.",
+            section = self._purpose.section
+            raise self._purpose.error(
+                f"{self._path} ({section}.path) is not the folder of a model of "
+                f"sentence-transformers: it has no {self._marker}.",
                 f"Correct `{section}.path`, or leave it out and name a hub id as "
                 f"`{section}.model`.",
             )
         os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-        try:
-            import huggingface_hub
+        import huggingface_hub
 
-            found = huggingface_hub.try_to_load_from_cache(self._model, kind.marker)
-        except ImportError as error:
-            raise kind.purpose.error("huggingface-hub is not installed.", kind.install) from error
+        try:
+            found = huggingface_hub.try_to_load_from_cache(self._model, self._marker)
         except ValueError as error:  # HFValidationError
             raise self.unusable(f"{self._model!r} is no hub id") from error
         return Path(found).parent if isinstance(found, str) else None
@@ -106,17 +91,21 @@ class TorchModel:
             self._loaded = None
 
     @contextmanager
-    def running(self) -> Iterator[None]:
+    def explained(self, what: str = "it failed") -> Iterator[None]:
         """Whatever the model raises inside comes out as a ragvault error."""
-        with self._explained("it failed"):
+        try:
             yield
+        except Exception as error:  # torch, transformers and the hub share no base of exceptions
+            raise self.unusable(f"{what}: {first_line(error)}") from error
 
     def unusable(self, why: str) -> ModelError:
         """The error that says so, for what its output shows."""
-        return self._kind.purpose.error(
-            f"The {self._kind.purpose.noun} {self._path or self._model} can't be used: "
+        section = self._purpose.section
+        return self._purpose.error(
+            f"The {self._purpose.noun} {self._path or self._model} can't be used: "
             f"{why.rstrip('.')}.",
-            self._kind.remedy,
+            f"Correct `{section}.model` or `{section}.path` in the config, or connect to the "
+            "network once.",
         )
 
     def _load(self) -> Any:
@@ -128,22 +117,20 @@ class TorchModel:
             import torch
             import transformers
         except ImportError as error:
-            raise self._kind.purpose.error(self._kind.missing, self._kind.install) from error
+            raise self._purpose.error(
+                f"The {self._purpose.noun} needs sentence-transformers, which is not installed.",
+                "Install it with `pip install 'ragvault[sentence-transformers]'`, or use "
+                f"`{self._purpose.section}.backend: onnx`.",
+            ) from error
         torch.set_num_threads(self._threads)
         transformers.utils.logging.disable_progress_bar()  # one for reading 100 tensors
         folder = self.folder()
         if folder is None:
-            purpose = self._kind.purpose
             if not self._download:
-                raise self.unusable(f"it isn't on this machine ({purpose.section}.download: false)")
+                section = self._purpose.section
+                raise self.unusable(f"it isn't on this machine ({section}.download: false)")
             transformers.utils.logging.enable_progress_bar()
-            self._notify(f"Fetching the {purpose.noun} {self._model} from the Hugging Face hub")
-        with self._explained("it can't be loaded"):
+            noun = self._purpose.noun
+            self._notify(f"Fetching the {noun} {self._model} from the Hugging Face hub")
+        with self.explained("it can't be loaded"):
             return self._build(str(folder or self._model), folder is not None)
-
-    @contextmanager
-    def _explained(self, what: str) -> Iterator[None]:
-        try:
-            yield
-        except Exception as error:  # torch, transformers and the hub share no base of exceptions
-            raise self.unusable(f"{what}: {first_line(error)}") from error

@@ -12,9 +12,10 @@ import time
 from pathlib import Path
 
 from ragvault.adapters.onnx.embedder import OnnxEmbedder
+from ragvault.config.settings import Settings
 
 texts = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-embedder = OnnxEmbedder()
+embedder = OnnxEmbedder(Settings())
 embedder.embed_documents(["warm up"])
 wall, cpu = time.perf_counter(), time.process_time()
 embedder.embed_documents(texts)

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from ragvault.adapters.facts import FactStore
-from ragvault.adapters.onnx import hub_files
-from ragvault.adapters.onnx.find import find_embedder
-from ragvault.adapters.onnx.hub_files import onnx_candidates
-from ragvault.adapters.onnx.model_files import BUNDLED_TOKENIZER, DEFAULT_MODEL, ModelFiles
+from ragvault.adapters.models import DEFAULT_MODEL, EMBEDDING
+from ragvault.adapters.onnx import hub as onnx_hub
+from ragvault.adapters.onnx.embedder import pooling_of
+from ragvault.adapters.onnx.hub import onnx_candidates
+from ragvault.adapters.onnx.model_files import BUNDLED_TOKENIZER, ModelFiles, find_model
+from ragvault.config.settings import EmbeddingSettings
 from ragvault.errors import EmbedderUnavailableError
 from tests.support.hub_server import Hub, hub_on_loopback
 
@@ -32,12 +34,12 @@ def find(
     download: bool = True,
 ) -> ModelFiles:
     told = notices if notices is not None else []
-    return find_embedder(
-        model,
-        None,
-        download=download,
-        facts=facts or FactStore(None),
-        notify=told.append,
+    return find_model(
+        EMBEDDING,
+        EmbeddingSettings(model=model, download=download),
+        "1_Pooling/config.json",
+        facts or FactStore(None),
+        told.append,
         package="a_package_that_is_not_there",
     )
 
@@ -95,7 +97,7 @@ def test_another_model_brings_its_own_tokenizer_and_pooling(hub: Hub) -> None:
         "1_Pooling/config.json": b'{"pooling_mode_cls_token": true}',
     }
     files = find("someone/other-model")
-    assert files.pooling == "cls"
+    assert pooling_of(files.config) == "cls"
     assert files.tokenizer.read_bytes() == b"{}"
     assert files.name == "other-model (model ONNX)"
 
@@ -124,7 +126,7 @@ def test_a_file_that_differs_from_its_first_use_is_refused(hub: Hub, tmp_path: P
 def test_a_known_file_of_the_default_model_must_have_its_known_hash(
     hub: Hub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hub_files, "cpu_flags", lambda: frozenset({"avx512_vnni"}))
+    monkeypatch.setattr(onnx_hub, "cpu_flags", lambda: frozenset({"avx512_vnni"}))
     hub.files["onnx/model_qint8_avx512_vnni.onnx"] = b"not the weights"
     with pytest.raises(EmbedderUnavailableError, match="not what the hub names"):
         find()

@@ -10,25 +10,22 @@ from pathlib import Path
 import pytest
 
 from ragvault.adapters.facts import FactStore, check_sha256, remembered_sha256, sha256_of
-from ragvault.adapters.onnx.find import DATA_PACKAGE, DATA_PACKAGE_SHA256, find_embedder
+from ragvault.adapters.models import EMBEDDING
 from ragvault.adapters.onnx.model_files import (
     BUNDLED_TOKENIZER,
     BUNDLED_TOKENIZER_SHA256,
-    DEFAULT_MODEL,
+    DATA_PACKAGE,
+    DATA_PACKAGE_SHA256,
     ModelFiles,
+    find_model,
 )
+from ragvault.config.settings import EmbeddingSettings
 from ragvault.errors import EmbedderUnavailableError
 
 
 def find(path: Path | None = None, package: str = DATA_PACKAGE) -> ModelFiles:
-    return find_embedder(
-        DEFAULT_MODEL,
-        path,
-        download=False,
-        facts=FactStore(None),
-        notify=lambda _: None,
-        package=package,
-    )
+    wanted = EmbeddingSettings(path=path and str(path), download=False)
+    return find_model(EMBEDDING, wanted, "config.json", FactStore(None), print, package)
 
 
 def test_the_tokenizer_that_comes_along_is_the_pinned_one() -> None:

@@ -6,7 +6,14 @@ import httpx
 import ollama
 import pytest
 
-from ragvault.adapters.ollama.client import base_url, explain, failures, is_loopback, same_model
+from ragvault.adapters.ollama.client import (
+    OllamaServer,
+    base_url,
+    failures,
+    is_loopback,
+    same_model,
+)
+from ragvault.config.settings import OllamaSettings
 from ragvault.errors import ConfigError, ModelError, ModelMissingError, ModelServerError
 
 URL = "http://127.0.0.1:11434"
@@ -76,14 +83,14 @@ def test_no_exception_of_the_libraries_is_left_out(kind: type[Exception]) -> Non
     """A new one in a new version would reach the person as a traceback."""
     error = instance(kind)
     assert isinstance(error, failures())
-    explained = explain(error, URL, model="m", timeout_s=2.0)
-    assert isinstance(explained, ModelError)
-    assert explained.message.endswith(".") and "\n" not in explained.message
-    assert explained.hint
+    told = explained(error)
+    assert isinstance(told, ModelError)
+    assert told.message.endswith(".") and "\n" not in told.message
+    assert told.hint
 
 
 def explained(error: Exception) -> ModelError:
-    return explain(error, URL, model="m", timeout_s=2.0)
+    return OllamaServer(OllamaSettings(host=URL, timeout_s=2.0)).explain(error, "m")
 
 
 def test_the_ways_of_failing_are_told_apart() -> None:

@@ -16,6 +16,7 @@ from ragvault.adapters.onnx.embedder import OnnxEmbedder
 from ragvault.adapters.onnx.model_files import BUNDLED_TOKENIZER
 from ragvault.adapters.onnx.runtime import SideBySide
 from ragvault.adapters.onnx.tokenizer import Tokenizer
+from ragvault.config.settings import Settings
 from ragvault.errors import EmbedderUnavailableError
 from tests.support.tiny_onnx import write_model
 
@@ -27,8 +28,12 @@ def unit(*values: float) -> list[float]:
     return [value / length for value in values]
 
 
+def embedder_at(path: Path) -> OnnxEmbedder:
+    return OnnxEmbedder(Settings(embedding={"path": str(path)}))
+
+
 def test_token_vectors_are_averaged_with_their_specials(tmp_path: Path) -> None:
-    embedder = OnnxEmbedder(path=write_model(tmp_path / "a.onnx"))
+    embedder = embedder_at(write_model(tmp_path / "a.onnx"))
     mean = (CLS + HELLO + WORLD + SEP) / 4
     assert embedder.embed_query("hello world") == pytest.approx(unit(mean, 1, 1), abs=1e-6)
     assert embedder.dimensions == 3
@@ -36,7 +41,9 @@ def test_token_vectors_are_averaged_with_their_specials(tmp_path: Path) -> None:
 
 
 def test_a_model_that_pools_itself_is_only_normalised(tmp_path: Path) -> None:
-    embedder = OnnxEmbedder(path=write_model(tmp_path / "a.onnx", pooled=True))
+    embedder = OnnxEmbedder(
+        Settings(embedding={"path": str(write_model(tmp_path / "a.onnx", pooled=True))})
+    )
     mean = (CLS + HELLO + WORLD + SEP) / 4
     assert embedder.embed_query("hello world") == pytest.approx(unit(mean, 1, 1), abs=1e-6)
     with pytest.raises(EmbedderUnavailableError, match="none a token"):
@@ -44,11 +51,13 @@ def test_a_model_that_pools_itself_is_only_normalised(tmp_path: Path) -> None:
 
 
 def test_a_model_whose_card_says_cls_is_pooled_so(tmp_path: Path) -> None:
-    plain = OnnxEmbedder(path=write_model(tmp_path / "a.onnx")).fingerprint
+    plain = OnnxEmbedder(
+        Settings(embedding={"path": str(write_model(tmp_path / "a.onnx"))})
+    ).fingerprint
     (tmp_path / "1_Pooling").mkdir()
     card = '{"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": false}'
     (tmp_path / "1_Pooling" / "config.json").write_text(card)
-    embedder = OnnxEmbedder(path=tmp_path / "a.onnx")
+    embedder = embedder_at(tmp_path / "a.onnx")
     assert embedder.embed_query("hello world") == pytest.approx(unit(CLS, 1, 1), abs=1e-6)
     assert embedder.fingerprint != plain
 
@@ -58,11 +67,11 @@ def test_a_pooling_that_is_not_known_is_refused(tmp_path: Path) -> None:
     (tmp_path / "1_Pooling").mkdir()
     (tmp_path / "1_Pooling" / "config.json").write_text('{"pooling_mode_max_tokens": true}')
     with pytest.raises(EmbedderUnavailableError, match="pools in a way"):
-        _ = OnnxEmbedder(path=tmp_path / "a.onnx").fingerprint
+        _ = embedder_at(tmp_path / "a.onnx").fingerprint
 
 
 def test_token_vectors_leave_out_the_specials(tmp_path: Path) -> None:
-    embedder = OnnxEmbedder(path=write_model(tmp_path / "a.onnx"))
+    embedder = embedder_at(write_model(tmp_path / "a.onnx"))
     empty, two = embedder.embed_tokens(["", "hello world"])
     assert empty.shape == (0, 3)
     assert two == pytest.approx(np.array([unit(HELLO, 1, 1), unit(WORLD, 1, 1)]), abs=1e-6)
@@ -72,19 +81,25 @@ def test_token_vectors_leave_out_the_specials(tmp_path: Path) -> None:
 def test_a_vector_that_is_no_direction_never_reaches_the_index(
     tmp_path: Path, value: float
 ) -> None:
-    embedder = OnnxEmbedder(path=write_model(tmp_path / "a.onnx", value=value))
+    embedder = OnnxEmbedder(
+        Settings(embedding={"path": str(write_model(tmp_path / "a.onnx", value=value))})
+    )
     with pytest.raises(EmbedderUnavailableError, match="not a number, or of no length"):
         embedder.embed_documents(["hello"])
 
 
 def test_a_model_of_another_shape_is_refused(tmp_path: Path) -> None:
-    embedder = OnnxEmbedder(path=write_model(tmp_path / "a.onnx", pooled=True, axis=2))
+    embedder = OnnxEmbedder(
+        Settings(embedding={"path": str(write_model(tmp_path / "a.onnx", pooled=True, axis=2))})
+    )
     with pytest.raises(EmbedderUnavailableError, match="shape"):
         embedder.embed_documents(["hello world", "hello"])
 
 
 def test_a_model_with_unknown_inputs_is_refused(tmp_path: Path) -> None:
-    embedder = OnnxEmbedder(path=write_model(tmp_path / "a.onnx", input_name="pixels"))
+    embedder = OnnxEmbedder(
+        Settings(embedding={"path": str(write_model(tmp_path / "a.onnx", input_name="pixels"))})
+    )
     with pytest.raises(EmbedderUnavailableError, match="pixels"):
         embedder.embed_documents(["hello"])
 
@@ -93,19 +108,19 @@ def test_a_damaged_model_is_a_sentence(tmp_path: Path) -> None:
     file = tmp_path / "a.onnx"
     file.write_bytes(b"not a model")
     with pytest.raises(EmbedderUnavailableError, match="can't be loaded"):
-        OnnxEmbedder(path=file).embed_query("hello")
+        embedder_at(file).embed_query("hello")
 
 
 def test_a_damaged_tokenizer_is_a_sentence(tmp_path: Path) -> None:
     write_model(tmp_path / "a.onnx")
     (tmp_path / "tokenizer.json").write_text("{}")
     with pytest.raises(EmbedderUnavailableError, match="tokenizer"):
-        OnnxEmbedder(path=tmp_path / "a.onnx").embed_query("hello")
+        embedder_at(tmp_path / "a.onnx").embed_query("hello")
 
 
 def test_a_model_replaced_between_fingerprint_and_load_is_noticed(tmp_path: Path) -> None:
     """Else the vectors of two models would be mixed under one fingerprint."""
-    embedder = OnnxEmbedder(path=write_model(tmp_path / "a.onnx"))
+    embedder = embedder_at(write_model(tmp_path / "a.onnx"))
     _ = embedder.fingerprint
     write_model(tmp_path / "a.onnx", dimensions=4)
     with pytest.raises(EmbedderUnavailableError, match="not the one"):

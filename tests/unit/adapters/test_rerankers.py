@@ -36,12 +36,22 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
         yield hub
 
 
+def torch_at(path: Path) -> CrossEncoderReranker:
+    return CrossEncoderReranker(Settings(rerank={"path": str(path)}))
+
+
+def onnx_at(path: Path) -> OnnxCrossEncoder:
+    return OnnxCrossEncoder(Settings(rerank={"path": str(path)}))
+
+
 # ------------------------------------------------------------------------ ONNX cross-encoder
 
 
 def test_the_question_is_told_from_the_passage(tmp_path: Path) -> None:
     """Token types say which is which: without them a passage is scored by the question's words."""
-    reranker = OnnxCrossEncoder(path=write_table_model(tmp_path / "tiny"))
+    reranker = OnnxCrossEncoder(
+        Settings(rerank={"path": str(write_table_model(tmp_path / "tiny"))})
+    )
     scores = reranker.rerank("dough dough dough", ["dough", "tomato", "router"])
     assert scores == pytest.approx([sigmoid(2.0), 0.5, sigmoid(-1.5)])
 
@@ -50,7 +60,7 @@ def test_a_model_without_token_types_is_run_too(tmp_path: Path) -> None:
     """RoBERTa has none."""
     inputs = ("input_ids", "attention_mask")
     folder = write_pair_model(tmp_path / "tiny", {}, otherwise=0.1, inputs=inputs)
-    (score,) = OnnxCrossEncoder(path=folder).rerank("one two", ["three four five"])
+    (score,) = onnx_at(folder).rerank("one two", ["three four five"])
     assert score == pytest.approx(sigmoid(0.1 * (2 + 3 + 3))), "words and three specials"
 
 
@@ -64,7 +74,7 @@ def test_a_pair_is_cut_to_the_models_positions(
     )
     if config is not None:
         (folder / "config.json").write_text(json.dumps(config))
-    reranker = OnnxCrossEncoder(path=folder)
+    reranker = onnx_at(folder)
     long = "word " * 2000
     for question, passage in (("word", long), (long, "word " * 300), (long, long)):
         assert reranker.rerank(question, [passage]) == pytest.approx([sigmoid(0.01 * tokens)])
@@ -76,7 +86,7 @@ def test_roberta_counts_its_positions_from_two(tmp_path: Path) -> None:
     )
     config = {"max_position_embeddings": 66, "model_type": "xlm-roberta"}
     (folder / "config.json").write_text(json.dumps(config))
-    (score,) = OnnxCrossEncoder(path=folder).rerank("word", ["word " * 2000])
+    (score,) = onnx_at(folder).rerank("word", ["word " * 2000])
     assert score == pytest.approx(sigmoid(0.64))
 
 
@@ -84,7 +94,7 @@ def test_the_usual_file_is_taken_from_a_folder_with_several(tmp_path: Path) -> N
     """An export leaves model.onnx beside its quantised forms."""
     folder = write_table_model(tmp_path / "tiny")
     (folder / "model_O2.onnx").write_bytes(b"damaged")
-    assert len(OnnxCrossEncoder(path=folder).rerank("a", ["b"])) == 1
+    assert len(onnx_at(folder).rerank("a", ["b"])) == 1
 
 
 def no_folder(folder: Path) -> Path:
@@ -147,14 +157,14 @@ def not_a_number(folder: Path) -> Path:
     ],
 )
 def test_a_model_that_will_not_do_is_a_sentence_and_a_step(tmp_path: Path, make, says: str) -> None:
-    reranker = OnnxCrossEncoder(path=make(tmp_path / "model"))
+    reranker = onnx_at(make(tmp_path / "model"))
     with pytest.raises(RerankerUnavailableError, match=says) as caught:
         reranker.rerank("question", ["passage"])
     assert caught.value.hint
 
 
 def test_nothing_is_loaded_for_no_passages(tmp_path: Path) -> None:
-    assert OnnxCrossEncoder(path=tmp_path / "missing").rerank("question", []) == []
+    assert onnx_at(tmp_path / "missing").rerank("question", []) == []
 
 
 # -------------------------------------------------------------------------------- from the hub
@@ -174,7 +184,7 @@ def served(hub: Hub, folder: Path) -> bytes:
 def test_a_model_is_fetched_once_and_says_so(hub: Hub, tmp_path: Path) -> None:
     served(hub, tmp_path / "tiny")
     told: list[str] = []
-    reranker = OnnxCrossEncoder(model=MODEL, notify=told.append)
+    reranker = OnnxCrossEncoder(Settings(rerank={"model": MODEL}), notify=told.append)
     assert told == [], "only when it is needed"
     assert reranker.rerank("a", ["dough"]) == pytest.approx([sigmoid(2.0)])
     assert told == [
@@ -182,7 +192,7 @@ def test_a_model_is_fetched_once_and_says_so(hub: Hub, tmp_path: Path) -> None:
         for name in (WEIGHTS_FILE, "tokenizer.json", "config.json")
     ]
     hub.asked.clear()
-    again = OnnxCrossEncoder(model=MODEL, download=False)
+    again = OnnxCrossEncoder(Settings(rerank={"model": MODEL, "download": False}))
     assert again.rerank("a", ["dough"]) == pytest.approx([sigmoid(2.0)])
     assert hub.asked == []
 
@@ -190,20 +200,20 @@ def test_a_model_is_fetched_once_and_says_so(hub: Hub, tmp_path: Path) -> None:
 def test_nothing_is_fetched_when_the_config_forbids_it(hub: Hub, tmp_path: Path) -> None:
     served(hub, tmp_path / "tiny")
     with pytest.raises(RerankerUnavailableError, match=r"rerank\.download: false"):
-        OnnxCrossEncoder(model=MODEL, download=False).rerank("a", ["b"])
+        OnnxCrossEncoder(Settings(rerank={"model": MODEL, "download": False})).rerank("a", ["b"])
     assert hub.asked == []
 
 
 def test_a_hub_out_of_reach_names_the_way_out(hub: Hub) -> None:
     hub.stop()
     with pytest.raises(RerankerUnavailableError, match="can't be fetched") as caught:
-        OnnxCrossEncoder(model=MODEL).rerank("a", ["b"])
+        OnnxCrossEncoder(Settings(rerank={"model": MODEL})).rerank("a", ["b"])
     assert "rerank.path" in caught.value.hint
 
 
 def test_a_repository_without_onnx_files_names_the_other_backend(hub: Hub) -> None:
     with pytest.raises(RerankerUnavailableError, match="no ONNX file") as caught:
-        OnnxCrossEncoder(model=MODEL).rerank("a", ["b"])
+        OnnxCrossEncoder(Settings(rerank={"model": MODEL})).rerank("a", ["b"])
     assert "rerank.backend: cross-encoder" in caught.value.hint
 
 
@@ -211,11 +221,11 @@ def test_other_weights_under_the_same_name_are_refused(hub: Hub, tmp_path: Path)
     """Their hash at first use is remembered beside the index."""
     weights = served(hub, tmp_path / "tiny")
     facts = tmp_path / "facts.json"
-    OnnxCrossEncoder(model=MODEL, cache_file=facts).rerank("a", ["b"])
+    OnnxCrossEncoder(Settings(rerank={"model": MODEL}), facts=facts).rerank("a", ["b"])
     blob = next((tmp_path / "cache").rglob(f"blobs/{hashlib.sha256(weights).hexdigest()}"))
     blob.write_bytes(weights + b"more")
     with pytest.raises(RerankerUnavailableError, match="not what it was"):
-        OnnxCrossEncoder(model=MODEL, cache_file=facts).rerank("a", ["b"])
+        OnnxCrossEncoder(Settings(rerank={"model": MODEL}), facts=facts).rerank("a", ["b"])
 
 
 # --------------------------------------------------------------------- sentence-transformers
@@ -226,7 +236,7 @@ def test_a_missing_extra_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(RerankerUnavailableError, match="not installed") as caught:
-        CrossEncoderReranker(path=tmp_path).rerank("a", ["b"])
+        torch_at(tmp_path).rerank("a", ["b"])
     assert "pip install 'ragvault[sentence-transformers]'" in caught.value.hint
 
 
@@ -239,8 +249,8 @@ def test_torch_and_onnx_give_the_same_scores(tmp_path: Path) -> None:
     questions = ["how long does the dough rest?", QUESTIONS[0]]
     texts = [*PASSAGES[:6], "", "dough", "a long one " * 400]
     for question in questions:
-        one = CrossEncoderReranker(path=folder).rerank(question, texts)
-        other = OnnxCrossEncoder(path=folder).rerank(question, texts)
+        one = torch_at(folder).rerank(question, texts)
+        other = onnx_at(folder).rerank(question, texts)
         assert np.abs(np.subtract(one, other)).max() < 1e-3
         assert np.std(one) > 0.01, "a model that tells them apart"
 
@@ -250,15 +260,17 @@ def test_torch_and_onnx_give_the_same_scores(tmp_path: Path) -> None:
 def test_what_sentence_transformers_can_not_load(tmp_path: Path) -> None:
     pytest.importorskip("sentence_transformers", reason="needs the extra")
     with pytest.raises(RerankerUnavailableError, match=r"no config\.json"):
-        CrossEncoderReranker(path=tmp_path).rerank("a", ["b"])
+        torch_at(tmp_path).rerank("a", ["b"])
     with pytest.raises(RerankerUnavailableError, match=r"rerank\.download: false"):
-        CrossEncoderReranker(model="nobody/has-this", download=False).rerank("a", ["b"])
+        CrossEncoderReranker(
+            Settings(rerank={"model": "nobody/has-this", "download": False})
+        ).rerank("a", ["b"])
     folder = write_bert(tmp_path / "two", outputs=2)
     with pytest.raises(RerankerUnavailableError, match="2 numbers a pair"):
-        CrossEncoderReranker(path=folder).rerank("a", ["b"])
+        torch_at(folder).rerank("a", ["b"])
     (folder / "model.safetensors").write_bytes(b"damaged")
     with pytest.raises(RerankerUnavailableError, match="can't be loaded"):
-        CrossEncoderReranker(path=folder).rerank("a", ["b"])
+        torch_at(folder).rerank("a", ["b"])
 
 
 # ------------------------------------------------------------------------------------ the rest
@@ -273,7 +285,7 @@ def test_any_logit_has_a_place(logit: float) -> None:
 def test_onnxruntime_reports_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It would send what it runs to its makers."""
     monkeypatch.delenv("ORT_DISABLE_TELEMETRY", raising=False)
-    OnnxCrossEncoder(path=write_table_model(tmp_path / "tiny")).rerank("a", ["b"])
+    onnx_at(write_table_model(tmp_path / "tiny")).rerank("a", ["b"])
     assert os.environ["ORT_DISABLE_TELEMETRY"] == "1"
 
 

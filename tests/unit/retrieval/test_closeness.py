@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from ragvault.adapters.onnx.embedder import OnnxEmbedder
+from ragvault.config.settings import Settings
 from ragvault.model import Chunk, Closeness, Hit, NoteInfo, Scores, StoredChunk
 from ragvault.retrieval.confidence.features import LOOKED_AT, closeness_of, look_closer
 from tests.support.fakes import FakeEmbedder
@@ -16,7 +17,7 @@ from tests.support.fakes import FakeEmbedder
 
 @pytest.fixture(scope="module")
 def embedder() -> Iterator[OnnxEmbedder]:
-    found = OnnxEmbedder(download=False)
+    found = OnnxEmbedder(Settings(embedding={"download": False}))
     yield found
     found.close()
 
