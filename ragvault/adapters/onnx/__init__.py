@@ -2,8 +2,8 @@
 
 - ``embedder.py``: text to unit vectors, and to a vector for each token.
 - ``cross_encoder.py``: a question and a passage to a score.
-- ``find.py``: where a model's files are: path, data package, hub. ``hub_files.py``: the hub's
-  cache and downloads. ``model_files.py``: what a model consists of.
+- ``model_files.py``: where a model's files are: path, data package, hub. ``hub.py``: the hub's
+  cache and downloads.
 - ``tokenizer.py``: text to token ids. ``runtime.py``: token ids to the model's output.
 - ``data/``: the tokenizer of the default model.
 """
