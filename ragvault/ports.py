@@ -366,31 +366,3 @@ class Progress(Protocol):
 
     def finish(self) -> None:
         """The vault is done."""
-
-
-class WriterLock(Protocol):
-    """One writer at a time, across processes. Entering raises IndexBusyError with the holder."""
-
-    def __enter__(self) -> WriterLock: ...
-
-    def __exit__(self, *failure: object) -> None: ...
-
-
-__all__ = [
-    "AnswerLog",
-    "Catalog",
-    "ChatModel",
-    "ChatStream",
-    "ChunkSearch",
-    "Embedder",
-    "EmbeddingCache",
-    "NoteReader",
-    "NoteStore",
-    "Progress",
-    "Reranker",
-    "TokenCounter",
-    "TokenEmbedder",
-    "VectorIndex",
-    "VectorStore",
-    "WriterLock",
-]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ragvault.ingest.plan import Plan
 from ragvault.ingest.write import Counts
-from ragvault.model import IndexReport, NoteFile, Skipped, VaultInfo
+from ragvault.model import IndexReport, Skipped, VaultInfo
 
 
 @dataclass(slots=True)
@@ -47,8 +46,16 @@ class Tally:
         if counts.swept:
             self.notices.append(f"{counts.swept:,} vectors of a cut-off run were removed.")
 
-    def report(self, *, chunks: int, embedded: int, notices: Iterable[str]) -> IndexReport:
-        """``chunks`` are all of the vault's now; ``notices`` come after the run's own."""
+    def take_plan(self, plan: Plan) -> None:
+        """What a run would do, as though it were done."""
+        self.added = [file.rel_path for file in plan.added]
+        self.changed = [file.rel_path for file in plan.changed]
+        self.removed = list(plan.removed)
+        self.renamed = [(old, new.rel_path) for old, new in plan.renamed]
+        self.unchanged = plan.unchanged + len(plan.touched) + len(plan.kept)
+
+    def report(self, *, chunks: int = 0, embedded: int = 0, dry_run: bool = False) -> IndexReport:
+        """``chunks`` are all of the vault's now."""
         return IndexReport(
             name=self.vault.name,
             path=str(self.vault.path),
@@ -62,25 +69,6 @@ class Tally:
             chunks=chunks,
             embedded=embedded,
             seconds=time.monotonic() - self.started,
-            notices=(*self.notices, *notices),
-        )
-
-    def dry_report(self, plan: Plan) -> IndexReport:
-        """What a run would do."""
-        return IndexReport(
-            name=self.vault.name,
-            path=str(self.vault.path),
-            added=_paths(plan.added),
-            changed=_paths(plan.changed),
-            removed=plan.removed,
-            renamed=tuple((old, new.rel_path) for old, new in plan.renamed),
-            unchanged=plan.unchanged + len(plan.touched) + len(plan.kept),
-            skipped=tuple(self.skipped),
             notices=tuple(self.notices),
-            seconds=time.monotonic() - self.started,
-            dry_run=True,
+            dry_run=dry_run,
         )
-
-
-def _paths(files: Iterable[NoteFile]) -> tuple[str, ...]:
-    return tuple(f.rel_path for f in files)

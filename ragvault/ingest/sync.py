@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ragvault.config.settings import Settings
 from ragvault.errors import Interrupted, VaultPathError
@@ -138,7 +138,8 @@ class _Run:
         )
         self.tally.notice_plan(plan)
         if dry_run:
-            return self.tally.dry_report(plan)
+            self.tally.take_plan(plan)
+            return self.tally.report(dry_run=True)
         if not is_known:
             self.catalog.add_vault(self.vault)
         self.tally.unchanged = plan.unchanged + len(plan.kept)
@@ -211,6 +212,12 @@ class _Run:
                 batch = _Batch()
         self._flush(batch, moved)
 
+    def _write_again(self, files: Iterable[NoteFile]) -> None:
+        """Write files whose content is the same, which is no news to anyone."""
+        before = len(self.tally.changed)
+        self._write_all(files, {})
+        del self.tally.changed[before:]
+
     def _add(self, batch: _Batch, file: NoteFile, old: str | None) -> None:
         """Read a note into the batch, or out of the index."""
         if old is not None:
@@ -232,8 +239,8 @@ class _Run:
 
     def _flush(self, batch: _Batch, moved: Mapping[str, str]) -> None:
         self.writer.write(batch.writes, batch.removed)
-        old_paths = set(moved.values())
-        self.tally.removed.extend(p for p in batch.removed if p not in old_paths)
+        replaced = {moved.get(write.file.rel_path) for write in batch.writes}
+        self.tally.removed.extend(p for p in batch.removed if p not in replaced)
         for write in batch.writes:
             path = write.file.rel_path
             if path in moved:
@@ -242,9 +249,6 @@ class _Run:
                 self.tally.changed.append(path)
             else:
                 self.tally.added.append(path)
-        written = {w.file.rel_path for w in batch.writes}
-        lost = [old for new, old in moved.items() if old in batch.removed and new not in written]
-        self.tally.removed.extend(lost)
         self.tally.done += len(batch.writes)
         self.progress.advance(notes=len(batch.writes))
 
@@ -261,18 +265,11 @@ class _Run:
                 again.append(file)
             else:
                 seen_ns = self.loader.seen_ns.get(file.rel_path, 0)
-                seen.append(
-                    FileState(
-                        file.rel_path, file.size, file.mtime_ns, state.content_hash,
-                        state.fingerprint, seen_ns,
-                    )
-                )  # fmt: skip
+                seen.append(replace(state, mtime_ns=file.mtime_ns, seen_ns=seen_ns))
         if seen:
             self.catalog.touch_files(self.vault.name, seen)
         self.tally.unchanged += len(files)
-        before = len(self.tally.changed)
-        self._write_all(again, {})
-        del self.tally.changed[before:]  # not news to anyone
+        self._write_again(again)
 
     def _write_lacking(self, chunk_ids: set[str], found: WalkResult) -> None:
         """Notes whose embeddings the cache has lost are embedded again from their files."""
@@ -280,9 +277,7 @@ class _Run:
         for part in batched(sorted(chunk_ids), STORE_SLICE):
             paths |= {s.chunk.rel_path for s in self.catalog.chunks(part).values()}
         files = [f for f in found.files if f.rel_path in paths]
-        before = len(self.tally.changed)
-        self._write_all(files, {})
-        del self.tally.changed[before:]
+        self._write_again(files)
         out_of_reach = len(paths) - len(files)
         if out_of_reach:
             self.tally.notices.append(
@@ -310,8 +305,5 @@ class _Run:
 
     def _report(self) -> IndexReport:
         info = next(v for v in self.catalog.vaults() if v.name == self.vault.name)
-        return self.tally.report(
-            chunks=info.chunks,
-            embedded=self.writer.counts.embedded,
-            notices=self.writer.notices,
-        )
+        self.tally.notices.extend(self.writer.notices)
+        return self.tally.report(chunks=info.chunks, embedded=self.writer.counts.embedded)
