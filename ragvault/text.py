@@ -39,7 +39,7 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]
 _MONTH_WORDS = (
     "january jan januar jänner enero janvier",
     "february feb februar febrero février fevrier",
-    "march mar märz maerz marzo mars",
+    "march mar märz maerz mär mrz marzo mars",
     "april apr abril avril",
     "may mai mayo",
     "june jun juni junio juin",

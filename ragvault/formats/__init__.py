@@ -8,25 +8,24 @@
     plain_text    paragraphs between blank lines
     dates         when a note is from: in words, in fields, in its path
 
-A further format is a module with a reader (``ports.NoteReader``) and a line in ``READERS``. Which
-files are notes is the setting ``index.extensions``; an extension that no reader is named for is
-read as Markdown.
+A further format is a module with a reader (``ports.NoteReader``), named in ``reader_for``. Which
+files are notes is the setting ``index.extensions``.
 """
 
 from __future__ import annotations
 
 from pathlib import PurePosixPath
 
-from ragvault.formats.markdown import read_markdown
-from ragvault.formats.plain_text import read_plain_text
 from ragvault.ports import NoteReader
-
-READERS: dict[str, NoteReader] = {
-    ".md": read_markdown,
-    ".txt": read_plain_text,
-}
 
 
 def reader_for(rel_path: str) -> NoteReader:
-    """The reader of a file, by its extension, whatever its case."""
-    return READERS.get(PurePosixPath(rel_path).suffix.lower(), read_markdown)
+    """The reader of a file, by its extension, whatever its case; what no reader is named for is
+    read as Markdown. Imported here: who needs a note's blocks alone doesn't pay for the YAML."""
+    if PurePosixPath(rel_path).suffix.lower() == ".txt":
+        from ragvault.formats.plain_text import read_plain_text
+
+        return read_plain_text
+    from ragvault.formats.markdown import read_markdown
+
+    return read_markdown

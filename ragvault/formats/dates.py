@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
+
+from ragvault.text import MONTHS
 
 # The keys that hold a note's date, the first group that has one decides: the author's own date;
 # the last change (Hugo's lastmod, Jekyll's last_modified_at, Docusaurus' last_update, Dendron's
@@ -35,25 +37,15 @@ _Y = r"(?P<y>(?:19|20)\d\d)"
 _M = r"(?P<m>0[1-9]|1[0-2])"
 _D = r"(?P<d>0[1-9]|[12]\d|3[01])"
 _FULL = re.compile(rf"(?<!\d){_Y}([-_./年])\s?{_M}[-_./月]\s?{_D}(?!\d)")
-_LOOSE = re.compile(
-    r"(?<!\d)(?P<y>(?:19|20)\d\d)[-_./年]\s?(?P<m>\d\d?)[-_./月]\s?(?P<d>\d\d?)(?!\d)"
-)
+_LOOSE = re.compile(rf"(?<!\d){_Y}[-_./年]\s?(?P<m>\d\d?)[-_./月]\s?(?P<d>\d\d?)(?!\d)")
 _COMPACT = re.compile(rf"(?<!\d){_Y}{_M}{_D}(?:[T_-]?\d{{4}}(?:\d\d)?)?(?!\d)")
-_WEEK = re.compile(r"(?<!\d)(?P<y>(?:19|20)\d\d)-?[Ww](?P<w>\d\d)(?!\d)")
+_WEEK = re.compile(rf"(?<!\d){_Y}-?[Ww](?P<w>\d\d)(?!\d)")
 _MONTH = re.compile(rf"(?<!\d){_Y}-{_M}(?![\d])")
 _FOLDERS = re.compile(rf"(?:^|/){_Y}/(?:(?:19|20)\d\d-)?{_M}(?:[ _-][^/]*)?/{_D}(?:\D[^/]*)?$")
 _FOLDER_DATE = re.compile(rf"(?:^|/){_Y}-{_M}-{_D}(?=[^\d/][^/]*/|/)")
 _EPOCH = re.compile(r"\d{9,10}(?:\.\d+)?|\d{12,13}")
 _DAY_FIRST = re.compile(r"(?<!\d)(\d\d?)([./-])(\d\d?)\2((?:19|20)\d\d)(?!\d)")
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        ("jan", "feb", "mar mär mrz", "apr", "may mai", "jun", "jul", "aug", "sep", "oct okt",
-         "nov", "dec dez"), 1,
-    )
-    for name in names.split()
-}  # fmt: skip
-_WORDS = "|".join(_MONTHS)
+_WORDS = "|".join(MONTHS)
 _MONTH_FIRST = re.compile(
     rf"\b({_WORDS})[^\W\d]*\.?\s+(\d\d?)(?:st|nd|rd|th)?,?\s+((?:19|20)\d\d)\b", re.IGNORECASE
 )
@@ -93,9 +85,9 @@ def parse_date(text: str) -> float | None:
         if (match := pattern.search(text)) and (found := _noon(match["y"], match["m"], match["d"])):
             return found
     if match := _MONTH_FIRST.search(text):
-        return _noon(match[3], _MONTHS[match[1].lower()], match[2])
+        return _noon(match[3], MONTHS[match[1].lower()], match[2])
     if match := _MONTH_SECOND.search(text):
-        return _noon(match[3], _MONTHS[match[2].lower()], match[1])
+        return _noon(match[3], MONTHS[match[2].lower()], match[1])
     if match := _DAY_FIRST.search(text):
         first, mark, second, year = match.groups()
         day, month = (second, first) if mark == "/" and int(first) <= 12 else (first, second)
@@ -116,14 +108,12 @@ def date_from_path(rel_path: str) -> float | None:
         return _noon(match["y"], match["m"], match["d"])
     if (found := _week_or_month(stem)) is not None:
         return found
-    folder_dates = list(_FOLDER_DATE.finditer(whole))
-    if folder_dates:
-        match = folder_dates[-1]
+    for match in reversed(list(_FOLDER_DATE.finditer(whole))):
         return _noon(match["y"], match["m"], match["d"])
     return None
 
 
-def _noon(year: str, month: str | int, day: str | int) -> float | None:
+def _noon(year: str | int, month: str | int, day: str | int) -> float | None:
     try:
         return datetime(int(year), int(month), int(day), 12, tzinfo=UTC).timestamp()
     except ValueError:
@@ -137,10 +127,9 @@ def _week_or_month(text: str) -> float | None:
             monday = date.fromisocalendar(int(match["y"]), int(match["w"]), 1)
         except ValueError:
             return None
-        return _noon(str(monday.year), monday.month, monday.day)
-    if match := _MONTH.search(text):
-        return _noon(match["y"], match["m"], 1)
-    return None
+        return _noon(monday.year, monday.month, monday.day)
+    match = _MONTH.search(text)
+    return _noon(match["y"], match["m"], 1) if match else None
 
 
 def _epoch(text: str) -> float | None:
@@ -148,5 +137,4 @@ def _epoch(text: str) -> float | None:
     if not _EPOCH.fullmatch(text):
         return None
     seconds = float(text) / (1000 if len(text.partition(".")[0]) > 10 else 1)
-    latest = datetime(2100, 1, 1, tzinfo=UTC) - timedelta(days=1)
-    return seconds if 1e8 <= seconds <= latest.timestamp() else None
+    return seconds if 1e8 <= seconds < datetime(2100, 1, 1, tzinfo=UTC).timestamp() else None

@@ -10,9 +10,7 @@ import re
 from pathlib import PurePosixPath
 
 MAX_TITLE_CHARS = 300
-_BOMS = (  # the longer first: UTF-32's begins like UTF-16's
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
+_BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
@@ -33,7 +31,10 @@ class NotTextError(Exception):
 def read_lines(data: bytes) -> tuple[list[str], tuple[str, ...]]:
     """A file's lines without their ends, and warnings for the user. Raises NotTextError."""
     text, warnings = _decode(data)
-    return _split_lines(text), warnings
+    lines = text.split("\n") if "\r" not in text else _LINE_END.split(text)
+    if not lines[-1]:  # a last line end opens no further line
+        lines.pop()
+    return lines, warnings
 
 
 def title_of(said: str, rel_path: str) -> str:
@@ -81,11 +82,3 @@ def _reject_binary(text: str) -> None:
     controls = len(_CONTROLS.findall(text))
     if "\0" in text or controls > max(8, 0.05 * len(text)):
         raise NotTextError("it holds binary data, not text")
-
-
-def _split_lines(text: str) -> list[str]:
-    """Lines without their ends; a last line end opens no further line. "" has no line."""
-    lines = text.split("\n") if "\r" not in text else _LINE_END.split(text)
-    if not lines[-1]:
-        lines.pop()
-    return lines

@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import yaml
+
+from ragvault.formats.inline import plain_links
 
 MAX_CHARS = 64_000
 MAX_DEPTH = 32
@@ -32,7 +34,6 @@ _ID = re.compile(
     r"|[0-7][0-9A-HJKMNP-TV-Z]{25}",  # ULID
     re.IGNORECASE,
 )
-_WIKILINK = re.compile(r"!?\[\[([^\[\]\n]{1,500})\]\]")
 _KEY_LINE = re.compile(r"([^\s#:'\"\[\]{}&*!|>%@`-][^:\n]{0,80}?)\s*:(?:[ \t]+(.*))?$")
 _ITEM_LINE = re.compile(r"\s*-[ \t]+(.*)$")
 
@@ -56,12 +57,7 @@ class Frontmatter:
     def strings(self, *keys: str) -> list[str]:
         """All text below the first of ``keys`` that has any, wikilinks as their text."""
         for key in keys:
-            found = [
-                plain_links(text)
-                for name, value in self.values.items
-                if name.casefold() == key
-                for _, text in _leaves(value, "")
-            ]
+            found = [text for name, text in self.fields() if name.casefold() == key]
             if found:
                 return found
         return []
@@ -80,10 +76,6 @@ class Frontmatter:
                 parts = ",".join(found).split(",") if key in single else found
                 return [part.strip() for part in parts if part.strip()]
         return []
-
-    def first(self, *keys: str) -> str | None:
-        found = self.strings(*keys)
-        return found[0] if found else None
 
 
 class _UnreadableError(Exception):
@@ -119,13 +111,6 @@ def read_frontmatter(lines: Sequence[str]) -> Frontmatter | None:
     return Frontmatter(place, value, render(value))
 
 
-def plain_links(text: str) -> str:
-    """``[[note|alias]]`` as ``alias``, ``[[note]]`` as ``note``."""
-    if "[[" not in text:
-        return text
-    return _WIKILINK.sub(lambda m: m.group(1).rpartition("|")[2].strip("\\ "), text)
-
-
 def render(values: Map) -> str:
     """Every value that a person would search, as ``key: value`` lines.
 
@@ -157,39 +142,30 @@ def _leaves(value: Value, key: str) -> Iterator[tuple[str, str]]:
 def _load(raw: str) -> Value:
     if len(raw) > MAX_CHARS:
         raise _UnreadableError(f"longer than {MAX_CHARS:,} characters")
+    loader = _LOADER(raw)
     try:
-        return _Builder(raw).build()
+        while not isinstance(event := loader.get_event(), yaml.DocumentStartEvent):
+            if isinstance(event, yaml.StreamEndEvent):
+                return None
+        return _Builder(loader).value(loader.get_event(), 0)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 2 if error.problem_mark else None
         problem = error.problem or "a syntax error"
         raise _UnreadableError(f"{problem}, line {line}" if line else problem) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise _UnreadableError("a character that YAML doesn't allow") from error
+    finally:
+        loader.dispose()
 
 
 class _Builder:
     """One document's values from the parser's events. Linear in the events."""
 
-    def __init__(self, raw: str) -> None:
-        self._loader = _LOADER(raw)
+    def __init__(self, loader: Any) -> None:
+        self._loader = loader
         self._count = 0
 
-    def build(self) -> Value:
-        try:
-            event = self._next()
-            while not isinstance(event, yaml.DocumentStartEvent):
-                if isinstance(event, yaml.StreamEndEvent):
-                    return None
-                event = self._next()
-            return self._value(self._next(), 0)
-        finally:
-            self._loader.dispose()
-
-    def _next(self) -> yaml.Event:
-        event: yaml.Event = self._loader.get_event()
-        return event
-
-    def _value(self, event: yaml.Event, depth: int) -> Value:
+    def value(self, event: yaml.Event, depth: int) -> Value:
         self._count += 1
         if depth > MAX_DEPTH:
             raise _UnreadableError("nested too deeply")
@@ -206,8 +182,8 @@ class _Builder:
 
     def _sequence(self, flow: bool, depth: int) -> Value:
         items: list[Value] = []
-        while not isinstance(event := self._next(), yaml.SequenceEndEvent):
-            items.append(self._value(event, depth + 1))
+        while not isinstance(event := self._loader.get_event(), yaml.SequenceEndEvent):
+            items.append(self.value(event, depth + 1))
         # [[A wikilink]] without quotes is a list in a list
         if flow and len(items) == 1 and isinstance(inner := items[0], list):
             texts = [item for item in inner if isinstance(item, str)]
@@ -217,10 +193,10 @@ class _Builder:
 
     def _map(self, depth: int) -> Map:
         items: list[tuple[str, Value]] = []
-        while not isinstance(event := self._next(), yaml.MappingEndEvent):
-            key = self._value(event, depth + 1)
+        while not isinstance(event := self._loader.get_event(), yaml.MappingEndEvent):
+            key = self.value(event, depth + 1)
             name = " ".join(text for _, text in _leaves(key, ""))
-            items.append((name, self._value(self._next(), depth + 1)))
+            items.append((name, self.value(self._loader.get_event(), depth + 1)))
         return Map(tuple(items))
 
 

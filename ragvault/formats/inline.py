@@ -48,7 +48,7 @@ def heading_text(source: str) -> str:
     """
     text = _BLOCK_ID.sub("", source[: 4 * MAX_HEADING_CHARS].rstrip())
     if _MARKUP.search(text):
-        text = _WIKILINK.sub(lambda m: m.group(1).rpartition("|")[2].strip("\\ "), text)
+        text = plain_links(text)
         tokens = _inline().parseInline(text)
         text = "".join(_plain(tokens))
         text = _HIGHLIGHT.sub(r"\2", text)
@@ -56,6 +56,13 @@ def heading_text(source: str) -> str:
     if len(text) > MAX_HEADING_CHARS:
         text = text[: MAX_HEADING_CHARS - 1].rstrip() + "…"
     return text
+
+
+def plain_links(text: str) -> str:
+    """``[[note|alias]]`` as ``alias``, ``[[note]]`` as ``note``."""
+    if "[[" not in text:
+        return text
+    return _WIKILINK.sub(lambda m: m.group(1).rpartition("|")[2].strip("\\ "), text)
 
 
 def _plain(tokens: Iterable[Token]) -> Iterable[str]:

@@ -45,7 +45,7 @@ def read_markdown(rel_path: str, data: bytes, mtime: float) -> Note:
 
 
 def _title(front: Frontmatter | None, named: Sequence[tuple[Heading, str]], rel_path: str) -> str:
-    title = (front.first("title") if front is not None else None) or ""
+    title = next(iter(front.strings("title")), "") if front is not None else ""
     first = next((name for heading, name in named if heading.level == 1), "")
     return title_of(title.strip() or first, rel_path)
 

@@ -14,7 +14,12 @@ def read_plain_text(rel_path: str, data: bytes, mtime: float) -> Note:
     Linear in the file.
     """
     lines, warnings = read_lines(data)
-    blocks = _paragraphs(lines)
+    blocks: list[Block] = []
+    for at, line in enumerate(lines):
+        if blocks and line.strip() and blocks[-1].last == at - 1:
+            blocks[-1] = Block("paragraph", blocks[-1].first, at)
+        elif line.strip():
+            blocks.append(Block("paragraph", at, at))
     section = Section((), 1, len(lines), "\n".join(lines))
     date = date_from_path(rel_path)
     return Note(
@@ -27,18 +32,6 @@ def read_plain_text(rel_path: str, data: bytes, mtime: float) -> Note:
         frontmatter_lines=None,
         sections=(section,) if blocks else (),
         lines=tuple(lines),
-        blocks=blocks,
+        blocks=tuple(blocks),
         warnings=warnings,
     )
-
-
-def _paragraphs(lines: list[str]) -> tuple[Block, ...]:
-    found: list[Block] = []
-    for at, line in enumerate(lines):
-        if not line.strip():
-            continue
-        if found and found[-1].last == at - 1:
-            found[-1] = Block("paragraph", found[-1].first, at)
-        else:
-            found.append(Block("paragraph", at, at))
-    return tuple(found)

@@ -20,7 +20,7 @@ def test_lines_are_an_editors_lines():
     assert note.lines == ("a", "b", "c", "d\u2028e\x0bf\x85g", "", "h")
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_byte_order_marks(encoding):
     note = read_markdown("a.md", "---\ntitle: Zürich\n---\n# 会議\n".encode(encoding), 0)
     assert note.title == "Zürich"
