@@ -87,23 +87,18 @@ def normalise(text: str) -> str:
     return _ARABIC_MARKS.sub("", text).translate(_ARABIC_LETTERS)
 
 
-def _bigrams(run: str) -> list[str]:
-    if len(run) < 2:
-        return [run]
-    return [run[i : i + 2] for i in range(len(run) - 1)]
-
-
-def _strip_arabic_prefix(match: re.Match[str]) -> str:
-    return _ARABIC_PREFIX.sub("", match.group())
-
-
 def index_text(text: str) -> str:
     """Text as FTS5 should tokenise it: normalised, unspaced scripts as bigrams.
 
     A run of one character stays as it is. Linear in the text.
     """
-    text = _ARABIC_WORD.sub(_strip_arabic_prefix, normalise(text))
-    return _UNSPACED_RUN.sub(lambda m: f" {' '.join(_bigrams(m.group()))} ", text)
+
+    def bigrams(match: re.Match[str]) -> str:
+        run = match.group()
+        return f" {' '.join(run[i : i + 2] for i in range(max(1, len(run) - 1)))} "
+
+    text = _ARABIC_WORD.sub(lambda m: _ARABIC_PREFIX.sub("", m.group()), normalise(text))
+    return _UNSPACED_RUN.sub(bigrams, text)
 
 
 def tokens(text: str) -> list[str]:

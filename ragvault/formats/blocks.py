@@ -65,7 +65,9 @@ def outline(lines: Sequence[str], start: int = 0) -> Outline:
     """The structure of ``lines[start:]``; its line numbers are those in ``lines``. Linear."""
     headings: list[Heading] = []
     code: set[int] = set()
-    tokens = _parse(lines[start:])
+    tokens: list[Token] = []
+    # A NUL never gets here (the note would be binary); any other character is one to the parser.
+    _parser().block.parse("\n".join(lines[start:]), _parser(), {}, tokens)
     for i, token in enumerate(tokens):
         if token.map is None:
             continue
@@ -151,26 +153,14 @@ class _Tree:
         return last
 
 
-def _parse(lines: Sequence[str]) -> list[Token]:
-    md = _parser()
-    tokens: list[Token] = []
-    # A NUL never gets here (the note would be binary); any other character is one to the parser.
-    md.block.parse("\n".join(lines), md, {}, tokens)
-    return tokens
-
-
 @cache
 def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt  # 50 ms that a run without a changed note doesn't pay
 
     md = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable("table")
     md.disable("reference")
-    md.block.ruler.before(
-        "fence",
-        "delimited",
-        _delimited,
-        {"alt": ["paragraph", "blockquote", "list"]},
-    )
+    ends = ["paragraph", "blockquote", "list"]
+    md.block.ruler.before("fence", "delimited", _delimited, {"alt": ends})
     return md
 
 

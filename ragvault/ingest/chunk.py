@@ -23,6 +23,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import takewhile
 
 from ragvault.config.settings import ChunkingSettings
 from ragvault.formats.inline import says_nothing
@@ -93,28 +95,16 @@ def chunk_note(
     ordinals: dict[HeadingPath, int] = {}
     chunks: list[Chunk] = []
     for draft in maker.drafts():
-        ordinal = ordinals.get(draft.heading_path, 0)
-        ordinals[draft.heading_path] = ordinal + 1
-        chunks.append(_numbered(draft, note, vault, ordinal, len(chunks)))
+        path = draft.heading_path
+        ordinal = ordinals.get(path, 0)
+        ordinals[path] = ordinal + 1
+        text_hash = hashlib.sha256(draft.embed_text.encode("utf-8", "replace")).hexdigest()
+        key = "\0".join((vault, note.rel_path, *path, str(ordinal), text_hash))
+        chunk_id = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        place = (ordinal, len(chunks), draft.first, draft.last)
+        texts = (draft.text, draft.embed_text, text_hash)
+        chunks.append(Chunk(chunk_id, vault, note.rel_path, path, *place, *texts))
     return tuple(chunks)
-
-
-def _numbered(draft: _Draft, note: Note, vault: str, ordinal: int, index: int) -> Chunk:
-    text_hash = hashlib.sha256(draft.embed_text.encode("utf-8", "replace")).hexdigest()
-    key = "\0".join((vault, note.rel_path, *draft.heading_path, str(ordinal), text_hash))
-    return Chunk(
-        id=hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32],
-        vault=vault,
-        rel_path=note.rel_path,
-        heading_path=draft.heading_path,
-        ordinal=ordinal,
-        chunk_index=index,
-        start_line=draft.first,
-        end_line=draft.last,
-        text=draft.text,
-        embed_text=draft.embed_text,
-        text_hash=text_hash,
-    )
 
 
 # --------------------------------------------------------------------------- units
@@ -125,7 +115,7 @@ def _units(note: Note) -> list[_Unit]:
     units: list[_Unit] = []
     carried: list[Section] = []
     for section in note.sections:
-        first, last = _trim(note, section.start_line, section.end_line)
+        _, last = _trim(note, section.start_line, section.end_line)
         carried.append(section)
         if _is_bare(section) or (not section.heading_path and _is_short(section, note)):
             continue
@@ -135,9 +125,7 @@ def _units(note: Note) -> list[_Unit]:
         units.append(_with_links(note, _Unit(path, first, last, len(path) - len(above))))
         carried = []
     if carried:
-        path = carried[0].heading_path
-        for section in carried[1:]:
-            path = _common(path, section.heading_path)
+        path = reduce(_common, (section.heading_path for section in carried))
         first, last = _trim(note, carried[0].start_line, carried[-1].end_line)
         shown = max(0, len(path) - len(carried[0].heading_path[:-1]))
         units.append(_with_links(note, _Unit(path, first, last, shown)))
@@ -175,10 +163,8 @@ def _is_short(section: Section, note: Note) -> bool:
 
 
 def _common(a: HeadingPath, b: HeadingPath) -> HeadingPath:
-    same = 0
-    while same < min(len(a), len(b)) and a[same] == b[same]:
-        same += 1
-    return a[:same]
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False))
+    return tuple(name for name, _ in same)
 
 
 # --------------------------------------------------------------------------- drafts
@@ -231,7 +217,8 @@ class _Maker:
         front = _Unit((), 1, max(1, self._front_last), 0, front=True)
         variants = [*units, with_front, front]
         joined: _Unit | None = None
-        if len(units) > 1 and _only_headings(note, units[-1]):
+        end = [section for section in note.sections if section.start_line >= units[-1].first]
+        if len(units) > 1 and all(map(_is_bare, end)):
             joined = _with_links(note, replace(units[-2], last=units[-1].last))
             variants.append(joined)
         if not self._front_last:
@@ -259,14 +246,13 @@ class _Maker:
 
     def _whole(self, unit: _Unit) -> _Draft:
         lines = self._note.lines[unit.first - 1 : unit.last]
-        text = "\n".join(lines)
         read = lines[: len(lines) - unit.links]
         body = "\n".join(read)
         if unit.front:
             rest = "\n".join(read[self._front_last - unit.first + 1 :]).lstrip("\n")
             body = "\n\n".join(filter(None, (self._front_text, rest)))
         embed = embed_format(self._note.title, unit.heading_path, unit.shown, body)
-        return _Draft(unit.heading_path, unit.first, unit.last, text, embed)
+        return _Draft(unit.heading_path, unit.first, unit.last, "\n".join(lines), embed)
 
     def _cut(self, unit: _Unit) -> list[_Draft]:
         """Pieces of a unit that is too long. Token counts hardly add up to less than the
@@ -317,13 +303,8 @@ class _Maker:
         elif piece.repeat:
             body = f"{piece.repeat}\n{text}"
         shown = min(unit.shown, len(path)) if is_start else 0
-        return _Draft(
-            unit.heading_path,
-            piece.first + 1,
-            piece.last + 1,
-            text,
-            embed_format(title, path, shown, body),
-        )
+        embed = embed_format(title, path, shown, body)
+        return _Draft(unit.heading_path, piece.first + 1, piece.last + 1, text, embed)
 
     def _header(self, unit: _Unit) -> tuple[str, HeadingPath]:
         """Title and heading path, cut down to their share of the window when they exceed it.
@@ -341,8 +322,3 @@ class _Maker:
             else:
                 return "", ()
         return title, path
-
-
-def _only_headings(note: Note, unit: _Unit) -> bool:
-    """The unit is the bare end of the note: no section in it says anything."""
-    return all(_is_bare(section) for section in note.sections if section.start_line >= unit.first)

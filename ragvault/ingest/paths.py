@@ -68,7 +68,7 @@ def check_vault_path(given: str | Path, index_dir: Path, known: Sequence[VaultIn
         with os.scandir(real):
             pass
     except OSError as error:
-        if error.errno in GONE and any(_same(real, v.path) for v in known):
+        if error.errno in GONE and any(real == os.path.realpath(v.path) for v in known):
             raise unusable_root(real, error) from error
         raise _unusable_path(text, error) from error
     index = os.path.realpath(index_dir)
@@ -95,10 +95,6 @@ def overlap_notice(path: Path, known: Sequence[VaultInfo]) -> str | None:
                 "twice unless you name one with --vault."
             )
     return None
-
-
-def _same(real: str, other: Path) -> bool:
-    return real == os.path.realpath(other)
 
 
 def _unusable_path(text: str, error: OSError) -> VaultPathError:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from ragvault.config.settings import Settings
-from ragvault.ingest.paths import shown
+from ragvault.ingest.paths import GONE, shown
 from ragvault.ingest.walk import max_bytes, too_large
 from ragvault.model import Note, NoteFile, NoteWrite, Skipped, kept_ns
 from ragvault.ports import Embedder
@@ -70,37 +70,27 @@ def read_note(
     the last read, so that the next run sees it as changed again.
     """
     try:
-        for _ in range(MAX_TRIES - 1):
-            outcome, is_steady = _read_once(file, max_bytes, now_ns)
-            if is_steady:
-                return outcome
-        return _read_once(file, max_bytes, now_ns)[0]
+        for _ in range(MAX_TRIES):
+            descriptor = os.open(file.path, _FLAGS)
+            with open(descriptor, "rb") as handle:
+                before = os.fstat(descriptor)
+                if not stat.S_ISREG(before.st_mode):
+                    return Unreadable("is not a regular file any more", is_note=False)
+                seen_ns = now_ns()
+                data = handle.read(max_bytes + 1)
+                after = os.fstat(descriptor)
+            if len(data) > max_bytes:
+                return Unreadable(too_large(after.st_size, max_bytes), is_note=False)
+            if (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, len(data)):
+                break
     except OSError as error:
-        if error.errno in (errno.ENOENT, errno.ENOTDIR):
+        if error.errno in GONE:
             return Gone()
         if error.errno == errno.ELOOP:  # O_NOFOLLOW
             return Unreadable("became a symlink while it was read", is_note=False)
         return Unreadable(f"can't be read: {error.strerror or error}")
-
-
-def _read_once(
-    file: NoteFile, max_bytes: int, now_ns: Callable[[], int]
-) -> tuple[ReadOutcome, bool]:
-    """The outcome, and whether the file held still meanwhile."""
-    descriptor = os.open(file.path, _FLAGS)
-    with open(descriptor, "rb", closefd=True) as handle:
-        before = os.fstat(descriptor)
-        if not stat.S_ISREG(before.st_mode):
-            return Unreadable("is not a regular file any more", is_note=False), True
-        seen_ns = now_ns()
-        data = handle.read(max_bytes + 1)
-        after = os.fstat(descriptor)
-    if len(data) > max_bytes:
-        return Unreadable(too_large(after.st_size, max_bytes), is_note=False), True
     seen = replace(file, size=len(data), mtime_ns=kept_ns(before.st_mtime_ns))
-    content = Content(seen, data, hashlib.sha256(data).hexdigest(), seen_ns)
-    is_steady = (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, len(data))
-    return content, is_steady
+    return Content(seen, data, hashlib.sha256(data).hexdigest(), seen_ns)
 
 
 class NoteLoader:

@@ -56,7 +56,7 @@ class _Atom:
     strength: float
     block: Block | None = None
     depth: int = 0
-    grain: float = _BLOCK  # what it is: a block, a line, a sentence, a word or a run
+    grain: float = _LINE  # what it is at most: a line, a sentence, a word or a run
     cost: int = 0
 
 
@@ -94,7 +94,12 @@ def split_lines(
     repeat_costs = dict(zip(repeats, counter.count_tokens(repeats), strict=True))
     for text, cost in repeat_costs.items():
         if cost_of(cost, text) > budget // 4:  # an opening that leaves no room for the rest
-            atoms = [_without_repeat(atom) if atom.piece.repeat == text else atom for atom in atoms]
+            atoms = [
+                replace(atom, piece=replace(atom.piece, repeat=""))
+                if atom.piece.repeat == text
+                else atom
+                for atom in atoms
+            ]
     ranges = _pack(
         [atom.cost for atom in atoms],
         [atom.strength for atom in atoms],
@@ -107,10 +112,6 @@ def split_lines(
         head, tail = atoms[i].piece, atoms[j - 1].piece
         pieces.append(Piece(head.first, head.start, tail.last, tail.end, head.repeat))
     return pieces
-
-
-def _without_repeat(atom: _Atom) -> _Atom:
-    return replace(atom, piece=replace(atom.piece, repeat=""))
 
 
 # --------------------------------------------------------------------------- atoms
@@ -192,10 +193,9 @@ def _without_lists(blocks: Iterable[Block]) -> Iterator[Block]:
 def _is_empty(block: Block, lines: Sequence[str]) -> bool:
     """A comment, an anchor, an embed, link definitions. A paragraph of one full stop is left where
     it is: it costs nothing, and nothing would be found by it."""
-    if block.kind not in ("paragraph", "html", "text"):
-        return False
     text = "\n".join(lines[block.first : block.last + 1])
-    return re.search(r"\w", text) is not None and says_nothing(text)
+    is_text = block.kind in ("paragraph", "html", "text") and re.search(r"\w", text) is not None
+    return is_text and says_nothing(text)
 
 
 def _parts(atom: _Atom, lines: Sequence[str]) -> list[_Atom]:
@@ -214,26 +214,20 @@ def _parts(atom: _Atom, lines: Sequence[str]) -> list[_Atom]:
     else:
         text = lines[piece.first][piece.start : piece.end]
         parts = []
-        grain = _LINE if atom.block is not None else atom.grain
-        for finer, spans in ((_SENTENCE, _sentences), (_WORD, _words), (_RUN, grapheme_runs)):
-            if grain not in _COARSER[finer]:
-                continue
+        cuts = ((_SENTENCE, _sentences), (_WORD, _words), (_RUN, grapheme_runs))
+        for finer, spans in cuts[{_LINE: 0, _SENTENCE: 1}.get(atom.grain, 2) :]:
             found = list(spans(text))
             if len(found) > 1 or (found and found[0] != (0, len(text))):
-                parts = [_span_atom(piece, a, b, finer) for a, b in found]
+                at = piece.start
+                parts = [
+                    _Atom(replace(piece, start=at + a, end=at + b), finer, grain=finer)
+                    for a, b in found
+                ]
                 break
     if parts:
-        parts[0] = replace(parts[0], strength=atom.strength)
-        first = parts[0].piece
-        parts[0] = replace(parts[0], piece=replace(first, repeat=piece.repeat))
+        first = replace(parts[0].piece, repeat=piece.repeat)
+        parts[0] = replace(parts[0], strength=atom.strength, piece=first)
     return parts
-
-
-_COARSER = {
-    _SENTENCE: (_BLOCK, _LINE),
-    _WORD: (_BLOCK, _LINE, _SENTENCE),
-    _RUN: (_BLOCK, _LINE, _SENTENCE, _WORD, _RUN),
-}
 
 
 def _line_atoms(block: Block, lines: Sequence[str], repeat: str) -> Iterator[_Atom]:
@@ -257,14 +251,8 @@ def _line_atoms(block: Block, lines: Sequence[str], repeat: str) -> Iterator[_At
             strength = _LINE
         inside = at >= block.first + max(1, opening)
         piece = Piece(at, 0, at, len(lines[at]), repeat if inside else "")
-        yield _Atom(piece, strength, grain=_LINE)
+        yield _Atom(piece, strength)
         blank = False
-
-
-def _span_atom(piece: Piece, a: int, b: int, grain: float) -> _Atom:
-    start = piece.start + a
-    part = Piece(piece.first, start, piece.last, piece.start + b, piece.repeat)
-    return _Atom(part, grain, grain=grain)
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
@@ -327,13 +315,8 @@ def _pack(
                 continue
             end = fresh + 1
         ranges.append((start, end))
-        fresh = end
-        start = _step_back(end, ranges[-1][0], total, overlap)
+        fresh, before = end, start
+        start = end
+        while start - 1 > before and total[end] - total[start - 1] <= overlap:
+            start -= 1
     return ranges
-
-
-def _step_back(end: int, start: int, total: Sequence[int], overlap: int) -> int:
-    at = end
-    while at - 1 > start and total[end] - total[at - 1] <= overlap:
-        at -= 1
-    return at

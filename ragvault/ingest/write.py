@@ -74,13 +74,9 @@ class Writer:
         self._index: VectorIndex | None = None
         self._watermark = ""
         self._is_in_step = False
-        self._dirty = False
+        self.has_written = False
         self.counts = Counts()
         self.notices: list[str] = []
-
-    @property
-    def has_written(self) -> bool:
-        return self._dirty
 
     @property
     def is_out_of_step(self) -> bool:
@@ -139,7 +135,7 @@ class Writer:
         gone = self._catalog.commit(
             self._vault, writes, removed, fingerprint=self._embedder.fingerprint, vectors={}
         )
-        self._dirty = True
+        self.has_written = True
         self._delete(index, gone)
 
     def sweep(self) -> set[str]:
