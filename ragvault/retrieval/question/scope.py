@@ -11,8 +11,7 @@ the same weight as everything else.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -124,30 +123,25 @@ def known_tags(request: Request, catalog: NoteStore, vaults: Collection[str]) ->
     for tag in wanted:
         name = tag.casefold()
         if not any(other == name or other.startswith(f"{name}/") for other in known):
-            raise _unknown_tag(tag, known)
+            raise _unknown(f"No note has the tag “{tag}”.", "tag", tag, known)
     return wanted
 
 
-def _unknown_tag(tag: str, known: Sequence[str]) -> UsageError:
-    keys = ((key, other) for other in known for key in (other, other.rsplit("/", 1)[-1]))
-    nearest = _meant(tag, keys)
+def _unknown(message: str, kind: str, wanted: str, names: Sequence[str]) -> UsageError:
+    """Did you mean? With the names that look most like it, whole or without what is above the
+    last or the first slash; or else what there is."""
+    keys: dict[str, str] = {}
+    for name in names:
+        for key in (name, name.rpartition("/")[2], name.partition("/")[2]):
+            keys.setdefault(key.casefold(), name)
+    close = difflib.get_close_matches(wanted.casefold(), list(keys), n=5, cutoff=0.5)
+    nearest = list(dict.fromkeys(keys[key] for key in close))[:_NEAREST]
     if nearest:
-        hint = f"Nearest tags: {', '.join(nearest)}."
-    elif known:
-        hint = f"Tags: {', '.join(known[:_SHOWN])}{' …' if len(known) > _SHOWN else ''}."
-    else:
-        hint = "These notes have no tags: leave `--tag` out."
-    return UsageError(f"No note has the tag “{tag}”.", hint)
-
-
-def _meant(wanted: str, keys: Iterable[tuple[str, str]]) -> list[str]:
-    """Did you mean? The names that look most like it; ``keys`` are pairs of what is compared and
-    the name that is shown for it."""
-    by_key: dict[str, str] = {}
-    for key, name in keys:
-        by_key.setdefault(key, name)
-    close = difflib.get_close_matches(wanted.casefold(), list(by_key), n=5, cutoff=0.5)
-    return list(dict.fromkeys(by_key[key] for key in close))[:_NEAREST]
+        return UsageError(message, f"Nearest {kind}s: {', '.join(nearest)}.")
+    if not names:
+        return UsageError(message, f"These notes have no {kind}s: leave `--{kind}` out.")
+    more = " …" if len(names) > _SHOWN else ""
+    return UsageError(message, f"{kind.capitalize()}s: {', '.join(names[:_SHOWN])}{more}.")
 
 
 # --------------------------------------------------------------------------- folders
@@ -156,15 +150,6 @@ def _meant(wanted: str, keys: Iterable[tuple[str, str]]) -> list[str]:
 def position_weight(position: int) -> float:
     """1.0, 0.9, 0.8 …, at least 0.1."""
     return max(MIN_WEIGHT, round(1.0 - WEIGHT_STEP * position, 10))
-
-
-@dataclass(frozen=True, slots=True)
-class _Group:
-    """Folders of one vault that are searched as one."""
-
-    vault: str
-    folders: tuple[str, ...]
-    label: str
 
 
 def folder_mode(request: Request, settings: Settings) -> str:
@@ -210,27 +195,31 @@ def select_folders(
     ``named_folders``).
     """
     mode = folder_mode(request, settings)
-    named = [group for found in named_folders(request, folders) for group in _groups(found)]
-    available = tuple(f.qualified for f in folders)
-    if mode == "off":
-        return _limited(named, available, vaults)
-    taken = {(group.vault, folder) for group in named for folder in group.folders}
-    rest = [f for f in folders if (f.vault, f.folder) not in taken]
+    places = [place for found in named_folders(request, folders) for place in _by_vault(found)]
+    taken = {folder for place in places for folder in place}
+    rest = [folder for folder in folders if folder not in taken]
+    guessed: list[FolderInfo] = []
     notices: tuple[str, ...] = ()
     if mode == "llm":
-        ranked, notices = _by_model(query, rest, chat, settings)
-    else:
-        ranked = rank_by_similarity(query, rest, query_vector, AUTO_SCOPES)
-    ranked = ranked[: max(0, MAX_FOLDERS - len(named))]
-    guesses = [_Group(f.vault, (f.folder,), f.qualified) for f in ranked]
-    weighted = bool(named) or mode == "llm"
+        guessed, notices = _by_model(query, rest, chat, settings)
+    elif mode == "auto":
+        guessed = rank_by_similarity(query, rest, query_vector, AUTO_SCOPES)
+    weighted = bool(places) or mode == "llm"
+    places += [[folder] for folder in guessed[: max(0, MAX_FOLDERS - len(places))]]
     scopes = [
-        Scope(group.vault, group.folders, position_weight(i) if weighted else 1.0)
-        for i, group in enumerate([*named, *guesses])
+        Scope(
+            place[0].vault,
+            tuple(folder.folder for folder in place),
+            position_weight(i) if weighted else 1.0,
+        )
+        for i, place in enumerate(places)
     ]
-    rest_weight = position_weight(len(scopes)) if weighted else 1.0
-    scopes += [Scope(vault, None, rest_weight) for vault in vaults]
-    selected = tuple(group.label for group in (*named, *guesses))
+    if mode != "off" or not places:
+        rest_weight = position_weight(len(scopes)) if weighted else 1.0
+        scopes += [Scope(vault, None, rest_weight) for vault in vaults]
+    topmost = (min(place, key=lambda f: (f.folder.count("/"), f.folder)) for place in places)
+    selected = tuple(folder.qualified for folder in topmost)
+    available = tuple(folder.qualified for folder in folders)
     return FolderSelection(mode, selected, available, tuple(scopes), notices)
 
 
@@ -265,17 +254,6 @@ def rank_by_similarity(
     return [folder for _, _, folder in sorted(scored, key=lambda item: item[:2])[:n]]
 
 
-def _limited(
-    named: Sequence[_Group], available: tuple[str, ...], vaults: Sequence[str]
-) -> FolderSelection:
-    if not named:
-        return FolderSelection("off", (), available, tuple(Scope(vault) for vault in vaults))
-    scopes = tuple(
-        Scope(group.vault, group.folders, position_weight(i)) for i, group in enumerate(named)
-    )
-    return FolderSelection("off", tuple(g.label for g in named), available, scopes)
-
-
 def _by_model(
     query: Query, folders: Sequence[FolderInfo], chat: ChatModel | None, settings: Settings
 ) -> tuple[list[FolderInfo], tuple[str, ...]]:
@@ -293,19 +271,10 @@ def _by_model(
     return [by_name[name] for name in names], ()
 
 
-def _groups(found: Sequence[FolderInfo]) -> list[_Group]:
-    """One group a vault; it is called by its topmost folder."""
-    by_vault: dict[str, list[FolderInfo]] = {}
-    for folder in found:
-        by_vault.setdefault(folder.vault, []).append(folder)
-    return [
-        _Group(
-            vault,
-            tuple(f.folder for f in members),
-            min(members, key=lambda f: (f.folder.count("/"), f.folder)).qualified,
-        )
-        for vault, members in by_vault.items()
-    ]
+def _by_vault(found: Sequence[FolderInfo]) -> list[list[FolderInfo]]:
+    """The folders of each vault are searched as one."""
+    vaults = dict.fromkeys(folder.vault for folder in found)
+    return [[folder for folder in found if folder.vault == vault] for vault in vaults]
 
 
 def _resolve(name: str, folders: Sequence[FolderInfo]) -> list[FolderInfo]:
@@ -317,30 +286,9 @@ def _resolve(name: str, folders: Sequence[FolderInfo]) -> list[FolderInfo]:
     for fold in (str, str.casefold):
         key = fold(wanted)
         exact = [f for f in folders if key in (fold(f.folder), fold(f.qualified))]
-        below = [
-            f
-            for f in folders
-            if f not in exact
-            and (fold(f.folder).startswith(f"{key}/") or fold(f.qualified).startswith(f"{key}/"))
-        ]
+        paths = ((f, (fold(f.folder), fold(f.qualified))) for f in folders if f not in exact)
+        below = [f for f, names in paths if any(name.startswith(f"{key}/") for name in names)]
         if exact or below:
             return exact + below
-    raise _unknown_folder(name, wanted, folders)
-
-
-def _unknown_folder(name: str, wanted: str, folders: Sequence[FolderInfo]) -> UsageError:
-    """Names the folders that look most like it, whole or by their last component."""
-    named = [f for f in folders if f.folder]
-    nearest = _meant(
-        wanted,
-        (
-            (key.casefold(), f.qualified)
-            for f in named
-            for key in (f.folder, f.qualified, f.folder.rsplit("/", 1)[-1])
-        ),
-    )
-    if nearest:
-        return UsageError(f"No folder '{name}' is indexed.", f"Nearest: {', '.join(nearest)}.")
-    shown = ", ".join(sorted(f.qualified for f in named)[:_SHOWN])
-    hint = f"Folders: {shown}." if shown else "The vault has no folders: leave `--folder` out."
-    return UsageError(f"No folder '{name}' is indexed.", hint)
+    named = sorted(f.qualified for f in folders if f.folder)
+    raise _unknown(f"No folder '{name}' is indexed.", "folder", wanted, named)

@@ -12,122 +12,95 @@ English in full; German, Spanish and French for the common phrases. Linear in th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
+from typing import NamedTuple
 
 from ragvault.errors import UsageError
 from ragvault.model import TimeHint
 from ragvault.retrieval.question.timepatterns import (
-    BARE_YEAR,
     DAY,
     FIRST_YEAR,
-    NAME_BEFORE,
     NUMBER,
     PATTERNS,
     UNIT,
     UNITS,
     DayRange,
     back,
-    calendar,
+    calendar_unit,
     count_of,
-    read_year,
 )
 
-
-@dataclass(frozen=True, slots=True)
-class Period:
-    """Naive local wall-clock times, ``end`` exclusive. ``span`` is its place in the text.
-
-    ``relative``: in words that count from today, which a note about it would hardly hold.
-    """
-
-    start: datetime
-    end: datetime
-    span: tuple[int, int]
-    relative: bool
-
-
-_SINCE = re.compile(r"\b(?:since|seit(?:\s+dem)?|desde(?:\s+el)?|depuis|from)\s*$", re.IGNORECASE)
-_BEFORE = re.compile(r"\b(?:before|prior\s+to|vor|antes\s+del?|avant)\s*$", re.IGNORECASE)
-_UNTIL = re.compile(r"\b(?:until|till|up\s+to|by|bis|hasta|jusqu['’]en)\s*$", re.IGNORECASE)
-_AFTER = re.compile(r"\b(?:after|nach|después\s+del?|après)\s*$", re.IGNORECASE)
+_BOUND = re.compile(
+    r"\b(?:(?P<since>since|seit(?:\s+dem)?|desde(?:\s+el)?|depuis|from)"
+    r"|(?P<before>before|prior\s+to|vor|antes\s+del?|avant)"
+    r"|(?P<until>until|till|up\s+to|by|bis|hasta|jusqu['’]en)"
+    r"|(?P<after>after|nach|después\s+del?|après))\s*$",
+    re.IGNORECASE,
+)
 _RANGE = re.compile(r"\s*(?:and|to|until|till|through|-|–|und|bis|y|a|et|à)\s*$", re.IGNORECASE)
 
 
-def _periods(text: str, today: date) -> Iterator[tuple[int, int, date, date, bool]]:
-    for pattern in PATTERNS:
-        for match in pattern.words.finditer(text):
-            if pattern.lead is not None and not pattern.lead.search(text[: match.start()]):
-                continue
-            found = pattern.read(match, today)
-            if found is not None:
-                yield match.start(), match.end(), *found, pattern.relative
-    for match in BARE_YEAR.finditer(text):
-        found = read_year(match, today)
-        if found is not None and not NAME_BEFORE.search(text[: match.start()]):
-            yield match.start(), match.end(), *found, False
+class _Period(NamedTuple):
+    """Days that ``text[begin:end]`` names, ``after`` exclusive. ``relative``: in words that count
+    from today, which a note about it would hardly hold."""
+
+    begin: int
+    end: int
+    first: date
+    after: date
+    relative: bool
 
 
-def find_periods(text: str, now: datetime) -> list[Period]:
+def _periods(text: str, today: date) -> list[_Period]:
     """The times that the text names, in order, none overlapping; the longest reading of each."""
-    found = sorted(_periods(text, now.date()), key=lambda p: (p[0], -p[1], p[2]))
-    periods: list[Period] = []
-    for begin, end, first, after, relative in found:
-        if periods and begin < periods[-1].span[1]:
-            continue
-        midnight = time.min
-        periods.append(
-            Period(
-                datetime.combine(first, midnight),
-                datetime.combine(after, midnight),
-                (begin, end),
-                relative,
-            )
-        )
+    found = [
+        _Period(*match.span(), *days, pattern.relative)
+        for pattern in PATTERNS
+        for match in pattern.words.finditer(text)
+        if pattern.fits(text[: match.start()]) and (days := pattern.read(match, today))
+    ]
+    periods: list[_Period] = []
+    for period in sorted(found, key=lambda p: (p.begin, -p.end, p.first)):
+        if not periods or period.begin >= periods[-1].end:
+            periods.append(period)
     return periods
 
 
-def _modified(text: str, period: Period, now: datetime) -> tuple[datetime, datetime]:
-    """The period as "since", "before", "until" or "after" bounds it."""
-    before = text[: period.span[0]]
-    tomorrow = datetime.combine(now.date() + DAY, time.min)
-    epoch = datetime(FIRST_YEAR, 1, 2)
-    if _SINCE.search(before):
-        return period.start, max(tomorrow, period.start + DAY)
-    if _AFTER.search(before):
-        return period.end, max(tomorrow, period.end + DAY)
-    if _BEFORE.search(before):
-        return epoch, period.start
-    if _UNTIL.search(before):
-        return epoch, period.end
-    return period.start, period.end
-
-
-def _timestamp(moment: datetime, now: datetime) -> float:
+def _timestamp(moment: datetime | date, now: datetime) -> float:
+    """Of a day its first moment, in the zone of ``now``."""
+    if not isinstance(moment, datetime):
+        moment = datetime.combine(moment, time.min)
     return moment.replace(tzinfo=now.tzinfo).timestamp()
 
 
 def find_hint(text: str, now: datetime) -> TimeHint | None:
     """The time that a question names, or None.
 
-    The first time named counts; "between X and Y" and "from X to Y" span both. ``days`` is how
-    many calendar days back the window begins (at least 1): 14 for "last week".
+    The first time named counts, as "since", "before", "until" or "after" bounds it; "between X
+    and Y" and "from X to Y" span both. ``days`` is how many calendar days back the window begins
+    (at least 1): 14 for "last week".
     """
-    periods = find_periods(text, now)
+    today = now.date()
+    periods = _periods(text, today)
     if not periods:
         return None
-    period = periods[0]
-    start, end = _modified(text, period, now)
-    last = period
-    if len(periods) > 1 and _RANGE.match(text[period.span[1] : periods[1].span[0]]):
+    period = last = periods[0]
+    first, after = period.first, period.after
+    bound = _BOUND.search(text[: period.begin])
+    kind = bound.lastgroup if bound else None
+    if len(periods) > 1 and _RANGE.match(text[period.end : periods[1].begin]):
         last = periods[1]
-        start, end = period.start, max(period.end, last.end)
-    if end <= start:
+        after = max(after, last.after)
+    elif kind in ("since", "after"):
+        first = first if kind == "since" else after
+        after = max(today, first) + DAY
+    elif kind in ("before", "until"):
+        first, after = date(FIRST_YEAR, 1, 2), first if kind == "before" else after
+    if after <= first:
         return None
-    days = max(1, (now.date() - start.date()).days)
-    phrase = " ".join(text[period.span[0] : last.span[1]].split())
-    since, until = _timestamp(start, now), _timestamp(end, now) - 1e-3
+    days = max(1, (today - first).days)
+    phrase = " ".join(text[period.begin : last.end].split())
+    since, until = _timestamp(first, now), _timestamp(after, now) - 1e-3
     return TimeHint(since, until, days, phrase, period.relative)
 
 
@@ -158,7 +131,7 @@ def parse_when(text: str, now: datetime, end: bool) -> float:
     if bounds is None:
         raise UsageError(f"'{value[:80]}' is no date or time that I understand.", _WHEN_HINT)
     chosen = bounds[1] if end else bounds[0]
-    return _timestamp(datetime.combine(chosen, time.min), now) - (1e-3 if end else 0.0)
+    return _timestamp(chosen, now) - (1e-3 if end else 0.0)
 
 
 def _parse_moment(value: str, now: datetime) -> datetime | None:
@@ -184,9 +157,9 @@ def _parse_days(value: str, now: datetime) -> DayRange | None:
         day = back(today, count_of(short["n"]), _SHORT_UNITS.get(unit) or UNITS[unit])
         return day, day + DAY
     if _LAST_WEEK.fullmatch(value):  # here a bound, not a hint: the calendar's week
-        return calendar("week", today - timedelta(days=7))
+        return calendar_unit("week", today - 7 * DAY)
     for lead in ("", "on ", "in "):
-        periods = find_periods(lead + value, now)
-        if len(periods) == 1 and periods[0].span == (len(lead), len(lead + value)):
-            return periods[0].start.date(), periods[0].end.date()
+        periods = _periods(lead + value, today)
+        if [period[:2] for period in periods] == [(len(lead), len(lead + value))]:
+            return periods[0].first, periods[0].after
     return None

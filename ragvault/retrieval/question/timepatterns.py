@@ -1,4 +1,4 @@
-"""The words and phrases for times, and the days that each one means. Tables, small readers.
+"""The words and phrases for times, and the days that each one means: a table of patterns.
 
 A pattern's reader turns a match into the first day and the first day after, or None when the
 words mean no time after all.
@@ -7,9 +7,10 @@ words mean no time after all.
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import date, timedelta
+from typing import NamedTuple
 
 from ragvault.text import MONTHS
 
@@ -49,8 +50,6 @@ NUMBERS: dict[str, int] = {
     "une": 1, "deux": 2, "trois": 3, "quatre": 4, "cinq": 5,
 }  # fmt: skip
 
-# -------------------------------------------------------------------------- patterns
-
 FIRST_YEAR = 1970
 RECENT_DAYS = 30
 DAY = timedelta(days=1)
@@ -63,6 +62,7 @@ _YEAR = r"(?:19[7-9]\d|20\d\d)"
 # Not part of a version, identifier, amount, range or clock time.
 _NOT_BEFORE = r"(?<![\w.\-/:#$€£+@'])"
 _NOT_AFTER = r"(?![\w\-/:%°]|[.,]\d)"
+_END = r"(?![\w\-/]|\.\d)"
 # A year before one of these is a count: "2024 items".
 _COUNTED = (
     r"(?!\s+(?:items?|people|persons|users?|customers|words?|rows?|records?|notes|files?|lines?"
@@ -70,58 +70,39 @@ _COUNTED = (
     r"|steps|calories|kcal|points|votes|hours|minutes|seconds|times|pieces|more|or\s+more)\b)"
 )
 
-
 DayRange = tuple[date, date]  # first day, first day after
 _Reader = Callable[[re.Match[str], date], DayRange | None]
 
-
 # ------------------------------------------------------------------------- calendar
 
+_MONTHS_IN = {"month": 1, "quarter": 3, "year": 12}
+_DAYS_IN = {"day": 1, "week": 7, "weekend": 7}
 
-def _month(year: int, month: int) -> DayRange:
-    return date(year, month, 1), date(year + month // 12, month % 12 + 1, 1)
 
-
-def _months_back(day: date, months: int) -> date:
-    """The same day of an earlier month, or that month's last day."""
-    index = day.year * 12 + day.month - 1 - months
-    year, month = max(FIRST_YEAR, index // 12), index % 12 + 1
-    last = (_month(year, month)[1] - DAY).day
-    return date(year, month, min(day.day, last))
+def _shifted(day: date, months: int) -> date:
+    """The same day of another month, or that month's last day; never before 1970."""
+    year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
+    year = max(FIRST_YEAR, year)
+    return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
 
 
 def back(day: date, count: int, unit: str) -> date:
     """``count`` units before ``day``, never before 1970."""
-    if unit in ("month", "quarter", "year"):
-        months = {"month": 1, "quarter": 3, "year": 12}[unit]
-        return _months_back(day, min(count * months, 12_000))
-    days = count * {"day": 1, "weekend": 7, "week": 7}[unit]
-    return max(date(FIRST_YEAR, 1, 1), day - timedelta(days=min(days, 20_000)))
+    if unit in _MONTHS_IN:
+        return _shifted(day, -count * _MONTHS_IN[unit])
+    return max(date(FIRST_YEAR, 1, 1), day - count * _DAYS_IN[unit] * DAY)
 
 
-def calendar(unit: str, day: date) -> DayRange:
-    """The calendar unit that holds the day; weeks begin on Monday."""
+def calendar_unit(unit: str, day: date) -> DayRange:
+    """The calendar's unit that holds the day; weeks begin on Monday, a weekend is its week's."""
+    if unit in _MONTHS_IN:
+        size = _MONTHS_IN[unit]
+        first = date(day.year, (day.month - 1) // size * size + 1, 1)
+        return first, _shifted(first, size)
     if unit == "day":
         return day, day + DAY
-    monday = day - timedelta(days=day.weekday())
-    if unit == "week":
-        return monday, monday + timedelta(days=7)
-    if unit == "weekend":
-        return monday + timedelta(days=5), monday + timedelta(days=7)
-    if unit == "month":
-        return _month(day.year, day.month)
-    if unit == "quarter":
-        first = (day.month - 1) // 3 * 3 + 1
-        return date(day.year, first, 1), _month(day.year, first + 2)[1]
-    return date(day.year, 1, 1), date(day.year + 1, 1, 1)
-
-
-def _valid(year: int, month: int, day: int) -> DayRange | None:
-    try:
-        found = date(year, month, day)
-    except ValueError:
-        return None
-    return (found, found + DAY) if year >= FIRST_YEAR else None
+    monday = day - day.weekday() * DAY
+    return (monday if unit == "week" else monday + 5 * DAY), monday + 7 * DAY
 
 
 def count_of(word: str) -> int:
@@ -132,119 +113,109 @@ def count_of(word: str) -> int:
 # -------------------------------------------------------------------------- readers
 
 
-def _read_day(match: re.Match[str], _today: date) -> DayRange | None:
-    return _valid(int(match["y"]), int(match["m"]), int(match["d"]))
+def _calendars(unit: str) -> _Reader:
+    """Reads a day, month, quarter or year of the calendar from the groups d, m or mon, q and y.
+    Without a year: the latest that has begun."""
 
-
-def _read_year_month(match: re.Match[str], _today: date) -> DayRange | None:
-    return _month(int(match["y"]), int(match["m"]))
-
-
-def _read_named_day(match: re.Match[str], today: date) -> DayRange | None:
-    """ "3 March", "March 3rd, 2024". Without a year: the latest that isn't in the future."""
-    month, name = MONTHS[match["mon"].lower()], match["mon"]
-    certain = match["y"] or match["ord"] or name[0].isupper()
-    if name.lower() in ("may", "march", "mar", "mars") and not certain:
+    def read(match: re.Match[str], today: date) -> DayRange | None:
+        said = match.groupdict()
+        month, day, name = int(said.get("m") or 1), int(said.get("d") or 1), said.get("mon")
+        if name:
+            month = MONTHS[name.lower()]
+            certain = said["y"] or said.get("ord") or name[0].isupper()
+            if unit == "day" and name.lower() in ("may", "march", "mar", "mars") and not certain:
+                return None  # "3 may fail"
+        if unit == "quarter":
+            month = int(said["q"]) * 3 - 2
+        # 29 February needs up to four years.
+        years = [int(said["y"])] if said["y"] else range(today.year, today.year - 5, -1)
+        for year in years:
+            try:
+                first = date(year, month, day)
+            except ValueError:
+                continue
+            if said["y"] or first <= today:
+                return calendar_unit(unit, first)
         return None
-    if match["y"]:
-        return _valid(int(match["y"]), month, int(match["d"]))
-    for year in range(today.year, today.year - 5, -1):  # 29 February needs up to four
-        found = _valid(year, month, int(match["d"]))
-        if found and found[0] <= today:
-            return found
-    return None
-
-
-def _read_month(match: re.Match[str], today: date) -> DayRange | None:
-    month = MONTHS[match["mon"].lower()]
-    if match["y"]:
-        return _month(int(match["y"]), month)
-    return _month(today.year - (month > today.month), month)
-
-
-def _read_quarter(match: re.Match[str], today: date) -> DayRange | None:
-    first = (int(match["q"]) - 1) * 3 + 1
-    year = int(match["y"]) if match["y"] else today.year - (first > today.month)
-    return date(year, first, 1), _month(year, first + 2)[1]
-
-
-def read_year(match: re.Match[str], today: date) -> DayRange | None:
-    """The year; None for one beyond the next."""
-    year = int(match["y"])
-    return (date(year, 1, 1), date(year + 1, 1, 1)) if year <= today.year + 1 else None
-
-
-def _read_this(match: re.Match[str], today: date) -> DayRange | None:
-    return calendar(UNITS[match["u"].lower()], today)
-
-
-def _read_last(match: re.Match[str], today: date) -> DayRange | None:
-    """The calendar unit before this one; but "last week" is the past 14 days, which hold it
-    whatever the weekday (auroranotes-rag.md, ``analyzeQuery``)."""
-    unit = UNITS[match["u"].lower()]
-    if unit == "week":
-        return today - timedelta(days=14), today + DAY
-    if unit == "weekend":
-        saturday = today - timedelta(days=(today.weekday() - 5) % 7 or 7)
-        return saturday, min(saturday + timedelta(days=2), today + DAY)
-    start = calendar(unit, today)[0]
-    return back(start, 1, unit), start
-
-
-def _read_past(match: re.Match[str], today: date) -> DayRange | None:
-    count = count_of(match["n"]) if match["n"] else 1
-    return back(today, count, UNITS[match["u"].lower()]), today + DAY
-
-
-def _read_ago(match: re.Match[str], today: date) -> DayRange | None:
-    """ "3 days ago" is a day; "2 weeks ago" a week around it; months and years the calendar's."""
-    unit = UNITS[match["u"].lower()]
-    there = back(today, count_of(match["n"]), unit)
-    if unit == "week":
-        return there - timedelta(days=3), there + timedelta(days=4)
-    return calendar(unit, there)
-
-
-def _read_weekday(match: re.Match[str], today: date) -> DayRange | None:
-    behind = (today.weekday() - WEEKDAYS[match["w"].lower()]) % 7
-    if not behind and "this" not in match.group().lower():
-        behind = 7
-    return today - timedelta(days=behind), today - timedelta(days=behind - 1)
-
-
-def _days_ago(days: int) -> _Reader:
-    def read(_match: re.Match[str], today: date) -> DayRange | None:
-        return today - timedelta(days=days), today - timedelta(days=days - 1)
 
     return read
 
 
-def _read_recently(_match: re.Match[str], today: date) -> DayRange | None:
-    return today - timedelta(days=RECENT_DAYS), today + DAY
+def _read_year(match: re.Match[str], today: date) -> DayRange | None:
+    """None for a year beyond the next."""
+    year = int(match["y"])
+    return calendar_unit("year", date(year, 1, 1)) if year <= today.year + 1 else None
 
+
+def _read_this(match: re.Match[str], today: date) -> DayRange:
+    return calendar_unit(UNITS[match["u"].lower()], today)
+
+
+def _read_last(match: re.Match[str], today: date) -> DayRange:
+    """The calendar unit before this one; but "last week" is the past 14 days, which hold it
+    whatever the weekday (auroranotes-rag.md, ``analyzeQuery``)."""
+    unit = UNITS[match["u"].lower()]
+    if unit == "week":
+        return today - 14 * DAY, today + DAY
+    if unit == "weekend":
+        saturday = today - ((today.weekday() - 5) % 7 or 7) * DAY
+        return saturday, min(saturday + 2 * DAY, today + DAY)
+    start = calendar_unit(unit, today)[0]
+    return back(start, 1, unit), start
+
+
+def _read_past(match: re.Match[str], today: date) -> DayRange:
+    count = count_of(match["n"]) if match["n"] else 1
+    return back(today, count, UNITS[match["u"].lower()]), today + DAY
+
+
+def _read_ago(match: re.Match[str], today: date) -> DayRange:
+    """ "3 days ago" is a day; "2 weeks ago" a week around it; months and years the calendar's."""
+    unit = UNITS[match["u"].lower()]
+    there = back(today, count_of(match["n"]), unit)
+    return (there - 3 * DAY, there + 4 * DAY) if unit == "week" else calendar_unit(unit, there)
+
+
+def _read_weekday(match: re.Match[str], today: date) -> DayRange:
+    behind = (today.weekday() - WEEKDAYS[match["w"].lower()]) % 7
+    if not behind and "this" not in match.group().lower():
+        behind = 7
+    return calendar_unit("day", today - behind * DAY)
+
+
+def _days_ago(days: int) -> _Reader:
+    return lambda _match, today: calendar_unit("day", today - days * DAY)
+
+
+def _read_recently(_match: re.Match[str], today: date) -> DayRange:
+    return today - RECENT_DAYS * DAY, today + DAY
+
+
+# -------------------------------------------------------------------------- patterns
 
 _YEAR_TAIL = rf"(?:,?\s+(?:del?\s+|of\s+)?(?P<y>{_YEAR})(?!\d))"
-_THROUGH = r"(?:between|from)\s+\w+(?:\s+\d{4})?\s+(?:and|to|until|till)"
-_MONTH_LEAD = (
-    r"(?:in|during|since|before|after|until|till|by|last|of|from|for|early|late|mid|im|seit|vor"
-    r"|nach|bis|en|desde|hasta|antes\s+de|después\s+de|depuis|avant|après|between|" + _THROUGH + ")"
+# What has to stand before a month or a year, when the words alone are not enough.
+_LEAD = (
+    r"in|during|since|before|after|until|till|by|of|from|for|early|late|mid|seit|vor|nach|bis|en"
+    r"|desde|hasta|antes\s+de|depuis|avant|après|between"
+    r"|(?:between|from)\s+\w+(?:\s+\d{4})?\s+(?:and|to|until|till)"
 )
-_YEAR_LEAD = (
-    r"(?:in|during|since|before|after|until|till|by|of|from|for|early|late|mid|year|im\s+jahr"
-    r"|seit|vor|nach|bis|en|desde|hasta|antes\s+de|depuis|avant|après|between|" + _THROUGH + ")"
-)
-_OF = r"(?!\s+(?:of|before|in)\b)"  # "the last week of the trip"
-_END = r"(?![\w\-/]|\.\d)"
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """``lead``: what has to stand before a match, when the words alone are not enough."""
+class Pattern(NamedTuple):
+    """``relative``: the words count from today. ``lead`` has to stand right before a match,
+    ``name`` must not."""
 
     words: re.Pattern[str]
     read: _Reader
     relative: bool
     lead: re.Pattern[str] | None = None
+    name: re.Pattern[str] | None = None
+
+    def fits(self, before: str) -> bool:
+        """Whether a match after this text counts."""
+        is_led = self.lead is None or self.lead.search(before)
+        return bool(is_led) and not (self.name and self.name.search(before))
 
 
 def _absolute(words: str, read: _Reader, lead: str = "") -> Pattern:
@@ -253,42 +224,52 @@ def _absolute(words: str, read: _Reader, lead: str = "") -> Pattern:
 
 
 def _relative(words: str, read: _Reader, lead: str = "") -> Pattern:
-    before = re.compile(rf"\b(?:{lead})\s+$", re.IGNORECASE) if lead else None
-    return Pattern(re.compile(rf"\b(?:{words})\b{_OF}", re.IGNORECASE), read, True, before)
+    words = rf"\b(?:{words})\b(?!\s+(?:of|before|in)\b)"  # not "the last week of the trip"
+    return _absolute(words, read, lead)._replace(relative=True)
 
 
 PATTERNS = (
     _absolute(
-        rf"{_NOT_BEFORE}(?P<y>{_YEAR})(?P<s>[-/.])(?P<m>\d\d?)(?P=s)(?P<d>\d\d?){_END}", _read_day
+        rf"{_NOT_BEFORE}(?P<y>{_YEAR})(?P<s>[-/.])(?P<m>\d\d?)(?P=s)(?P<d>\d\d?){_END}",
+        _calendars("day"),
     ),
-    _absolute(rf"{_NOT_BEFORE}(?P<d>\d\d?)\.(?P<m>\d\d?)\.(?P<y>{_YEAR}){_END}", _read_day),
-    _absolute(rf"{_NOT_BEFORE}(?P<y>{_YEAR})-(?P<m>0[1-9]|1[0-2]){_END}", _read_year_month),
+    _absolute(rf"{_NOT_BEFORE}(?P<d>\d\d?)\.(?P<m>\d\d?)\.(?P<y>{_YEAR}){_END}", _calendars("day")),
+    _absolute(rf"{_NOT_BEFORE}(?P<y>{_YEAR})-(?P<m>0[1-9]|1[0-2]){_END}", _calendars("month")),
     _absolute(
         rf"{_NOT_BEFORE}(?P<d>\d\d?)(?P<ord>st|nd|rd|th|\.)?\s+(?:of\s+|de\s+)?(?P<mon>{_MONTH})\b"
         rf"{_YEAR_TAIL}?",
-        _read_named_day,
+        _calendars("day"),
     ),
     _absolute(
         rf"\b(?P<mon>{_MONTH})\.?\s+(?:the\s+)?(?P<d>\d\d?)(?P<ord>st|nd|rd|th)?{_NOT_AFTER}"
         rf"{_YEAR_TAIL}?",
-        _read_named_day,
+        _calendars("day"),
     ),
-    _absolute(rf"\b(?P<mon>{_MONTH})\.?{_YEAR_TAIL}{_NOT_AFTER}", _read_month),
+    _absolute(rf"\b(?P<mon>{_MONTH})\.?{_YEAR_TAIL}{_NOT_AFTER}", _calendars("month")),
     _absolute(
         rf"(?P<mon>(?!mars\b)(?:{_MONTH}))\b(?P<y>)(?!\s+(?:be|have|not)\b|[-']|\s+\d)",
-        _read_month,
-        _MONTH_LEAD,
+        _calendars("month"),
+        rf"{_LEAD}|im|last|después\s+de",
     ),
-    _absolute(r"(?P<mon>mars)\b(?P<y>)", _read_month, "en|depuis|avant|après|début|fin"),
+    _absolute(r"(?P<mon>mars)\b(?P<y>)", _calendars("month"), "en|depuis|avant|après|début|fin"),
     _absolute(
-        rf"{_NOT_BEFORE}q(?P<q>[1-4])[\s/-]\s*(?:of\s+)?(?P<y>{_YEAR}){_NOT_AFTER}", _read_quarter
+        rf"{_NOT_BEFORE}q(?P<q>[1-4])[\s/-]\s*(?:of\s+)?(?P<y>{_YEAR}){_NOT_AFTER}",
+        _calendars("quarter"),
     ),
     _absolute(
         r"q(?P<q>[1-4])\b(?P<y>)(?!\s+(?:of|to)\b)",
-        _read_quarter,
+        _calendars("quarter"),
         "in|during|since|before|after|until|for|last|this",
     ),
-    _absolute(rf"(?P<y>{_YEAR}){_NOT_AFTER}{_COUNTED}", read_year, _YEAR_LEAD),
+    _absolute(rf"(?P<y>{_YEAR}){_NOT_AFTER}{_COUNTED}", _read_year, rf"{_LEAD}|year|im\s+jahr"),
+    # A year that no word says to be one: at the end, and not part of a name such as "Visual
+    # Studio 2022".
+    Pattern(
+        re.compile(rf"(?:^|(?<=[\s(,]))(?P<y>{_YEAR}){_NOT_AFTER}{_COUNTED}(?=\s*[?!.)]*\s*$)"),
+        _read_year,
+        False,
+        name=re.compile(r"(?:\b[A-Z][\w.+#]*|\b(?:version|port|room|page|line|issue|rfc|no))\s+$"),
+    ),
     _relative(r"day\s+before\s+yesterday|vorgestern|anteayer|avant-hier", _days_ago(2)),
     _relative(r"yesterday|last\s+night|gestern|ayer|hier\s+soir", _days_ago(1)),
     _relative(
@@ -324,8 +305,3 @@ PATTERNS = (
     ),
     _relative(r"recently|lately|kürzlich|neulich|recientemente|récemment", _read_recently),
 )
-
-# A year with no word before it that says it is one: at the end, and not part of a name such as
-# "Visual Studio 2022".
-BARE_YEAR = re.compile(rf"(?:^|(?<=[\s(,]))(?P<y>{_YEAR}){_NOT_AFTER}{_COUNTED}(?=\s*[?!.)]*\s*$)")
-NAME_BEFORE = re.compile(r"(?:\b[A-Z][\w.+#]*|\b(?:version|port|room|page|line|issue|rfc|no))\s+$")

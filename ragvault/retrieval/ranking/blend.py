@@ -71,6 +71,10 @@ class Candidate:
         return self.stored.chunk.id
 
     @property
+    def text(self) -> str:
+        return self.stored.chunk.text
+
+    @property
     def note(self) -> tuple[str, str]:
         """Which note it is of: vault and path."""
         return self.stored.note.vault, self.stored.note.rel_path

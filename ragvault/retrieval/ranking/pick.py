@@ -11,11 +11,10 @@ other may follow.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
-from math import ceil
+from functools import cache
 
 from ragvault import text
 from ragvault.model import DroppedBy, Hit, Scores
@@ -25,14 +24,15 @@ from ragvault.retrieval.ranking.blend import Candidate, Scored
 MAX_CANDIDATES = 200
 SHINGLE = 3  # words
 SAME = 0.9  # Jaccard of two texts' shingles from which they are near-duplicates
-COMPARED = 20  # candidates: their shingles cost two tenths of a millisecond each
+COMPARED = 20  # candidates: each with each
 MIN_WORDS = 20  # a shorter text is a duplicate only when it is the same
 # What MMR looks at, in multiples of k: further down everything is different, and unrelated.
 MMR_DEPTH = 4
 
+# Texts of other lengths, or other nearness to the question, are not compared at all: it spares
+# most of them the shingles.
 _LENGTHS = 0.85  # of the shorter text to the longer
 _COSINES = 0.1
-_Key = tuple[tuple[str, str], int, float | None]
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _NEGATIONS = frozenset(
@@ -70,9 +70,6 @@ def pick(
         others = tuple(sorted(set(doubles.get(i, ())) - {candidate.stored.note.rel_path}))
         hits.append(Hit(i + 1, candidate.stored, scores, reason is None, reason, others))
     return tuple(hits)
-
-
-# --------------------------------------------------------------------------- floors
 
 
 def over_limit(candidates: Sequence[Candidate]) -> frozenset[str]:
@@ -146,99 +143,62 @@ def _fold(
     for i, (candidate, _) in enumerate(ranked):
         if reasons[i] is not None:
             continue
-        first = first_of.setdefault(_same_text_key(candidate), i)
+        # the same but for case, width and white space
+        first = first_of.setdefault(" ".join(text.normalise(candidate.text).split()), i)
         if first != i:
             reasons[i] = DroppedBy.DUPLICATE
             doubles.setdefault(first, []).append(candidate.stored.note.rel_path)
     rest = [i for i, reason in enumerate(reasons) if reason is None]
-    for i, first in near_duplicates(ranked, rest, terms).items():
-        reasons[i] = DroppedBy.DUPLICATE
-        doubles.setdefault(first, []).extend(
-            (ranked[i][0].stored.note.rel_path, *doubles.pop(i, ()))
-        )
+    for i, first in near_duplicates([ranked[i][0] for i in rest], terms).items():
+        twin, first = rest[i], rest[first]
+        reasons[twin] = DroppedBy.DUPLICATE
+        path = ranked[twin][0].stored.note.rel_path
+        doubles.setdefault(first, []).extend((path, *doubles.pop(twin, ())))
     return doubles
 
 
-def _same_text_key(candidate: Candidate) -> str:
-    """Equal for chunks whose text differs at most in case, width and white space."""
-    folded = " ".join(text.normalise(candidate.stored.chunk.text).split())
-    return hashlib.sha256(folded.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def near_duplicates(
-    ranked: Sequence[Scored], eligible: Sequence[int], terms: Sequence[str]
-) -> dict[int, int]:
+def near_duplicates(candidates: Sequence[Candidate], terms: Sequence[str]) -> dict[int, int]:
     """index → the better-ranked one that it repeats, for chunks of different notes, among the
     first ``COMPARED``: what is listed, not what could be.
 
     Two texts are near-duplicates when the Jaccard similarity of their word triples is at least
     ``SAME`` and what differs is no fact: no number, no name (a capital), no negation, no word of
     the question. A template filled in twice is two notes.
-
-    The pairs come from the prefix filter (Chaudhuri et al. 2006; Bayardo et al. 2007): in any
-    fixed order of all shingles, two sets that are similar enough share one among the first few of
-    both. Exact, and about linear in the text.
     """
-    by_shingle: dict[int, list[int]] = {}
-    sets: dict[int, frozenset[int]] = {}
-    first_of: dict[int, int] = {}
     asked = {text.stem(term) for term in terms}
-    for i in _comparable(ranked, eligible[:COMPARED]):
-        shingles = shingles_of(ranked[i][0].stored.chunk.text)
-        if shingles is None:
-            continue
-        # Any order does, also one that differs from process to process as hashes of texts do.
-        prefix = sorted(shingles)[: len(shingles) - ceil(SAME * len(shingles)) + 1]
-        seen = sorted({j for shingle in prefix for j in by_shingle.get(shingle, ())})
-        twin = next((j for j in seen if _are_twins(ranked, i, j, shingles, sets[j], asked)), None)
+    shingles = cache(_shingles_of)
+
+    def are_twins(one: Candidate, other: Candidate) -> bool:
+        lengths = sorted((len(one.text), len(other.text)))
+        if one.note == other.note or lengths[0] < _LENGTHS * lengths[1]:
+            return False
+        near, far = one.cosine, other.cosine
+        if near is not None and far is not None and abs(near - far) > _COSINES:
+            return False
+        here, there = shingles(one.text), shingles(other.text)
+        return (
+            min(len(here), len(there)) > 0
+            and len(here & there) >= SAME * len(here | there)
+            and not _facts_differ(one.text, other.text, asked)
+        )
+
+    first_of: dict[int, int] = {}
+    for i, candidate in enumerate(candidates[:COMPARED]):
+        better = (j for j in range(i) if j not in first_of)
+        twin = next((j for j in better if are_twins(candidate, candidates[j])), None)
         if twin is not None:
             first_of[i] = twin
-            continue
-        sets[i] = shingles
-        for shingle in prefix:
-            by_shingle.setdefault(shingle, []).append(i)
     return first_of
 
 
-def _comparable(ranked: Sequence[Scored], indices: Sequence[int]) -> list[int]:
-    """Those with a possible twin: in another note, about as long, about as near to the question.
-    It spares the shingles of most."""
-    found = (ranked[i][0] for i in indices)
-    keys = [(c.note, len(c.stored.chunk.text), c.cosine) for c in found]
-    return [i for i, key in zip(indices, keys, strict=True) if any(_alike(key, k) for k in keys)]
-
-
-def _alike(one: _Key, other: _Key) -> bool:
-    if one[0] == other[0] or min(one[1], other[1]) < _LENGTHS * max(one[1], other[1]):
-        return False
-    return one[2] is None or other[2] is None or abs(one[2] - other[2]) <= _COSINES
-
-
-def shingles_of(value: str) -> frozenset[int] | None:
-    """The hashes of its word triples; None for a text too short to be compared by them."""
+def _shingles_of(value: str) -> frozenset[tuple[str, ...]]:
+    """Its word triples; none of a text too short to be compared by them."""
     words = value.lower().split()
     if len(words) < MIN_WORDS and text.is_unspaced(value):
         words = text.tokens(value)
     if len(words) < MIN_WORDS:
-        return None
-    return frozenset(map(hash, zip(*(words[n:] for n in range(SHINGLE)), strict=False)))
-
-
-def _are_twins(
-    ranked: Sequence[Scored],
-    i: int,
-    j: int,
-    one: frozenset[int],
-    other: frozenset[int],
-    asked: Collection[str],
-) -> bool:
-    if ranked[i][0].note == ranked[j][0].note:
-        return False
-    if min(len(one), len(other)) < SAME * max(len(one), len(other)):
-        return False
-    if len(one & other) < SAME * len(one | other):
-        return False
-    return not _facts_differ(ranked[i][0].stored.chunk.text, ranked[j][0].stored.chunk.text, asked)
+        return frozenset()
+    return frozenset(zip(*(words[n:] for n in range(SHINGLE)), strict=False))
 
 
 def _facts_differ(one: str, other: str, asked: Collection[str]) -> bool:
