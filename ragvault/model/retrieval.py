@@ -164,7 +164,6 @@ class FolderSelection:
     selected: tuple[str, ...] = ()
     available: tuple[str, ...] = ()
     scopes: tuple[Scope, ...] = ()
-    notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

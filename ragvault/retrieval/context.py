@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from time import perf_counter
 
 from ragvault.config.settings import Settings
-from ragvault.model import Filter, FolderInfo, Query, Request, VaultInfo
+from ragvault.errors import ModelServerError
+from ragvault.model import Filter, FolderInfo, Query, Request, Timing, VaultInfo
 from ragvault.ports import Catalog, ChatModel, Embedder, Reranker, VectorIndex
 from ragvault.retrieval.question.scope import (
     choose_k,
@@ -17,12 +20,16 @@ from ragvault.retrieval.question.scope import (
 )
 
 
+def _no_chat() -> ChatModel:
+    raise ModelServerError("There is no chat model.")
+
+
 @dataclass(frozen=True, slots=True)
 class Deps:
     """What retrieval needs from outside.
 
-    Embedder and vector index come as factories: they are opened side by side on first use, and a
-    question that needs neither opens neither. A factory may raise what the port may raise;
+    Models and vector index come as factories: they are opened side by side on first use, and a
+    question that needs none opens none. A factory may raise what the port may raise;
     calling it again gives the same object.
 
     ``exact_limit``: up to so many chunks a filtered scope is scored in full: exact, and no slower
@@ -34,7 +41,7 @@ class Deps:
     catalog: Catalog
     embedder: Callable[[], Embedder]
     vector_index: Callable[[], VectorIndex]
-    chat: ChatModel | None = None
+    chat: Callable[[], ChatModel] = _no_chat
     reranker: Reranker | None = None
     exact_limit: int = 2000
     fallback_limit: int = 20_000
@@ -43,7 +50,8 @@ class Deps:
 @dataclass(frozen=True, slots=True)
 class Context:
     """One search. ``where`` are the user's limits, outside which nothing is searched; ``of_time``
-    the same within the time that the question names, None where it names none; ``now`` seconds."""
+    the same within the time that the question names, None where it names none; ``now`` seconds.
+    Every step adds its ``times`` (ms) and ``notices``, what the user is to be told."""
 
     request: Request
     query: Query
@@ -55,6 +63,14 @@ class Context:
     where: Filter
     of_time: Filter | None
     k: int
+    times: dict[Timing, float] = field(default_factory=dict)
+    notices: list[str] = field(default_factory=list)
+
+    @contextmanager
+    def timed(self, what: Timing) -> Iterator[None]:
+        started = perf_counter()
+        yield
+        self.times[what] = self.times.get(what, 0.0) + (perf_counter() - started) * 1000.0
 
     @property
     def catalog(self) -> Catalog:

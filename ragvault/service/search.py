@@ -10,7 +10,6 @@ from ragvault.errors import UsageError
 from ragvault.model import Hit, Request, Retrieval
 
 if TYPE_CHECKING:
-    from ragvault.config.settings import Settings
     from ragvault.wiring import Container
 
 
@@ -44,32 +43,21 @@ def retrieve(
     from ragvault.retrieval.question.query import analyse
     from ragvault.service.calibration import gate_calibration
 
-    settings = container.settings
-    wants_model = _wants_model(request, settings)
     deps = pipeline.Deps(
         catalog=container.catalog,
         embedder=lambda: container.embedder,
         vector_index=lambda: container.vectors,
-        chat=container.chat if wants_model else None,
+        chat=lambda: container.chat,
         reranker=container.reranker(request.rerank),
     )
     return pipeline.retrieve(
         request,
         query=analyse(request.question, now),
         deps=deps,
-        settings=settings,
+        settings=container.settings,
         now=now,
         calibration=(lambda: gate_calibration(container)) if for_answer else None,
     )
-
-
-def _wants_model(request: Request, settings: Settings) -> bool:
-    """Whether the search itself, not only the answer, is to ask the chat model."""
-    retrieval = settings.retrieval
-    by_model = (request.folder_select or retrieval.folder_select) == "llm"
-    expand = retrieval.expand if request.expand is None else request.expand
-    hyde = retrieval.hyde if request.hyde is None else request.hyde
-    return by_model or expand or hyde
 
 
 def period(

@@ -144,16 +144,17 @@ class Searches:
         return self.settings.model_copy(update=parts)
 
     def run(self, option: Option, question: str, settings: Settings) -> Retrieval:
+        server = option.server
+        deps = pipeline.Deps(
+            catalog=self.container.catalog,
+            embedder=lambda: self.container.embedder,
+            vector_index=lambda: self.container.vectors,
+            reranker=option.reranker,
+        )
         return pipeline.retrieve(
             Request(question=question),
             query=analyse(question, self.now),
-            deps=pipeline.Deps(
-                catalog=self.container.catalog,
-                embedder=lambda: self.container.embedder,
-                vector_index=lambda: self.container.vectors,
-                chat=option.server.chat if option.server is not None else None,
-                reranker=option.reranker,
-            ),
+            deps=deps if server is None else replace(deps, chat=lambda: server.chat),
             settings=settings,
             now=self.now,
             calibration=(lambda: gate_calibration(self.container)) if option.prompt else None,
@@ -321,7 +322,7 @@ def folder_replies(
             print(f"{question.id}: {error!r}", file=sys.stderr)
             continue
         seconds.append(time.perf_counter() - started)
-        read += not found.folder_selection.notices
+        read += not found.notices
         named += bool(found.folder_selection.selected)
         after.append(recall(ranking_of(found).notes, gold, 8))
     middle = median(seconds) if seconds else 0.0

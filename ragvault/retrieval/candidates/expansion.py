@@ -17,20 +17,17 @@ A model that can't be reached, or writes nothing usable, costs a notice: the pla
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ragvault import text
-from ragvault.config.settings import OllamaSettings
 from ragvault.errors import ModelError
-from ragvault.model import ChatOptions, Message, Scope, Scores
-from ragvault.ports import ChatModel
+from ragvault.model import ChatOptions, Message, Scope, Scores, Timing
 from ragvault.retrieval.candidates.gather import Meaning, by_meaning, by_words
 from ragvault.retrieval.context import Context
-from ragvault.retrieval.ranking.blend import Scored, best_first
+from ragvault.retrieval.ranking.blend import Candidate, Scored, best_first
 
 if TYPE_CHECKING:
     from ragvault.model import Vector
@@ -45,8 +42,8 @@ BLEND_DEPTH = 50  # of the blend's own list
 MAX_VARIANT_CHARS = 300
 MAX_PASSAGE_CHARS = 1200
 MAX_REPLY_CHARS = 10_000
-_VARIANT_TOKENS = 60  # for each wording
-_PASSAGE_TOKENS = 220
+_TOKENS = {EXPAND: 60 * VARIANTS, HYDE: 220}
+_WANTED = {EXPAND: "other wordings", HYDE: "passage for HyDE"}  # as the notices call it
 
 EXPAND_SYSTEM = (
     "You rewrite search questions. Reply with the rewritten questions and nothing else, one a line."
@@ -71,107 +68,88 @@ _PREAMBLE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Expansion:
-    """What the model wrote. ``notices`` say what it failed at."""
-
-    variants: tuple[str, ...] = ()
-    passage: str = ""
-    notices: tuple[str, ...] = ()
-
-    @property
-    def texts(self) -> tuple[tuple[str, str], ...]:
-        """(kind, text) for ``--debug``."""
-        passage = ((HYDE, self.passage),) if self.passage else ()
-        return tuple((EXPAND, variant) for variant in self.variants) + passage
-
-
-@dataclass(frozen=True, slots=True)
-class Boost:
-    """``lists`` of chunk ids, each best first, that one kind of expansion found."""
-
-    kind: str
-    lists: tuple[tuple[str, ...], ...]
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(chunk_id for found in self.lists for chunk_id in found))
+# Lists of chunk ids, each best first, by the kind of expansion that found them.
+Lists = Mapping[str, Sequence[tuple[str, ...]]]
 
 
 # --------------------------------------------------------------------------- the model
 
 
-def expand(
-    question: str,
-    chat: ChatModel | None,
-    settings: OllamaSettings,
-    *,
-    variants: int = 0,
-    hyde: bool = False,
-) -> Expansion:
-    """Ask for ``variants`` other wordings (0: none), and for a passage if ``hyde``."""
-    if not variants and not hyde:
-        return Expansion()
-    if chat is None:
-        return Expansion(notices=("No chat model: the question was searched as it is.",))
-    notices: list[str] = []
-    wordings: tuple[str, ...] = ()
-    passage = ""
-    try:
-        if variants:
-            prompt = EXPAND_PROMPT.format(question=question, n=variants)
-            reply = _complete(chat, settings, EXPAND_SYSTEM, prompt, _VARIANT_TOKENS * variants)
-            wordings = parse_variants(reply, question, variants)
-            if not wordings:
-                notices.append("The model wrote no other wording; searched without.")
-        if hyde:
-            prompt = HYDE_PROMPT.format(question=question)
-            passage = parse_passage(_complete(chat, settings, HYDE_SYSTEM, prompt, _PASSAGE_TOKENS))
-            if not passage:
-                notices.append("The model wrote no passage for HyDE; searched without.")
-    except ModelError as error:
-        what = "HyDE's passage" if wordings else "other wordings" if variants else "HyDE's passage"
-        notices.append(f"The model could not write {what} ({error.message.rstrip('. ')}); "
-                       f"searched without. {error.hint}".rstrip())  # fmt: skip
-    return Expansion(wordings, passage, tuple(notices))
+def write_expansion(context: Context) -> tuple[tuple[str, str], ...]:
+    """(kind, text) of what the chat model writes, where the request or else the configuration
+    wants it."""
+    request, configured = context.request, context.settings.retrieval
+    kinds = [EXPAND] if _first_set(request.expand, configured.expand) else []
+    kinds += [HYDE] if _first_set(request.hyde, configured.hyde) else []
+    written: list[tuple[str, str]] = []
+    if not kinds:
+        return ()
+    with context.timed(Timing.EXPAND):
+        for kind in kinds:
+            try:
+                reply = _ask(context, kind)
+            except ModelError as error:
+                context.notices.append(
+                    f"The model could not write {_WANTED[kind]} ({error.message.rstrip('. ')}); "
+                    f"searched without. {error.hint}".rstrip()
+                )
+                break
+            texts = parse_variants(reply, context.query.text) if kind == EXPAND else ()
+            if kind == HYDE and (passage := parse_passage(reply)):
+                texts = (passage,)
+            if not texts:
+                context.notices.append(f"The model wrote no {_WANTED[kind]}; searched without.")
+            written += [(kind, wording) for wording in texts]
+    return tuple(written)
 
 
-def _complete(
-    chat: ChatModel, settings: OllamaSettings, system: str, prompt: str, tokens: int
-) -> str:
-    options = ChatOptions(
-        model=settings.model, num_ctx=settings.max_context, temperature=0.0, max_tokens=tokens
+def _first_set(requested: bool | None, configured: bool) -> bool:
+    return configured if requested is None else requested
+
+
+def _ask(context: Context, kind: str) -> str:
+    system, prompt = (
+        (EXPAND_SYSTEM, EXPAND_PROMPT) if kind == EXPAND else (HYDE_SYSTEM, HYDE_PROMPT)
     )
-    return chat.complete([Message("system", system), Message("user", prompt)], options)
+    settings = context.settings.ollama
+    options = ChatOptions(
+        model=settings.model,
+        num_ctx=settings.max_context,
+        temperature=0.0,
+        max_tokens=_TOKENS[kind],
+    )
+    asked = prompt.format(question=context.query.text, n=VARIANTS)
+    return context.deps.chat().complete(
+        [Message("system", system), Message("user", asked)], options
+    )
 
 
-def parse_variants(reply: str, question: str, n: int) -> tuple[str, ...]:
-    """At most ``n`` wordings out of a reply: a line each, or a JSON array; numbers, bullets and
-    quotes taken off; introductions, repeats and the question itself left out."""
-    reply = _printable(_THINKING.sub("", reply[:MAX_REPLY_CHARS]))
+def parse_variants(reply: str, question: str) -> tuple[str, ...]:
+    """At most ``VARIANTS`` wordings out of a reply: a line each, or the strings of a JSON array;
+    numbers, bullets and quotes taken off; introductions, repeats and the question itself left
+    out."""
     found: dict[str, str] = {}
-    seen = {_key(question)}
-    for line in _json_texts(reply) or reply.split("\n"):
-        cleaned = " ".join(_unmarked(_printable(line)).split())
-        key = _key(cleaned)
-        if not key or key in seen or len(cleaned) > MAX_VARIANT_CHARS:
+    for line in re.split(r'\n|"\s*,\s*"', _said(reply)):
+        cleaned = " ".join(_unmarked(line).split())
+        key = " ".join(text.words(cleaned))
+        if not key or len(cleaned) > MAX_VARIANT_CHARS:
             continue
-        if cleaned.endswith(":") or _PREAMBLE.match(cleaned) or cleaned.startswith("```"):
+        if cleaned.endswith(":") or _PREAMBLE.match(cleaned) or line.startswith("```"):
             continue
         found.setdefault(key, cleaned)
-    return tuple(found.values())[:n]
+    found.pop(" ".join(text.words(question)), None)
+    return tuple(found.values())[:VARIANTS]
 
 
 def parse_passage(reply: str) -> str:
     """The reply as one passage, without an introduction and not longer than an embedder reads."""
-    reply = _printable(_THINKING.sub("", reply[:MAX_REPLY_CHARS])).replace("```", "")
-    lines = [line.strip() for line in reply.split("\n") if line.strip()]
+    lines = [line.strip() for line in _said(reply).replace("```", "").split("\n") if line.strip()]
     if len(lines) > 1 and (_PREAMBLE.match(lines[0]) or lines[0].endswith(":")):
         lines = lines[1:]
     passage = " ".join(lines)
-    if len(passage) <= MAX_PASSAGE_CHARS:
-        return passage if text.words(passage) else ""
-    return passage[:MAX_PASSAGE_CHARS].rsplit(" ", 1)[0]
+    if len(passage) > MAX_PASSAGE_CHARS:
+        passage = passage[:MAX_PASSAGE_CHARS].rsplit(" ", 1)[0]
+    return passage if text.words(passage) else ""
 
 
 def terms_of(variant: str) -> tuple[str, ...]:
@@ -180,81 +158,53 @@ def terms_of(variant: str) -> tuple[str, ...]:
     return tuple(token for token in tokens if token not in text.STOPWORDS) or tuple(tokens)
 
 
-def _printable(value: str) -> str:
-    """Without control characters and halves of characters: a reply's JSON can spell both, and
-    neither a tokenizer nor a database takes them."""
-    return text.strip_controls(value.encode("utf-8", "ignore").decode("utf-8"))
-
-
-def _key(line: str) -> str:
-    return " ".join(text.words(line))
+def _said(reply: str) -> str:
+    """Without the model's thinking, control characters and halves of characters: neither a
+    tokenizer nor a database takes those."""
+    said = _THINKING.sub("", reply[:MAX_REPLY_CHARS])
+    return text.strip_controls(said.encode("utf-8", "ignore").decode("utf-8"))
 
 
 def _unmarked(line: str) -> str:
     before = None
     while before != line:
         before = line
-        line = _MARK.sub("", line.strip()).strip().strip("\"'“”„`*_").strip()
+        line = _MARK.sub("", line.strip()).strip().strip("\"'“”„`*_[]").strip()
     return line
-
-
-def _json_texts(reply: str) -> list[str]:
-    start = reply.find("[")
-    if start < 0:
-        return []
-    try:
-        value, _ = json.JSONDecoder().raw_decode(reply, start)
-    except (ValueError, RecursionError):
-        return []
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
 # --------------------------------------------------------------------------- the search
 
 
-def write_expansion(context: Context) -> Expansion:
-    """What the chat model writes, where the request or else the configuration wants it."""
-    request, wanted = context.request, context.settings.retrieval
-    variants = wanted.expand if request.expand is None else request.expand
-    return expand(
-        context.query.text,
-        context.deps.chat,
-        context.settings.ollama,
-        variants=VARIANTS if variants else 0,
-        hyde=wanted.hyde if request.hyde is None else request.hyde,
-    )
-
-
 def search_expansion(
-    context: Context, expansion: Expansion, meaning: Meaning, scopes: Sequence[Scope]
-) -> tuple[tuple[Boost, ...], Expansion]:
-    """One boost a kind that found anything; the expansion with a notice if the embedding model
-    failed over it. Raises StoreError when the catalog fails."""
-    if not expansion.texts:
-        return (), expansion
+    context: Context,
+    written: Sequence[tuple[str, str]],
+    meaning: Meaning,
+    scopes: Sequence[Scope],
+) -> dict[str, list[tuple[str, ...]]]:
+    """What each kind found. Raises StoreError when the catalog fails."""
     where = [context.where]
     scopes = [scope for scope in scopes if scope.folders is None] or list(scopes)
-
-    def near(vector: Vector) -> list[tuple[str, ...]]:
-        """One list for each scope: without the cosines their orders can't be merged."""
-        return [by_meaning(context, meaning, vector, [scope], where).ids for scope in scopes]
-
-    found = [by_words(context, terms_of(variant), where) for variant in expansion.variants]
-    by_passage: list[tuple[str, ...]] = []
+    found: dict[str, list[tuple[str, ...]]] = {kind: [] for kind, _ in written}
+    for kind, wording in written:
+        if kind == EXPAND:
+            found[kind].append(by_words(context, terms_of(wording), where))
     question = meaning.readable
+    if not written or question is None:
+        return found
     try:
-        if question is not None:
-            embedder = context.deps.embedder()
-            for variant in expansion.variants:
-                found += near(embedder.embed_query(variant))
-            if expansion.passage:
-                passage = embedder.embed_documents([expansion.passage])[0]
-                by_passage = near(between(question, passage))
+        embedder = context.deps.embedder()
+        for kind, wording in written:
+            if kind == EXPAND:
+                vector = embedder.embed_query(wording)
+            else:
+                vector = between(question, embedder.embed_documents([wording])[0])
+            # One list for each scope: without the cosines their orders can't be merged.
+            found[kind] += [by_meaning(context, meaning, vector, [s], where) for s in scopes]
     except ModelError as error:
         notice = f"The model's wordings were not searched by meaning: {error.message}"
-        expansion = replace(expansion, notices=(*expansion.notices, notice))
-    boosts = (Boost(EXPAND, tuple(found)), Boost(HYDE, tuple(by_passage)))
-    return tuple(boost for boost in boosts if boost.ids), expansion
+        context.notices.append(notice)
+    return found
 
 
 def between(question: Vector, passage: Vector) -> Vector:
@@ -267,30 +217,28 @@ def between(question: Vector, passage: Vector) -> Vector:
 # --------------------------------------------------------------------------- the fusion
 
 
-def apply(ranked: Sequence[Scored], boost: Boost) -> list[Scored]:
-    """The candidates with the boost's term, in their new order."""
-    if not ranked or not boost.ids:
-        return list(ranked)
+# --------------------------------------------------------------------------- the fusion
+
+
+def apply(ranked: Sequence[Scored], lists: Lists) -> Sequence[Scored]:
+    """The candidates with a term for each kind that found any, in their new order."""
+    for kind, found in lists.items():
+        if any(found):
+            ranked = _fused(ranked, kind, found)
+    return ranked
+
+
+def _fused(ranked: Sequence[Scored], kind: str, lists: Sequence[tuple[str, ...]]) -> list[Scored]:
     own = tuple(candidate.id for candidate, _ in ranked[:BLEND_DEPTH])
-    fused = reciprocal_rank((own, *boost.lists))
-    best = max((fused.get(candidate.id, 0.0) for candidate, _ in ranked), default=0.0)
-    if best == 0.0:
-        return list(ranked)
-    return best_first(
-        (candidate, _with_term(scores, boost.kind, fused.get(candidate.id, 0.0) / best))
-        for candidate, scores in ranked
-    )
-
-
-def reciprocal_rank(lists: Sequence[Sequence[str]]) -> dict[str, float]:
-    """Σ 1 / (10 + rank) by id, rank from 1."""
-    fused: dict[str, float] = {}
-    for found in lists:
+    rrf: dict[str, float] = {}
+    for found in (own, *lists):
         for rank, chunk_id in enumerate(dict.fromkeys(found), 1):
-            fused[chunk_id] = fused.get(chunk_id, 0.0) + 1.0 / (RRF_K + rank)
-    return fused
+            rrf[chunk_id] = rrf.get(chunk_id, 0.0) + 1.0 / (RRF_K + rank)
+    best = max((rrf.get(candidate.id, 0.0) for candidate, _ in ranked), default=1.0)
 
+    def with_term(candidate: Candidate, scores: Scores) -> Scores:
+        loss = WEIGHT * (1.0 - rrf.get(candidate.id, 0.0) / best) * scores.final
+        terms = (*scores.terms, (kind, -loss))
+        return replace(scores, terms=terms, final=sum(value for _, value in terms))
 
-def _with_term(scores: Scores, kind: str, share: float) -> Scores:
-    terms = (*scores.terms, (kind, -WEIGHT * (1.0 - share) * scores.final))
-    return replace(scores, terms=terms, final=sum(value for _, value in terms))
+    return best_first((candidate, with_term(candidate, scores)) for candidate, scores in ranked)

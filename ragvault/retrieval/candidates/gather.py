@@ -7,7 +7,7 @@ the catalog, for every candidate, also where the other retriever proposed it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ from ragvault.errors import StoreError
 from ragvault.model import Filter, NoteLexical, Scope, ScoredId
 from ragvault.ports import VectorIndex
 from ragvault.retrieval.context import Context
-from ragvault.retrieval.question.scope import weight_of
+from ragvault.retrieval.question.folders import weight_of
 from ragvault.retrieval.ranking.blend import Candidate, note_share_of
 
 if TYPE_CHECKING:
@@ -31,11 +31,13 @@ _GROWTH = 4
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """The vector store as it was found. ``broken`` says for a vault why it can't be asked; an
-    ``index`` of None is broken for all."""
+    """The vector store, and what turns out while it is asked: ``broken`` says for a vault why it
+    can't be; an ``index`` of None is broken for all. Vaults in ``unsearched`` were too large to do
+    without it."""
 
     index: VectorIndex | None
-    broken: dict[str, str] = field(default_factory=dict)
+    broken: dict[str, str]
+    unsearched: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +48,7 @@ class Meaning:
     vector: Vector | None = None
     fingerprint: str = ""
     trust: float = 1.0
-    notices: tuple[str, ...] = ()
-    store: Store = Store(None)
+    store: Store = field(default_factory=lambda: Store(None, {}))
 
     @property
     def readable(self) -> Vector | None:
@@ -59,26 +60,22 @@ class Meaning:
 # --------------------------------------------------------------------------- the retrievers
 
 
-def open_store(
-    factory: Callable[[], VectorIndex], generation: int, chunks: Mapping[str, int]
-) -> Store:
-    """Open the store, current to ``generation``, and see that it holds each vault's vectors.
-
-    ``chunks`` are the vaults' visible chunks. A store that was lost counts none, and would
-    otherwise answer that nothing is near. Raises no StoreError: that is what ``Store`` tells.
-    """
+def open_store(context: Context, generation: int) -> Store:
+    """Open the store, current to ``generation``, and see that it holds each vault's vectors: one
+    that was lost would otherwise answer that nothing is near. Raises no StoreError: that is what
+    ``Store`` tells."""
     broken: dict[str, str] = {}
     try:
-        index = factory()
+        index = context.deps.vector_index()
         index.sync_to(generation)
     except StoreError as error:
-        return Store(None, dict.fromkeys(chunks, error.message))
-    for vault, expected in chunks.items():
+        return Store(None, {vault.name: error.message for vault in context.vaults})
+    for vault in context.vaults:
         try:
-            if expected and not index.count(vault):
-                broken[vault] = "it is empty"
+            if vault.chunks and not index.count(vault.name):
+                broken[vault.name] = "it is empty"
         except StoreError as error:
-            broken[vault] = error.message
+            broken[vault.name] = error.message
     return Store(index, broken)
 
 
@@ -92,41 +89,30 @@ def by_words(context: Context, terms: Sequence[str], filters: Sequence[Filter]) 
     return tuple(ids)
 
 
-@dataclass(frozen=True, slots=True)
-class Nearest:
-    """What the vector search proposes. ``broken`` are the vaults (and why) whose store failed;
-    those in ``unsearched`` were too large to do without it."""
-
-    ids: tuple[str, ...]
-    broken: dict[str, str]
-    unsearched: frozenset[str]
-
-
 def by_meaning(
     context: Context,
     meaning: Meaning,
     vector: Vector,
     scopes: Sequence[Scope],
     filters: Sequence[Filter],
-) -> Nearest:
+) -> tuple[str, ...]:
     """The nearest chunks of each scope under each filter. A vault that fails doesn't stop the
     others: it is scored in full from the catalog if it isn't too large."""
     ids: dict[str, None] = {}
-    broken = dict(meaning.store.broken)
-    unsearched: set[str] = set()
+    store = meaning.store
     for scope, where in product(scopes, filters):
-        index = None if scope.vault in broken else meaning.store.index
+        index = None if scope.vault in store.broken else store.index
         inside = _narrowed(where, scope)
         try:
             found = _search_scope(context, index, meaning.fingerprint, vector, scope, inside)
         except StoreError as error:
-            broken[scope.vault] = error.message
+            store.broken[scope.vault] = error.message
             found = _search_scope(context, None, meaning.fingerprint, vector, scope, inside)
         if found is None:
-            unsearched.add(scope.vault)
+            store.unsearched.add(scope.vault)
         else:
             ids.update((hit.chunk_id, None) for hit in found)
-    return Nearest(tuple(ids), broken, frozenset(unsearched))
+    return tuple(ids)
 
 
 def nearest(
@@ -136,16 +122,17 @@ def nearest(
     given up: it comes back without its vector."""
     if meaning.readable is None:
         return (), meaning
-    found = by_meaning(context, meaning, meaning.readable, scopes, context.filters)
-    notices = tuple(
+    ids = by_meaning(context, meaning, meaning.readable, scopes, context.filters)
+    unsearched = meaning.store.unsearched
+    context.notices.extend(
         f"The vector store of {vault} can't be used ({why.rstrip('. ')}): "
-        + ("only keywords searched it. " if vault in found.unsearched else "searched without. ")
+        + ("only keywords searched it. " if vault in unsearched else "searched without. ")
         + "Run `ragvault index` to rebuild it."
-        for vault, why in found.broken.items()
+        for vault, why in meaning.store.broken.items()
     )
-    given_up = found.unsearched >= {scope.vault for scope in scopes}
-    vector = None if given_up else meaning.vector
-    return found.ids, replace(meaning, vector=vector, notices=meaning.notices + notices)
+    if unsearched >= {scope.vault for scope in scopes}:
+        meaning = replace(meaning, vector=None)
+    return ids, meaning
 
 
 def _narrowed(where: Filter, scope: Scope) -> Filter:

@@ -10,38 +10,27 @@ from collections.abc import Sequence
 from ragvault.model import DroppedBy, Hit, Scores, StoredChunk
 from ragvault.ports import ChunkSearch
 
-# So many of the best hits get them. More would double the prompt; for as many tokens, more hits
-# hold more (measured: see CHANGELOG.md).
-BEST = 1
-
 
 def around(
     catalog: ChunkSearch, hits: Sequence[Hit], known: Sequence[Hit], reach: int
 ) -> dict[str, tuple[Hit, ...]]:
-    """For the chunk id of each of the ``BEST`` first hits the ``reach`` chunks before and after it
-    under the same heading path, in the order of the note; none that is a hit itself, and each
-    once, at the better hit.
+    """For the chunk id of the first hit the ``reach`` chunks before and after it under the same
+    heading path, in the order of the note; none that is a hit itself. Those of more hits would
+    double the prompt; for as many tokens, more hits hold more (measured: see CHANGELOG.md).
 
     One that the search found too (``known``) keeps its scores; another has its hit's, as the one
     term "neighbour": that is why it is there. Raises StoreError.
     """
-    if reach <= 0:
+    if reach <= 0 or not hits:
         return {}
     taken = {hit.chunk.id for hit in hits}
     by_id = {hit.chunk.id: hit for hit in known}
-    found: dict[str, tuple[Hit, ...]] = {}
-    for hit in hits[:BEST]:
-        beside = [
-            stored
-            for stored in catalog.neighbours(hit.chunk.id, reach)
-            if stored.chunk.id not in taken
-        ]
-        taken.update(stored.chunk.id for stored in beside)
-        if beside:
-            found[hit.chunk.id] = tuple(
-                by_id.get(s.chunk.id) or _as_neighbour(s, hit) for s in beside
-            )
-    return found
+    beside = tuple(
+        by_id.get(stored.chunk.id) or _as_neighbour(stored, hits[0])
+        for stored in catalog.neighbours(hits[0].chunk.id, reach)
+        if stored.chunk.id not in taken
+    )
+    return {hits[0].chunk.id: beside} if beside else {}
 
 
 def _as_neighbour(stored: StoredChunk, of: Hit) -> Hit:

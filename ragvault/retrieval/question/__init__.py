@@ -8,6 +8,6 @@ folders and k of its search.
     subject         the question less what only frames it ("what did I write about …")
     timehints       a time in a question, and the value of --since and --until
     timepatterns    the phrases for times, and the days that each means
-    scope           vaults, tags and folders; the folders that a question points at; k
-    folder_ranking  asking the chat model which folders those are
+    scope           vaults, tags and folders that the user named; k
+    folders         the folders that a question points at, and what each place weighs
 """

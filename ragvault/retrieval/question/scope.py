@@ -1,50 +1,24 @@
-"""Where to look and how much to keep: vaults, tags and folders that the user named, folders that
-the question points at, and k.
-
-Folders after notes-engine-rag.md, "Folder Selection Pattern": named ones first, then ranked ones,
-with position weights 1.0, 0.9, 0.8 … (at least 0.1). What ragvault does differently, so that a
-wrong guess costs no recall: the whole vault is always searched too, unless the user limited the
-search with ``--folder`` alone. With ``auto`` the likely folders only add candidates; they carry
-the same weight as everything else.
-"""
+"""Where to look and how much to keep: vaults, tags and folders that the user named, and k."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from ragvault.config.settings import RetrievalSettings, Settings
-from ragvault.errors import ModelError, NoIndexError, UsageError
+from ragvault.errors import NoIndexError, UsageError
 from ragvault.model import (
     Breadth,
     Detail,
     Filter,
     FolderInfo,
-    FolderSelection,
     Query,
     Request,
-    Scope,
     VaultInfo,
 )
-from ragvault.ports import ChatModel, NoteStore
-from ragvault.retrieval.question.folder_ranking import ask_model
-from ragvault.text import share_of
+from ragvault.ports import NoteStore
 
-if TYPE_CHECKING:
-    from ragvault.model import Vector
-
-MIN_WEIGHT = 0.1
-WEIGHT_STEP = 0.1
-# ``auto`` adds at most this many scopes: each is one more vector search.
-AUTO_SCOPES = 3
-# The name says more than the centroid does: one word of the question in it is worth this cosine.
-NAME_WEIGHT = 0.3
-# Named and chosen folders together.
-MAX_FOLDERS = 8
-# A folder with no word in common has to be at least this close.
-MIN_CENTROID = 0.25
 K_MIN = 3
 _NEAREST = 3  # of what may have been meant
 _SHOWN = 10  # of what there is
@@ -147,11 +121,6 @@ def _unknown(message: str, kind: str, wanted: str, names: Sequence[str]) -> Usag
 # --------------------------------------------------------------------------- folders
 
 
-def position_weight(position: int) -> float:
-    """1.0, 0.9, 0.8 …, at least 0.1."""
-    return max(MIN_WEIGHT, round(1.0 - WEIGHT_STEP * position, 10))
-
-
 def folder_mode(request: Request, settings: Settings) -> str:
     """ "auto", "llm" or "off": the flag, else "off" beside ``--folder``, else the config."""
     if request.folder_select is not None:
@@ -176,105 +145,6 @@ def limits_of(
     if folder_mode(request, settings) != "off":
         return ()
     return tuple(dict.fromkeys((f.vault, f.folder) for found in named for f in found))
-
-
-def select_folders(
-    request: Request,
-    query: Query,
-    folders: Sequence[FolderInfo],
-    query_vector: Vector | None,
-    chat: ChatModel | None,
-    settings: Settings,
-    vaults: Sequence[str],
-) -> FolderSelection:
-    """The scopes of the vector search, best first.
-
-    ``vaults`` are the names searched; ``folders`` all of theirs. ``auto`` ranks by similarity to
-    ``query_vector`` (None: by name alone), ``llm`` asks ``chat``; when that fails, every folder
-    counts alike and a notice says why. Linear in the folders. Raises UsageError (see
-    ``named_folders``).
-    """
-    mode = folder_mode(request, settings)
-    places = [place for found in named_folders(request, folders) for place in _by_vault(found)]
-    taken = {folder for place in places for folder in place}
-    rest = [folder for folder in folders if folder not in taken]
-    guessed: list[FolderInfo] = []
-    notices: tuple[str, ...] = ()
-    if mode == "llm":
-        guessed, notices = _by_model(query, rest, chat, settings)
-    elif mode == "auto":
-        guessed = rank_by_similarity(query, rest, query_vector, AUTO_SCOPES)
-    weighted = bool(places) or mode == "llm"
-    places += [[folder] for folder in guessed[: max(0, MAX_FOLDERS - len(places))]]
-    scopes = [
-        Scope(
-            place[0].vault,
-            tuple(folder.folder for folder in place),
-            position_weight(i) if weighted else 1.0,
-        )
-        for i, place in enumerate(places)
-    ]
-    if mode != "off" or not places:
-        rest_weight = position_weight(len(scopes)) if weighted else 1.0
-        scopes += [Scope(vault, None, rest_weight) for vault in vaults]
-    topmost = (min(place, key=lambda f: (f.folder.count("/"), f.folder)) for place in places)
-    selected = tuple(folder.qualified for folder in topmost)
-    available = tuple(folder.qualified for folder in folders)
-    return FolderSelection(mode, selected, available, tuple(scopes), notices)
-
-
-def weight_of(vault: str, folder: str, scopes: Sequence[Scope]) -> float:
-    """The weight of a chunk's place: the best of the scopes that hold it."""
-    weights = [
-        scope.weight
-        for scope in scopes
-        if scope.vault == vault and (scope.folders is None or folder in scope.folders)
-    ]
-    return max(weights, default=MIN_WEIGHT)
-
-
-def rank_by_similarity(
-    query: Query, folders: Sequence[FolderInfo], query_vector: Vector | None, n: int
-) -> list[FolderInfo]:
-    """The ``n`` likeliest folders: cosine to the centroid, plus words shared with the name.
-
-    The root of a vault is no guess: it says nothing. Linear in the folders.
-    """
-    scored: list[tuple[float, str, FolderInfo]] = []
-    for folder in folders:
-        if not folder.folder:
-            continue
-        name = NAME_WEIGHT if share_of(query.terms, folder.folder) > 0 else 0.0
-        cosine = 0.0
-        centroid = folder.centroid
-        if query_vector is not None and centroid is not None and len(centroid) == len(query_vector):
-            cosine = float(centroid @ query_vector)
-        if name or cosine >= MIN_CENTROID:
-            scored.append((-(cosine + name), folder.qualified, folder))
-    return [folder for _, _, folder in sorted(scored, key=lambda item: item[:2])[:n]]
-
-
-def _by_model(
-    query: Query, folders: Sequence[FolderInfo], chat: ChatModel | None, settings: Settings
-) -> tuple[list[FolderInfo], tuple[str, ...]]:
-    by_name = {f.qualified: f for f in folders if f.folder}
-    if not by_name:
-        return [], ()
-    if chat is None:
-        return [], ("No chat model: every folder was searched alike.",)
-    try:
-        names = ask_model(query.text, list(by_name), chat, settings.ollama)
-    except ModelError as error:
-        return [], (f"The model could not rank the folders ({error.message}); all were searched.",)
-    if names is None:
-        return [], ("The model gave no list of folders that can be used; all were searched.",)
-    return [by_name[name] for name in names], ()
-
-
-def _by_vault(found: Sequence[FolderInfo]) -> list[list[FolderInfo]]:
-    """The folders of each vault are searched as one."""
-    vaults = dict.fromkeys(folder.vault for folder in found)
-    return [[folder for folder in found if folder.vault == vault] for vault in vaults]
 
 
 def _resolve(name: str, folders: Sequence[FolderInfo]) -> list[FolderInfo]:

@@ -84,10 +84,6 @@ class Candidate:
         """As the trim to ``max_candidates`` sorts it."""
         return max(0.0, self.cosine or 0.0) * self.folder_weight
 
-    @property
-    def weighted_note(self) -> float:
-        return max(0.0, self.note_cosine or 0.0) * self.folder_weight
-
 
 Scored: TypeAlias = tuple[Candidate, Scores]
 
@@ -114,24 +110,21 @@ class TimeWindow:
 
     since: float | None
     until: float
+    half_life_days: float
 
-    def recency(self, date: float, half_life_days: float) -> float:
+    @classmethod
+    def of_question(cls, since: float, until: float, half_life_days: float) -> TimeWindow:
+        """With a quarter of its length as half-life (at least a day), if that is shorter: of
+        "yesterday", what is a month old is as far off as what is a year old."""
+        quarter = max(1.0, (until - since) / _DAY_S / 4)
+        return cls(since, until, min(half_life_days, quarter))
+
+    def recency(self, date: float) -> float:
         """0..1, 1 inside the window (or at ``until``)."""
         ahead = date - self.until if self.since is not None else 0.0
         behind = (self.until if self.since is None else self.since) - date
         days = max(0.0, ahead, behind) / _DAY_S
-        return float(0.5 ** (days / half_life_days))
-
-    def half_life_days(self, default: float) -> float:
-        """A quarter of the time that the question names (at least a day), if that is shorter: of
-        "yesterday", what is a month old is as far off as what is a year old."""
-        if self.since is None:
-            return default
-        return min(default, max(1.0, (self.until - self.since) / _DAY_S / 4))
-
-    def holds(self, date: float) -> bool:
-        """Whether a date lies inside; never outside when there is no window."""
-        return self.since is None or self.since <= date <= self.until
+        return float(0.5 ** (days / self.half_life_days))
 
 
 def trust_of(vocabulary_share: float) -> float:
@@ -148,17 +141,14 @@ def choose_weights(
 ) -> Weights:
     """The weights of the formula that applies (see the module's docstring). What ``trust`` takes
     from the vectors goes to the words."""
-    weights = _full_weights(settings, timed=timed, has_vectors=has_vectors)
-    vector = weights.vector * trust
-    return Weights(vector, weights.lexical + (weights.vector - vector), weights.recency)
-
-
-def _full_weights(settings: RetrievalSettings, *, timed: bool, has_vectors: bool) -> Weights:
-    """Those of a question that the model can read."""
-    if not has_vectors:
+    if has_vectors:
+        full = Weights(settings.weight_vector, settings.weight_lexical, 0.0)
+        full = TIMED if timed else full
+    else:
         total = TIMED.lexical + TIMED.recency
-        return Weights(0.0, TIMED.lexical / total, TIMED.recency / total)
-    return TIMED if timed else Weights(settings.weight_vector, settings.weight_lexical, 0.0)
+        full = Weights(0.0, TIMED.lexical / total, TIMED.recency / total)
+    vector = full.vector * trust
+    return Weights(vector, full.lexical + (full.vector - vector), full.recency)
 
 
 def note_share_of(chunks: int) -> float:
@@ -166,47 +156,46 @@ def note_share_of(chunks: int) -> float:
     return min(1.0, NOTE_CHUNKS / chunks) if chunks else 0.0
 
 
-def _in_note(candidate: Candidate, weights: Weights) -> Weights:
-    """The weights for a passage of this note: in a long one, more for the words."""
-    if candidate.cosine is None or candidate.note_cosine is None:
-        return weights
-    moved = weights.vector * NOTE_SHARE_VECTOR * (1.0 - candidate.note_share)
-    return Weights(weights.vector - moved, weights.lexical + moved, weights.recency)
+def score_all(
+    candidates: Sequence[Candidate], *, terms: Sequence[str], weights: Weights, window: TimeWindow
+) -> list[Scored]:
+    """Every candidate with its scores, best first."""
+    best = max((c.bm25 for c in candidates), default=0.0)
+    return best_first((c, _score(c, terms, best, weights, window)) for c in candidates)
 
 
-def score(
+def _score(
     candidate: Candidate,
-    *,
     terms: Sequence[str],
     best_bm25: float,
     weights: Weights,
     window: TimeWindow,
-    half_life_days: float,
 ) -> Scores:
     """One candidate's scores. ``final`` is exactly ``sum`` of its terms' contributions."""
     own_bm25 = candidate.bm25 / best_bm25 if best_bm25 > 0 else 0.0
-    weights = _in_note(candidate, weights)
-    by_note = NOTE_SHARE_VECTOR * candidate.note_share
-    if candidate.cosine is None or candidate.note_cosine is None:
-        by_note = 0.0
-    in_note = NOTE_SHARE_LEXICAL * candidate.note_share
-    if candidate.note_lexical is None:
-        in_note = 0.0
+    by_note = in_note = moved = 0.0
+    if candidate.cosine is not None and candidate.note_cosine is not None:
+        by_note = NOTE_SHARE_VECTOR * candidate.note_share
+        moved = weights.vector * NOTE_SHARE_VECTOR * (1.0 - candidate.note_share)
+    if candidate.note_lexical is not None:
+        in_note = NOTE_SHARE_LEXICAL * candidate.note_share
+    for_vector, for_lexical = weights.vector - moved, weights.lexical + moved
     note_bm25 = in_note * (candidate.note_lexical or 0.0)
+    weighted_note = max(0.0, candidate.note_cosine or 0.0) * candidate.folder_weight
     relative_bm25 = (1.0 - in_note) * own_bm25 + note_bm25
     in_headings = share_of(terms, " ".join(candidate.stored.chunk.heading_path))
     lexical = min(1.0, relative_bm25 + HEADING_BONUS * in_headings)
     bonus = lexical - relative_bm25
     recency = None
     contributions = [
-        ("vector", weights.vector * (1.0 - by_note) * candidate.weighted_cosine),
-        ("note_vector", weights.vector * by_note * candidate.weighted_note),
-        ("lexical", weights.lexical * (1.0 - in_note) * own_bm25),
-        ("note_lexical", weights.lexical * note_bm25),
-        ("heading", weights.lexical * bonus),
+        ("vector", for_vector * (1.0 - by_note) * candidate.weighted_cosine),
+        ("note_vector", for_vector * by_note * weighted_note),
+        ("lexical", for_lexical * (1.0 - in_note) * own_bm25),
+        ("note_lexical", for_lexical * note_bm25),
+        ("heading", for_lexical * bonus),
     ]
     if weights.recency > 0:
-        recency = window.recency(candidate.stored.note.date, half_life_days)
+        recency = window.recency(candidate.stored.note.date)
         contributions.append(("recency", weights.recency * recency))
     return Scores(
         vector=candidate.cosine,
@@ -220,32 +209,6 @@ def score(
         note_vector=candidate.note_cosine,
         note_lexical=candidate.note_lexical,
         note_share=candidate.note_share,
-    )
-
-
-def score_all(
-    candidates: Sequence[Candidate],
-    *,
-    terms: Sequence[str],
-    weights: Weights,
-    window: TimeWindow,
-    half_life_days: float,
-) -> list[Scored]:
-    """Every candidate with its scores, best first."""
-    best = max((c.bm25 for c in candidates), default=0.0)
-    return best_first(
-        (
-            candidate,
-            score(
-                candidate,
-                terms=terms,
-                best_bm25=best,
-                weights=weights,
-                window=window,
-                half_life_days=half_life_days,
-            ),
-        )
-        for candidate in candidates
     )
 
 

@@ -17,47 +17,35 @@ passage, costs a notice and not the search.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from time import perf_counter
+from dataclasses import replace
 
-from ragvault.config.settings import RerankSettings
 from ragvault.errors import ModelError
-from ragvault.model import Scores, StoredChunk
-from ragvault.ports import Reranker
+from ragvault.model import Scores, StoredChunk, Timing
+from ragvault.retrieval.context import Context
 from ragvault.retrieval.ranking.blend import Scored, best_first
 
 
-@dataclass(frozen=True, slots=True)
-class Reranked:
-    """The candidates in their new order. ``ms`` is None when nobody read them again."""
-
-    ranked: Sequence[Scored]
-    ms: float | None = None
-    notices: tuple[str, ...] = ()
-
-
-def rerank(
-    question: str, ranked: Sequence[Scored], reranker: Reranker | None, settings: RerankSettings
-) -> Reranked:
-    """Best first; equal scores in order of chunk id. Linear in ``settings.top`` passages."""
+def rerank(context: Context, ranked: Sequence[Scored]) -> Sequence[Scored]:
+    """Best first; equal scores in order of chunk id. Linear in ``rerank.top`` passages."""
+    reranker, settings = context.deps.reranker, context.settings.rerank
     if reranker is None or not ranked or settings.weight == 0:
-        return Reranked(ranked)
+        return ranked
     texts = [passage_of(candidate.stored) for candidate, _ in ranked[: settings.top]]
-    started = perf_counter()
     try:
-        fresh = reranker.rerank(question, texts)
+        with context.timed(Timing.RERANK):
+            fresh = reranker.rerank(context.query.text, texts)
     except ModelError as error:
         why = f"{error.message.rstrip('. ')}. {error.hint}"
-        return Reranked(ranked, None, (f"Ranked without a reranker. {why}",))
-    ms = (perf_counter() - started) * 1000.0
+        context.notices.append(f"Ranked without a reranker. {why}")
+        return ranked
     if len(fresh) != len(texts) or not all(0.0 <= score <= 1.0 for score in fresh):  # NaN isn't
         why = f"{reranker.name} gave other than one score from 0 to 1 for each passage."
-        return Reranked(ranked, ms, (f"Ranked without a reranker. {why}",))
-    again = best_first(
+        context.notices.append(f"Ranked without a reranker. {why}")
+        return ranked
+    return best_first(
         (candidate, _mixed(scores, fresh[i] if i < len(fresh) else None, settings.weight))
         for i, (candidate, scores) in enumerate(ranked)
     )
-    return Reranked(again, ms)
 
 
 def passage_of(stored: StoredChunk) -> str:

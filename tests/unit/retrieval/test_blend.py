@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import pytest
 from hypothesis import given, strategies as st
@@ -54,12 +54,11 @@ def blended(
     terms: tuple[str, ...] = ("api",),
     timed: bool = False,
     has_vectors: bool = True,
-    window: TimeWindow = TimeWindow(None, NOW),
+    window: TimeWindow = TimeWindow(None, NOW, SETTINGS.recency_half_life_days),
     settings: RetrievalSettings = SETTINGS,
 ) -> list[tuple[Candidate, Scores]]:
     weights = choose_weights(settings, timed=timed, has_vectors=has_vectors)
-    half = settings.recency_half_life_days
-    return score_all(candidates, terms=terms, weights=weights, window=window, half_life_days=half)
+    return score_all(candidates, terms=terms, weights=weights, window=window)
 
 
 def test_the_blend_is_the_configured_sum() -> None:
@@ -71,8 +70,8 @@ def test_the_blend_is_the_configured_sum() -> None:
 
 
 def test_with_time_the_blend_is_the_other_seeds() -> None:
-    window = TimeWindow(NOW - 14 * DAY, NOW)
-    old = NOW - (14 + SETTINGS.recency_half_life_days) * DAY
+    window = TimeWindow(NOW - 14 * DAY, NOW, 30.0)
+    old = NOW - (14 + 30) * DAY
     ranked = blended(
         candidate("a", 0.8, 4.0, date=NOW - DAY),
         candidate("b", 0.8, 4.0, date=old),
@@ -118,15 +117,15 @@ def test_equal_scores_are_ordered_by_id_whatever_order_they_came_in() -> None:
 
 
 def test_recency_is_one_inside_the_window_and_halves_outside_on_both_sides() -> None:
-    window = TimeWindow(NOW - 10 * DAY, NOW)
-    half = SETTINGS.recency_half_life_days
-    assert window.recency(NOW - 5 * DAY, half) == 1.0
-    assert window.recency(NOW - (10 + half) * DAY, half) == pytest.approx(0.5)
-    assert window.recency(NOW + half * DAY, half) == pytest.approx(0.5)
+    window = TimeWindow(NOW - 10 * DAY, NOW, 7.0)
+    assert window.recency(NOW - 5 * DAY) == 1.0
+    assert window.recency(NOW - (10 + 7) * DAY) == pytest.approx(0.5)
+    assert window.recency(NOW + 7 * DAY) == pytest.approx(0.5)
 
 
 def test_a_note_dated_in_the_future_is_as_recent_as_can_be() -> None:
-    assert TimeWindow(None, NOW).recency(NOW + 40 * DAY, 30) == 1.0
+    assert TimeWindow(None, NOW, 30.0).recency(NOW + 40 * DAY) == 1.0
+    assert TimeWindow(None, NOW, 30.0).recency(NOW - 30 * DAY) == pytest.approx(0.5)
 
 
 _SCORES = st.tuples(
@@ -207,11 +206,6 @@ def test_only_the_best_by_weighted_vector_stay_in_an_overfull_pool() -> None:
     assert gone == {f"{i:03}" for i in range(50)}
 
 
-def test_a_week_is_seven_days_of_recency() -> None:
-    half = timedelta(days=7).total_seconds() / DAY
-    assert TimeWindow(None, NOW).recency(NOW - 7 * DAY, half) == pytest.approx(0.5)
-
-
 # ----------------------------------------------------------------------------- whole notes
 
 
@@ -279,10 +273,8 @@ def test_with_notes_and_trust_the_terms_are_still_what_was_sorted_by(
 ) -> None:
     one = of_note(candidate("a", cosine, 3.0, headings=("API",)), mean, note, g)
     weights = choose_weights(SETTINGS, timed=False, has_vectors=True, trust=trust)
-    window = TimeWindow(None, NOW)
-    [(_, scores)] = score_all(
-        [one], terms=("api",), weights=weights, window=window, half_life_days=30.0
-    )
+    window = TimeWindow(None, NOW, 30.0)
+    [(_, scores)] = score_all([one], terms=("api",), weights=weights, window=window)
     assert sum(value for _, value in scores.terms) == scores.final
     assert 0.0 <= scores.final <= 1.0 + 1e-9
     assert scores.lexical is not None

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from ragvault.config.settings import OllamaSettings
 from ragvault.errors import ModelServerError
+from ragvault.model import Request, Retrieval
 from ragvault.retrieval.candidates import expansion
 from ragvault.retrieval.candidates.expansion import (
-    Boost,
-    Expansion,
     apply,
     between,
-    expand,
     parse_passage,
     parse_variants,
 )
 from tests.support.answering import ScriptedChat
+from tests.support.search_index import SearchIndex, source
 from tests.unit.retrieval.test_pick import entry
 
 QUESTION = "How do I back up the database?"
@@ -41,21 +41,20 @@ QUESTION = "How do I back up the database?"
         ("\n\n...\n---\n", 0),
         ("x" * 5000, 0),
         ("<think>never ending", 0),
-        ("[1, 2, {}]\n", 1),
     ],
 )
 def test_wordings_are_read_however_they_are_written(reply: str, expected: int) -> None:
     """A model's numbering or small talk as a search would find the wrong notes."""
-    found = parse_variants(reply, QUESTION, 3)
+    found = parse_variants(reply, QUESTION)
     assert len(found) == expected
     if expected == 2:
         assert found == ("How to dump the tables?", "Where are backups made?")
 
 
-@given(st.text(max_size=400), st.integers(1, 5))
-def test_any_reply_gives_at_most_n_usable_wordings(reply: str, n: int) -> None:
-    found = parse_variants(reply, QUESTION, n)
-    assert len(found) <= n
+@given(st.text(max_size=400))
+def test_any_reply_gives_a_few_usable_wordings(reply: str) -> None:
+    found = parse_variants(reply, QUESTION)
+    assert len(found) <= expansion.VARIANTS
     for wording in found:
         assert wording.strip() == wording
         assert 0 < len(wording) <= expansion.MAX_VARIANT_CHARS
@@ -65,10 +64,8 @@ def test_any_reply_gives_at_most_n_usable_wordings(reply: str, n: int) -> None:
     assert len(parse_passage(reply)) <= expansion.MAX_PASSAGE_CHARS
 
 
-def test_what_json_spells_and_nothing_else_takes_is_left_out() -> None:
-    """The search, and not only the wording, would fail over half a character."""
-    reply = '["half \\ud800 a tail?", "a \\u0000zero \\u001b[31mred?"]'
-    assert parse_variants(reply, QUESTION, 3) == ("half a tail?", "a zero red?")
+def test_half_a_character_is_left_out() -> None:
+    """The search, and not only the wording, would fail over it."""
     assert parse_passage("half \udfff a tail") == "half  a tail"
 
 
@@ -83,14 +80,24 @@ def test_a_passage_loses_its_introduction() -> None:
 # --------------------------------------------------------------------------- asking
 
 
-def asked(chat: ScriptedChat | None, *, variants: int = 2, hyde: bool = True) -> Expansion:
-    return expand(QUESTION, chat, OllamaSettings(), variants=variants, hyde=hyde)
+@pytest.fixture(scope="module")
+def index() -> SearchIndex:
+    made = SearchIndex.fake()
+    made.add("v", [source("a.md", "Run pg_dump nightly."), source("b.md", "Knead the dough.")])
+    return made
 
 
-def test_both_are_asked_for_and_the_question_is_in_the_prompt() -> None:
+def asked(
+    index: SearchIndex, chat: ScriptedChat | None, *, expand: bool = True, hyde: bool = True
+) -> Retrieval:
+    deps = index.deps if chat is None else replace(index.deps, chat=lambda: chat)
+    return index.search(Request(QUESTION, expand=expand, hyde=hyde), deps=deps)
+
+
+def test_both_are_asked_for_and_the_question_is_in_the_prompt(index: SearchIndex) -> None:
     chat = ScriptedChat("How to dump the tables?\nWhere are backups?", "Run pg_dump nightly.")
-    found = asked(chat)
-    assert found.texts == (
+    found = asked(index, chat)
+    assert found.expansions == (
         ("expand", "How to dump the tables?"),
         ("expand", "Where are backups?"),
         ("hyde", "Run pg_dump nightly."),
@@ -98,29 +105,32 @@ def test_both_are_asked_for_and_the_question_is_in_the_prompt() -> None:
     assert found.notices == ()
     assert all(QUESTION in messages[-1].content for messages, _ in chat.asked)
     assert all(options.temperature == 0.0 for _, options in chat.asked)
+    assert [name for name, _ in found.hits[0].scores.terms][-2:] == ["expand", "hyde"]
 
 
-def test_off_asks_nothing() -> None:
-    assert asked(ScriptedChat(), variants=0, hyde=False) == Expansion()
+def test_off_asks_nothing(index: SearchIndex) -> None:
+    chat = ScriptedChat()
+    found = asked(index, chat, expand=False, hyde=False)
+    assert (found.expansions, found.notices, chat.asked) == ((), (), [])
 
 
-def test_a_server_that_is_down_costs_a_notice() -> None:
+def test_a_server_that_is_down_costs_a_notice(index: SearchIndex) -> None:
     """Without Ollama the plain search has to be made, and said to be."""
     down = ModelServerError("Ollama can't be reached.", "Start it.")
-    found = asked(ScriptedChat(down))
-    assert found.texts == ()
+    found = asked(index, ScriptedChat(down))
+    assert found.expansions == ()
     assert len(found.notices) == 1
     assert "can't be reached" in found.notices[0]
     assert "searched without" in found.notices[0]
-    half = asked(ScriptedChat("How to dump the tables?", down))
-    assert [kind for kind, _ in half.texts] == ["expand"]
+    assert found.hits == asked(index, None, expand=False, hyde=False).hits
+    half = asked(index, ScriptedChat("How to dump the tables?", down))
+    assert [kind for kind, _ in half.expansions] == ["expand"]
     assert "HyDE" in half.notices[0]
-    assert "as it is" in asked(None).notices[0]
 
 
-def test_an_unusable_reply_costs_a_notice() -> None:
-    found = asked(ScriptedChat("...", "\n"))
-    assert found.texts == ()
+def test_an_unusable_reply_costs_a_notice(index: SearchIndex) -> None:
+    found = asked(index, ScriptedChat("...", "\n"))
+    assert found.expansions == ()
     assert len(found.notices) == 2
 
 
@@ -129,7 +139,7 @@ def test_an_unusable_reply_costs_a_notice() -> None:
 
 def test_what_the_wordings_agree_on_rises_and_says_why() -> None:
     ranked = [entry("a", 0.60), entry("b", 0.58), entry("c", 0.57)]
-    moved = apply(ranked, Boost("expand", (("c", "b"), ("c",))))
+    moved = apply(ranked, {"expand": [("c", "b"), ("c",)], "hyde": [()]})
     assert [candidate.id for candidate, _ in moved] == ["c", "b", "a"]
     best = moved[0][1]
     assert best.terms[-1] == ("expand", 0.0)
@@ -145,8 +155,8 @@ def test_terms_add_up_and_nothing_is_lifted(finals: list[float], lists: list[lis
     """--debug explains every score; an invented wording opens no gate."""
     ranked = [entry(f"{i:02}", f) for i, f in enumerate(sorted(finals, reverse=True))]
     before = {candidate.id: scores.final for candidate, scores in ranked}
-    boost = Boost("expand", tuple(map(tuple, lists)))
-    moved = apply(apply(ranked, boost), Boost("hyde", boost.lists))
+    found = [tuple(ids) for ids in lists]
+    moved = apply(ranked, {"expand": found, "hyde": found})
     for candidate, scores in moved:
         assert scores.final == sum(value for _, value in scores.terms)
         floor = (1 - expansion.WEIGHT) ** 2 * before[candidate.id]

@@ -12,8 +12,6 @@ from ragvault.config.settings import GateSettings, RerankSettings, Settings
 from ragvault.errors import RerankerUnavailableError
 from ragvault.model import Evidence, Retrieval
 from ragvault.retrieval.pipeline import Deps
-from ragvault.retrieval.ranking.blend import Candidate, Scored
-from ragvault.retrieval.ranking.rerank import passage_of, rerank
 from tests.support.search_index import SearchIndex, Source, paths, source
 
 UNIT = st.floats(0.0, 1.0)
@@ -74,14 +72,6 @@ def searched(
     return index.search(QUESTION, deps=deps, settings=used, for_answer=for_answer)
 
 
-@pytest.fixture(scope="module")
-def ranked(index: SearchIndex) -> list[Scored]:
-    """Candidates with their blend, best first."""
-    hits = index.search(QUESTION).hits
-    return [(Candidate(h.stored, h.scores.vector, h.scores.bm25 or 0.0, 1.0, True), h.scores)
-            for h in hits]  # fmt: skip
-
-
 def test_what_the_reranker_likes_comes_first(index: SearchIndex) -> None:
     assert paths(searched(index, None))[0] == "Bread.md"
     reranker = Scripted({"fridge": 1.0, "": 0.0})
@@ -98,26 +88,26 @@ def test_what_the_reranker_likes_comes_first(index: SearchIndex) -> None:
     top=st.integers(1, 5),
 )
 def test_the_terms_add_up_to_what_is_sorted_by(
-    ranked: list[Scored], scores: list[float], weight: float, top: int
+    index: SearchIndex, scores: list[float], weight: float, top: int
 ) -> None:
     """Else --debug would explain another order than the one shown."""
-    blend = {candidate.id: found.final for candidate, found in ranked}
 
     class Fixed(Scripted):
         def rerank(self, question: str, texts: Sequence[str]) -> list[float]:
             return scores[: len(texts)]
 
-    after = rerank(QUESTION, ranked, Fixed(0.0), RerankSettings(top=top, weight=weight)).ranked
-    assert {candidate.id for candidate, _ in after} == set(blend)
-    finals = [found.final for _, found in after]
+    plain = {hit.chunk.id: hit.scores.final for hit in searched(index, None).hits}
+    after = searched(index, Fixed(0.0), top=top, weight=weight).hits
+    assert {hit.chunk.id: hit.scores.blend for hit in after} == plain
+    finals = [hit.scores.final for hit in after]
     assert finals == sorted(finals, reverse=True)
-    for candidate, found in after:
+    for found in (hit.scores for hit in after):
         assert found.final == sum(value for _, value in found.terms)
-        expected = (1 - weight) * blend[candidate.id] + weight * (found.rerank or 0.0)
+        expected = (1 - weight) * found.blend + weight * (found.rerank or 0.0)
         if weight:
             assert math.isclose(found.final, expected, abs_tol=1e-12)
-    read = [found.rerank for _, found in after if found.rerank is not None]
-    assert len(read) == (min(top, len(ranked)) if weight else 0)
+    read = [hit for hit in after if hit.scores.rerank is not None]
+    assert len(read) == (min(top, len(after)) if weight else 0)
 
 
 def test_only_the_best_are_read_again(index: SearchIndex) -> None:
@@ -157,11 +147,12 @@ def test_equal_scores_keep_the_order_of_ids(index: SearchIndex) -> None:
     assert ids == sorted(ids)
 
 
-def test_a_passage_is_read_with_its_title_and_headings(ranked: list[Scored]) -> None:
+def test_a_passage_is_read_with_its_title_and_headings(index: SearchIndex) -> None:
     """Else "Steam" under "Baking" would be about any steam."""
-    passages = {c.stored.note.rel_path: passage_of(c.stored) for c, _ in ranked}
-    assert passages["Oven.md"] == "Oven\nBaking\nSteam\nSteam keeps the crust of the dough soft."
-    assert passages["Bread.md"].startswith("Bread\nKnead")
+    reranker = Scripted(0.0)
+    searched(index, reranker)
+    assert "Oven\nBaking\nSteam\nSteam keeps the crust of the dough soft." in reranker.asked
+    assert any(passage.startswith("Bread\nKnead") for passage in reranker.asked)
 
 
 def test_a_reranker_orders_and_refuses_nothing(index: SearchIndex) -> None:

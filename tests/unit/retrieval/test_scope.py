@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
@@ -12,11 +13,27 @@ from hypothesis import given, strategies as st
 
 from ragvault.config.settings import Settings
 from ragvault.errors import ModelServerError, UsageError
-from ragvault.model import ChatOptions, FolderInfo, FolderSelection, Message, ModelInfo, Request
+from ragvault.model import (
+    ChatOptions,
+    Filter,
+    FolderInfo,
+    FolderSelection,
+    Message,
+    ModelInfo,
+    Request,
+)
 from ragvault.ports import ChatStream
-from ragvault.retrieval.question.folder_ranking import EXAMPLE, parse_ranking
+from ragvault.retrieval.context import Context, Deps
+from ragvault.retrieval.question.folders import (
+    EXAMPLE,
+    parse_ranking,
+    position_weight,
+    select_folders,
+    weight_of,
+)
 from ragvault.retrieval.question.query import analyse
-from ragvault.retrieval.question.scope import limits_of, position_weight, select_folders, weight_of
+from ragvault.retrieval.question.scope import limits_of
+from tests.support.fakes import FakeCatalog, FakeEmbedder, FakeVectorIndex
 
 NOW = datetime(2024, 5, 15, 10, 30)
 SETTINGS = Settings()
@@ -66,24 +83,32 @@ class Chat:
         return self.reply
 
 
+def context_of(request: Request, chat: Chat | None = None) -> Context:
+    deps = Deps(FakeCatalog(), FakeEmbedder, FakeVectorIndex)
+    return Context(
+        request=request,
+        query=analyse(request.question, NOW),
+        deps=deps if chat is None else replace(deps, chat=lambda: chat),
+        settings=SETTINGS,
+        now=NOW.timestamp(),
+        vaults=(),
+        folders=tuple(FOLDERS),
+        where=Filter(vaults=("personal", "work")),
+        of_time=None,
+        k=5,
+    )
+
+
 def select(
     *named: str,
     mode: str | None = None,
     question: str = "which dough hydration is best?",
-    vector: tuple[float, float] | None = None,
+    vector: tuple[float, ...] | None = None,
     chat: Chat | None = None,
 ) -> FolderSelection:
     request = Request(question, folders=named, folder_select=mode)
     query_vector = None if vector is None else np.array(vector, dtype=np.float32)
-    return select_folders(
-        request,
-        analyse(question, NOW),
-        FOLDERS,
-        query_vector,
-        chat,
-        SETTINGS,
-        ["personal", "work"],
-    )
+    return select_folders(context_of(request, chat), query_vector)
 
 
 def limits(*named: str, mode: str | None = None) -> tuple[tuple[str, str], ...]:
@@ -164,12 +189,7 @@ def test_auto_knows_a_folder_by_its_name_without_a_vector() -> None:
 
 def test_auto_survives_centroids_of_another_model() -> None:
     """After a change of model, until the next index, the centroids have another length."""
-    other = np.ones(3, dtype=np.float32)
-    request = Request("bread")
-    found = select_folders(
-        request, analyse("bread", NOW), FOLDERS, other, None, SETTINGS, ["personal"]
-    )
-    assert found.selected == ()
+    assert select(question="bread", vector=(1.0, 1.0, 1.0)).selected == ()
 
 
 def test_an_explicit_mode_puts_named_folders_first_and_searches_the_rest_too() -> None:
@@ -192,22 +212,19 @@ def test_the_model_is_told_to_leave_out_what_is_tangential() -> None:
     "reply", ["I think recipes.", "", "[", '["invented"]', "{}", ModelServerError("It is down.")]
 )
 def test_a_model_that_fails_costs_a_notice_and_nothing_else(reply: str | Exception) -> None:
-    found = select(mode="llm", chat=Chat(reply))
+    context = context_of(Request("bread?", folder_select="llm"), Chat(reply))
+    found = select_folders(context, None)
     assert [(s.vault, s.folders, s.weight) for s in found.scopes] == [
         ("personal", None, 1.0),
         ("work", None, 1.0),
     ]
-    assert len(found.notices) == 1
-
-
-def test_no_model_at_all_is_a_notice() -> None:
-    assert len(select(mode="llm", chat=None).notices) == 1
+    assert len(context.notices) == 1
 
 
 def test_none_relevant_is_an_answer_not_a_failure() -> None:
-    found = select(mode="llm", chat=Chat("[]"))
-    assert found.notices == ()
-    assert found.selected == ()
+    context = context_of(Request("bread?", folder_select="llm"), Chat("[]"))
+    assert select_folders(context, None).selected == ()
+    assert context.notices == []
 
 
 @pytest.mark.parametrize(
