@@ -7,7 +7,7 @@ whose subject is there. One for which there are too few questions stays as built
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -64,13 +64,7 @@ def calibrate(
     """
     usable = [r for r in results if r.by_model]
     y = np.array([r.question.answerable for r in usable], dtype=bool)
-    n_good, n_bad = int(y.sum()), int((~y).sum())
-    if min(n_good, n_bad) < FEWEST:
-        raise UsageError(
-            f"A calibration needs at least {FEWEST} questions with an answer and {FEWEST} "
-            f"without, that the embedding model can read; these are {n_good} and {n_bad}.",
-            "Add questions, or --off-topic FILE; or leave QUESTIONS out: they are made then.",
-        )
+    check_enough(y)
     foreign = np.array([r.question.off_topic for r in usable], dtype=bool)
     if built_in.answered is None:
         parts = {"topic": _part(usable, y, np.ones(len(y), dtype=bool), built_in.topic, seed)}
@@ -95,6 +89,18 @@ def calibrate(
         after=_summary(refitted, threshold, seed),
         log_loss=log_loss(confidences, y),
     )
+
+
+def check_enough(answerable: Iterable[bool]) -> None:
+    """Raises UsageError for too few questions with an answer, or without."""
+    flags = list(answerable)
+    n_good, n_bad = sum(flags), len(flags) - sum(flags)
+    if min(n_good, n_bad) < FEWEST:
+        raise UsageError(
+            f"A calibration needs at least {FEWEST} questions with an answer and {FEWEST} "
+            f"without, that the embedding model can read; these are {n_good} and {n_bad}.",
+            "Add questions of your own, or --off-topic FILE; or keep the built-in calibration.",
+        )
 
 
 def _part(

@@ -7,8 +7,7 @@ information retrieval?").
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -18,11 +17,11 @@ from pydantic import BaseModel, FiniteFloat, StrictBool, ValidationError
 
 from ragvault.errors import UsageError
 from ragvault.evaluation import metrics
+from ragvault.evaluation.dataset import read_file
 from ragvault.evaluation.document import rounded
-from ragvault.evaluation.judging import ANSWER_MEASURES, RANKING_MEASURES
-from ragvault.evaluation.metrics import Bootstrap, Estimate, Flags, Floats
+from ragvault.evaluation.judging import ANSWER_MEASURES, DECISION_MEASURES, RANKING_MEASURES
+from ragvault.evaluation.metrics import Bootstrap, Estimate
 
-_MAX_BYTES = 500_000_000
 _HINT = "Make it with `ragvault eval run QUESTIONS.jsonl --json > FILE`."
 
 
@@ -56,7 +55,12 @@ class Comparison:
 def compare(a: Path, b: Path) -> Comparison:
     """Raises UsageError for a file that is no evaluation, or when no question is in both."""
     one, other = _load(a), _load(b)
-    shared = [key for key in one if key in other and _is_same(one[key], other[key])]
+    shared = [  # asked alike, and with an answer in both sets or in neither
+        key
+        for key, row in one.items()
+        if key in other
+        and (row.question, row.answerable) == (other[key].question, other[key].answerable)
+    ]
     if not shared:
         raise UsageError(
             f"{a.name} and {b.name} have no question in common.",
@@ -127,101 +131,64 @@ class _Run(BaseModel):
 def _load(path: Path) -> dict[str, _Row]:
     """The questions of an evaluation's JSON, by origin and id. Raises UsageError."""
     try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise UsageError(f"{path} is too large to be an evaluation.", _HINT)
-        value = json.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError as error:
-        raise UsageError(f"There is no file {path}.", _HINT) from error
-    except OSError as error:
-        raise UsageError(f"{path} can't be read: {error.strerror or error}.", _HINT) from error
-    except (ValueError, RecursionError) as error:  # not JSON, or not UTF-8
-        raise UsageError(f"{path} is not the JSON of an evaluation.", _HINT) from error
-    if not isinstance(value, dict) or value.get("kind") != "evaluation":
-        raise UsageError(f"{path} is not the JSON of an evaluation.", _HINT)
-    try:
-        rows = _Run.model_validate(value).questions
+        rows = _Run.model_validate_json(read_file(path, _HINT)).questions
     except ValidationError as error:
-        raise UsageError(
-            f"{path} is an evaluation with parts missing or damaged.", _HINT
-        ) from error
+        told = "is not the JSON of an evaluation, or parts of it are missing or damaged."
+        raise UsageError(f"{path} {told}", _HINT) from error
     return {f"{row.origin}#{row.id}": row for row in rows}
-
-
-def _is_same(one: _Row, other: _Row) -> bool:
-    """Asked alike, and with an answer in both sets or in neither."""
-    return (one.question, one.answerable) == (other.question, other.answerable)
 
 
 # --------------------------------------------------------------------------- comparing
 
-_Value = Callable[[_Row], float | None]  # None: the measure doesn't apply
 
-
-def _differences(a: list[_Row], b: list[_Row]) -> list[Difference]:
+def _differences(a: list[_Row], b: list[_Row]) -> Iterator[Difference]:
     """Of the rows of both runs, question by question."""
     bootstrap = Bootstrap(len(a))
+    values = [_values(row) for row in a], [_values(row) for row in b]
 
-    def mean(measure: str, retriever: str | None, value: _Value) -> Difference | None:
-        one, other = _column(a, value), _column(b, value)
-        change = bootstrap.mean(other - one)
-        if change is None:
-            return None
-        both = ~np.isnan(one) & ~np.isnan(other)
-        return Difference(
-            measure, retriever, float(one[both].mean()), float(other[both].mean()), change
-        )
+    def means(retriever: str | None, measures: Iterable[str]) -> Iterator[Difference]:
+        for measure in measures:
+            one, other = (
+                np.array([found.get((retriever, measure), np.nan) for found in run])
+                for run in values
+            )
+            change = bootstrap.mean(other - one)
+            if change is not None:
+                both = ~np.isnan(one) & ~np.isnan(other)
+                before, after = float(one[both].mean()), float(other[both].mean())
+                yield Difference(measure, retriever, before, after, change)
 
     in_b = {retriever for row in b for retriever in row.legs}
-    retrievers = dict.fromkeys(r for row in a for r in row.legs if r in in_b)
-    found = [mean(m, r, _of_ranking(r, m)) for r in retrievers for m in RANKING_MEASURES]
-    found += [mean(measure, None, wrong) for measure, wrong in _WRONG_DECISIONS.items()]
-    found.append(_auroc(a, b))
-    found += [mean(measure, None, _of_answer(measure)) for measure in ANSWER_MEASURES]
-    return [one for one in found if one is not None]
+    for retriever in dict.fromkeys(r for row in a for r in row.legs if r in in_b):
+        yield from means(retriever, RANKING_MEASURES)
+    yield from means(None, (m for m in DECISION_MEASURES if m != "auroc"))
+    yield from _auroc(a, b)
+    yield from means(None, ANSWER_MEASURES)
 
 
-def _of_ranking(retriever: str, measure: str) -> _Value:
-    return lambda row: row.legs[retriever].values.get(measure) if retriever in row.legs else None
+def _values(row: _Row) -> dict[tuple[str | None, str], float]:
+    """All that was measured of a question, by retriever (None: not of a ranking) and measure."""
+    found: dict[tuple[str | None, str], float] = {
+        (retriever, measure): value
+        for retriever, ranking in row.legs.items()
+        for measure, value in ranking.values.items()
+    }
+    if row.answered is not None:
+        wrong = "false_refusals" if row.answerable else "false_answers"
+        name = "false_answers_off_topic" if row.origin else wrong
+        found[None, name] = float(row.answered != row.answerable)
+    return found | {(None, measure): value for measure, value in row.answer_values.items()}
 
 
-def _of_answer(measure: str) -> _Value:
-    return lambda row: row.answer_values.get(measure)
-
-
-def _as_number(decision: bool | None) -> float | None:
-    return None if decision is None else float(decision)
-
-
-_WRONG_DECISIONS: dict[str, _Value] = {
-    "false_answers": lambda row: (
-        _as_number(row.answered) if not row.answerable and not row.origin else None
-    ),
-    "false_answers_off_topic": lambda row: _as_number(row.answered) if row.origin else None,
-    "false_refusals": lambda row: (
-        1.0 - row.answered if row.answerable and row.answered is not None else None
-    ),
-}
-
-
-def _column(rows: list[_Row], value: _Value) -> Floats:
-    found = (value(row) for row in rows)
-    return np.array([np.nan if v is None else v for v in found], dtype=np.float64)
-
-
-def _auroc(a: list[_Row], b: list[_Row]) -> Difference | None:
+def _auroc(a: list[_Row], b: list[_Row]) -> Iterator[Difference]:
     """Over the questions that both runs judged."""
     both = [
         (one.confidence, other.confidence, one.answerable)
         for one, other in zip(a, b, strict=True)
         if one.confidence is not None and other.confidence is not None
     ]
-    if not both:
-        return None
-    first = np.array([confidence for confidence, _, _ in both], dtype=np.float64)
-    second = np.array([confidence for _, confidence, _ in both], dtype=np.float64)
-    positive: Flags = np.array([answerable for _, _, answerable in both])
+    first, second, positive = (np.array([row[i] for row in both]) for i in range(3))
     change = Bootstrap(len(both)).auroc_difference(first, second, positive)
-    if change is None:
-        return None
-    before, after = (float(metrics.auroc(scores, positive)[0]) for scores in (first, second))
-    return Difference("auroc", None, before, after, change)
+    if change is not None:
+        before, after = (float(metrics.auroc(scores, positive)[0]) for scores in (first, second))
+        yield Difference("auroc", None, before, after, change)

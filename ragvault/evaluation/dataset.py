@@ -14,26 +14,49 @@ are ignored.
 
 from __future__ import annotations
 
-import json
 import random
-import re
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    NonNegativeInt,
+    ValidationError,
+    dataclasses,
+    model_validator,
+)
 
 from ragvault.errors import UsageError
 
 _FORMAT_HINT = 'Each line is an object: {"question": "…", "gold": [{"file": "note.md"}]}.'
-MAX_LINE_CHARS = 1_000_000
 MAX_BYTES = 500_000_000
-# What JSON can spell and UTF-8 can't: such text could be neither searched for nor saved.
-_HALF = re.compile("[\ud800-\udfff]")
 OFF_TOPIC = "off_topic"  # the ``kind`` of a question whose subject is foreign to the vault
 
 
-@dataclass(frozen=True, slots=True)
+def _said(text: str) -> str:
+    if not text.strip():
+        raise ValueError("it is blank")
+    return text
+
+
+def normal_path(path: str) -> str:
+    """POSIX, NFC, without "./" and without a leading slash: as the catalog keys its notes."""
+    path = unicodedata.normalize("NFC", path.strip().replace("\\", "/"))
+    while path.startswith("./"):
+        path = path[2:]
+    return path.lstrip("/")
+
+
+Words = Annotated[str, AfterValidator(_said)]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, config=ConfigDict(strict=True))
 class Gold:
     """A place that answers. ``file`` is relative to the vault, POSIX, NFC.
 
@@ -42,11 +65,18 @@ class Gold:
     characters, end exclusive; ``text`` what stands there.
     """
 
-    file: str
+    file: Annotated[Words, AfterValidator(normal_path)]
     heading: str | None = None
-    start: int | None = None
-    end: int | None = None
+    start: NonNegativeInt | None = None
+    end: NonNegativeInt | None = None
     text: str | None = None
+
+    @model_validator(mode="after")
+    def _check_span(self) -> Gold:
+        given = [offset for offset in (self.start, self.end) if offset is not None]
+        if given and (len(given) < 2 or given[0] >= given[1]):
+            raise ValueError("`start` and `end` come together, and `start` is the smaller")
+        return self
 
     @property
     def span(self) -> tuple[int, int] | None:
@@ -75,6 +105,29 @@ class Question:
         return f"{self.origin}#{self.id}" if self.origin else self.id
 
 
+class _Line(BaseModel):
+    """A question as it is written down."""
+
+    model_config = ConfigDict(strict=True)
+
+    question: Words
+    id: Annotated[
+        str | None, BeforeValidator(lambda value: str(value) if type(value) is int else value)
+    ] = None
+    answerable: bool | None = None
+    gold: list[Gold] | None = None
+    answers: list[str] | None = None
+    lang: Words | None = None
+    group: Words | None = None
+    kind: object = None
+
+    @model_validator(mode="after")
+    def _check_gold(self) -> _Line:
+        if self.answerable and not self.gold:
+            raise ValueError("an answerable question needs `gold`, the place of its answer")
+        return self
+
+
 def load_questions(
     path: Path, *, limit: int | None = None, seed: int = 0, max_bytes: int = MAX_BYTES
 ) -> list[Question]:
@@ -82,46 +135,83 @@ def load_questions(
 
     Raises UsageError, with the line, for what is no such set.
     """
+    text = read_file(path, _FORMAT_HINT, max_bytes)
+    return parse_questions(text, path.name, limit=limit, seed=seed)
+
+
+def read_file(path: Path, hint: str, max_bytes: int = MAX_BYTES) -> str:
+    """A file's text. Raises UsageError."""
     try:
         with path.open("rb") as file:  # bounded: a device or a pipe may never end
             data = file.read(max_bytes + 1)
-        if len(data) > max_bytes:
-            raise UsageError(f"{path} is too large to be a set of questions.", _FORMAT_HINT)
         text = data.decode("utf-8-sig")
     except FileNotFoundError as error:
-        raise UsageError(f"There is no file {path}.", _FORMAT_HINT) from error
+        raise UsageError(f"There is no file {path}.", hint) from error
     except OSError as error:
-        reason = error.strerror or error
-        raise UsageError(f"{path} can't be read: {reason}.", "Name a file of questions.") from error
+        raise UsageError(f"{path} can't be read: {error.strerror or error}.", hint) from error
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not UTF-8 text.", "Save it as UTF-8.") from error
-    return parse_questions(text, path.name, limit=limit, seed=seed)
+        raise UsageError(f"{path} is not UTF-8 text.", hint) from error
+    if len(data) > max_bytes:
+        raise UsageError(f"{path} is too large.", hint)
+    return text
 
 
 def parse_questions(
     text: str, name: str, *, limit: int | None = None, seed: int = 0
 ) -> list[Question]:
     """The same from text; ``name`` is for the messages."""
-    found: list[Question] = []
-    seen: dict[str, int] = {}
+    found: dict[str, Question] = {}
     # Not splitlines(): U+2028 and the like may stand inside a JSON string.
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
         if not line.strip():
             continue
-        question = _Line(name, number).question(line)
-        first = seen.setdefault(question.id, number)
-        if first != number:
+        try:
+            question = _question(_Line.model_validate_json(line), number)
+        except ValidationError as error:
+            raise UsageError(f"{name}:{number}: {_mistake(error)}.", _FORMAT_HINT) from error
+        first = found.setdefault(question.id, question)
+        if first is not question:
             raise UsageError(
-                f"{name}:{number}: the id {question.id!r} is that of line {first} already.",
+                f"{name}:{number}: the id {question.id!r} is that of line {first.line} already.",
                 "Give each question an id of its own, or none.",
             )
-        found.append(question)
     if not found:
         raise UsageError(f"{name} holds no question.", _FORMAT_HINT)
-    if limit is not None and limit < len(found):
-        chosen = sorted(random.Random(seed).sample(range(len(found)), limit))
-        found = [found[i] for i in chosen]
-    return found
+    questions = list(found.values())
+    if limit is not None and limit < len(questions):
+        chosen = sorted(random.Random(seed).sample(range(len(questions)), limit))
+        questions = [questions[i] for i in chosen]
+    return questions
+
+
+def _question(line: _Line, number: int) -> Question:
+    answerable = line.answerable is not False and bool(line.gold)
+    return Question(
+        id=f"line-{number}" if line.id is None else line.id,
+        text=line.question,
+        answerable=answerable,
+        gold=tuple(line.gold or ()),
+        answers=tuple(line.answers or ()),
+        lang=line.lang,
+        group=line.group,
+        off_topic=not answerable and line.kind == OFF_TOPIC,
+        line=number,
+    )
+
+
+def _mistake(error: ValidationError) -> str:
+    """What is wrong with a line, and where in it: "`gold.0.file` is not there"."""
+    first = error.errors()[0]
+    place, told = ".".join(map(str, first["loc"])), first["msg"]
+    if first["type"] == "value_error":
+        told = str(first["ctx"]["error"])
+        return f"`{place}`: {told}" if place else told
+    if first["type"] == "missing":
+        return f"`{place}` is not there"
+    if first["type"] == "json_invalid":
+        return f"this is not JSON: {first['ctx']['error']}"
+    told = f"{told[0].lower()}{told[1:]}"
+    return f"`{place}`: {told}" if place else "a question has to be a JSON object"
 
 
 def as_off_topic(questions: Iterable[Question], name: str) -> list[Question]:
@@ -132,121 +222,13 @@ def as_off_topic(questions: Iterable[Question], name: str) -> list[Question]:
     ]
 
 
-def check_places(
-    questions: Sequence[Question], rel_paths: Collection[str], vault: str, name: str
-) -> None:
-    """Raises UsageError when a gold note of an answerable question isn't in the vault."""
-    missing = missing_places(questions, rel_paths)
-    if not missing:
-        return
-    line, file = missing[0]
-    more = f", nor are {len(missing) - 1:,} others" if len(missing) > 1 else ""
-    raise UsageError(
-        f"{name}:{line}: the note {file!r} is not in the vault '{vault}'{more}.",
-        "Name the right vault with --vault, or index it again: `ragvault index`.",
-    )
-
-
 def missing_places(
     questions: Sequence[Question], rel_paths: Collection[str]
 ) -> list[tuple[int, str]]:
-    """(line, file) of the gold notes that aren't there, each note once."""
+    """(line, file) of the answerable questions' gold notes that aren't there, each note once."""
     found: dict[str, int] = {}
     for question in questions:
-        if question.answerable:
-            for gold in question.gold:
-                if gold.file not in rel_paths:
-                    found.setdefault(gold.file, question.line)
+        for gold in question.gold if question.answerable else ():
+            if gold.file not in rel_paths:
+                found.setdefault(gold.file, question.line)
     return [(line, file) for file, line in found.items()]
-
-
-class _Line:
-    """One line of the file: where its mistakes are reported."""
-
-    def __init__(self, name: str, number: int) -> None:
-        self._place = f"{name}:{number}"
-        self._number = number
-
-    def question(self, line: str) -> Question:
-        value = self._object(line)
-        answerable = value.get("answerable", True)
-        if not isinstance(answerable, bool):
-            raise self._wrong("`answerable` has to be true or false")
-        given_id = self._get(value, "id", str | int, "text or a whole number")
-        gold = tuple(self._gold(item) for item in self._get(value, "gold", list, "a list") or [])
-        if not gold and value.get("answerable") is True:
-            raise self._wrong("an answerable question needs `gold`, the place of its answer")
-        answers = self._get(value, "answers", list, "a list") or []
-        if not all(isinstance(answer, str) for answer in answers):
-            raise self._wrong("`answers` has to be a list of texts")
-        is_answerable = answerable and bool(gold)
-        return Question(
-            id=str(given_id) if given_id is not None else f"line-{self._number}",
-            text=self._words(value, "question"),
-            answerable=is_answerable,
-            gold=gold,
-            answers=tuple(answers),
-            lang=self._words(value, "lang") if value.get("lang") is not None else None,
-            group=self._words(value, "group") if value.get("group") is not None else None,
-            off_topic=not is_answerable and value.get("kind") == OFF_TOPIC,
-            line=self._number,
-        )
-
-    def _object(self, line: str) -> dict[str, Any]:
-        if len(line) > MAX_LINE_CHARS:
-            raise self._wrong("the line is longer than a question can be")
-        try:
-            value = json.loads(line)
-        except ValueError as error:
-            reason = getattr(error, "msg", None) or str(error)
-            raise self._wrong(f"this is not JSON: {reason}") from error
-        except RecursionError as error:
-            raise self._wrong("this is nested too deeply") from error
-        if not isinstance(value, dict):
-            raise self._wrong("a question has to be a JSON object")
-        if "\\u" in line and _HALF.search(json.dumps(value, ensure_ascii=False)):
-            raise self._wrong("a \\ud… escape in it is half a character")
-        return value
-
-    def _gold(self, item: Any) -> Gold:
-        if not isinstance(item, dict):
-            raise self._wrong("`gold` has to be a list of objects with a `file`")
-        file = normal_path(self._words(item, "file"))
-        start, end = self._offset(item, "start"), self._offset(item, "end")
-        if (start is None) != (end is None) or (start is not None and not start < (end or 0)):
-            raise self._wrong("`start` and `end` come together, and `start` is the smaller")
-        heading = self._get(item, "heading", str, "text")
-        return Gold(file, heading, start, end, self._get(item, "text", str, "text"))
-
-    def _offset(self, item: dict[str, Any], key: str) -> int | None:
-        found: int | None = self._get(item, key, int, "a number of characters")
-        if found is not None and (isinstance(found, bool) or found < 0):
-            raise self._wrong(f"`{key}` has to be a number of characters")
-        return found
-
-    def _get(self, value: dict[str, Any], key: str, kind: Any, told: str) -> Any:
-        """None where it isn't given."""
-        found = value.get(key)
-        if found is not None and not isinstance(found, kind):
-            raise self._wrong(f"`{key}` has to be {told}")
-        return found
-
-    def _words(self, value: dict[str, Any], key: str) -> str:
-        """Text that may not be missing or blank."""
-        if key not in value:
-            raise self._wrong(f"`{key}` is not there")
-        found = value[key]
-        if not isinstance(found, str) or not found.strip():
-            raise self._wrong(f"`{key}` has to be text")
-        return found
-
-    def _wrong(self, what: str) -> UsageError:
-        return UsageError(f"{self._place}: {what}.", _FORMAT_HINT)
-
-
-def normal_path(path: str) -> str:
-    """POSIX, NFC, without "./" and without a leading slash: as the catalog keys its notes."""
-    path = unicodedata.normalize("NFC", path.strip().replace("\\", "/"))
-    while path.startswith("./"):
-        path = path[2:]
-    return path.lstrip("/")

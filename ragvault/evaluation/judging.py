@@ -22,7 +22,6 @@ from ragvault.model import (
 from ragvault.text import sentence_spans, tokens
 
 BLEND, BM25, VECTOR = "blend", "bm25", "vector"  # both retrievers together, and each alone
-RETRIEVERS = (BLEND, BM25, VECTOR)
 
 # The measures in the order in which they are shown, with the words for a person.
 RANKING_MEASURES = {

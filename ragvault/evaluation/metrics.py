@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,40 +49,14 @@ def reciprocal_rank(ranked: Sequence[str], relevant: Collection[str], k: int = 1
 # --------------------------------------------------------------------------- spans
 
 
-def merged(spans: Iterable[Span]) -> list[Span]:
-    """The union of half-open spans, in order."""
-    joined: list[Span] = []
-    for start, end in sorted(spans):
-        if joined and start <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
-        elif end > start:
-            joined.append((start, end))
-    return joined
-
-
-def overlap(one: Sequence[Span], other: Sequence[Span]) -> int:
-    """Characters that two lists of disjoint, ordered spans share. Linear in both."""
-    shared = i = j = 0
-    while i < len(one) and j < len(other):
-        shared += max(0, min(one[i][1], other[j][1]) - max(one[i][0], other[j][0]))
-        if one[i][1] < other[j][1]:
-            i += 1
-        else:
-            j += 1
-    return shared
-
-
 def span_scores(gold: dict[str, list[Span]], found: dict[str, list[Span]]) -> tuple[float, float]:
     """(recall, precision) in characters, by note. A character found twice counts once."""
-    wanted = {file: merged(spans) for file, spans in gold.items()}
-    got = {file: merged(spans) for file, spans in found.items()}
-    shared = sum(overlap(spans, got.get(file, [])) for file, spans in wanted.items())
-    n_wanted, n_got = _characters(wanted), _characters(got)
-    return (shared / n_wanted if n_wanted else 0.0, shared / n_got if n_got else 0.0)
-
-
-def _characters(by_note: dict[str, list[Span]]) -> int:
-    return sum(end - start for spans in by_note.values() for start, end in spans)
+    wanted, got = (
+        {(file, i) for file, spans in one.items() for span in spans for i in range(*span)}
+        for one in (gold, found)
+    )
+    shared = len(wanted & got)
+    return (shared / len(wanted) if wanted else 0.0, shared / len(got) if got else 0.0)
 
 
 # --------------------------------------------------------------------------- yes or no
@@ -134,13 +108,11 @@ def reliability(confidences: Floats, positive: Flags, bins: int = 5) -> list[Bin
 def reliability_by_width(confidences: Floats, positive: Flags, bins: int = 5) -> list[Bin]:
     """Bins of equal width (0–0.2, 0.2–0.4 …); empty ones are left out."""
     index = np.minimum((confidences * bins).astype(int), bins - 1)
-    found = []
-    for i in range(bins):
-        inside = index == i
-        if inside.any():
-            made = _bin(confidences[inside], positive[inside])
-            found.append(Bin(i / bins, (i + 1) / bins, made.n, made.confidence, made.observed))
-    return found
+    parts = [(i, index == i) for i in range(bins) if (index == i).any()]
+    return [
+        replace(_bin(confidences[part], positive[part]), low=i / bins, high=(i + 1) / bins)
+        for i, part in parts
+    ]
 
 
 def _bin(confidences: Floats, positive: Flags) -> Bin:
@@ -253,44 +225,38 @@ class Bootstrap:
             result: Floats = np.divide(weights @ known, total, out=nothing, where=total > 0)
             return result
 
-        drawn = self._drawn(given, weighted)
-        return _estimate(float(known.mean()), drawn, int(given.sum()))
+        return self._estimate(given, weighted, float(known.mean()))
 
     def auroc(self, scores: Floats, positive: Flags, which: Flags) -> Estimate | None:
         """Of the questions ``which``; None without both classes among them."""
-        some, is_positive = scores[which], positive[which]
-        value = float(auroc(some, is_positive)[0])
-        if np.isnan(value):
-            return None
-        drawn = self._drawn(which, lambda weights: auroc(some, is_positive, weights))
-        return _estimate(value, drawn, len(some))
+        some, good = scores[which], positive[which]
+        value = float(auroc(some, good)[0])
+        return self._estimate(which, lambda weights: auroc(some, good, weights), value)
 
     def auroc_difference(self, one: Floats, other: Floats, positive: Flags) -> Estimate | None:
         """AUROC by ``other`` less AUROC by ``one``, over the same questions in each resample."""
 
-        def difference(weights: Floats) -> Floats:
+        def difference(weights: Floats | None) -> Floats:
             changed: Floats = auroc(other, positive, weights) - auroc(one, positive, weights)
             return changed
 
-        value = float(difference(np.ones((1, len(one))))[0])
+        return self._estimate(np.ones(len(one), bool), difference, float(difference(None)[0]))
+
+    def _estimate(
+        self, which: Flags, statistic: Callable[[Floats], Floats], value: float
+    ) -> Estimate | None:
+        """A value with the percentiles of its statistic over the resamples of some questions; the
+        statistic is NaN for a resample without such a question. None for NaN."""
         if np.isnan(value):
             return None
-        return _estimate(value, self._drawn(np.ones(len(one), bool), difference), len(one))
-
-    def _drawn(self, which: Flags, statistic: Callable[[Floats], Floats]) -> Floats:
-        """The statistic of each resample, from the counts of some questions."""
         blocks = [
             statistic(self._counts[i : i + _BLOCK, which].astype(np.float64))
             for i in range(0, len(self._counts), _BLOCK)
         ]
-        return np.concatenate(blocks)
-
-
-def _estimate(value: float, drawn: Floats, n: int) -> Estimate:
-    """A value with the percentiles of what was drawn (NaN: a resample without such a question)."""
-    usable = drawn[~np.isnan(drawn)]
-    if n < 2 or len(usable) < _FEWEST_DRAWN:
-        return Estimate(value, None, None, n)
-    tail = (1 - LEVEL) / 2
-    low, high = np.quantile(usable, [tail, 1 - tail])
-    return Estimate(value, float(low), float(high), n)
+        drawn, n = np.concatenate(blocks), int(which.sum())
+        usable = drawn[~np.isnan(drawn)]
+        if n < 2 or len(usable) < _FEWEST_DRAWN:
+            return Estimate(value, None, None, n)
+        tail = (1 - LEVEL) / 2
+        low, high = np.quantile(usable, [tail, 1 - tail])
+        return Estimate(value, float(low), float(high), n)

@@ -8,10 +8,10 @@ it counts as a miss, or is left out of a measure, and that must not look like a 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
+from unicodedata import normalize
 
 from ragvault.evaluation.dataset import Gold, Question
 from ragvault.evaluation.metrics import Span
@@ -19,7 +19,6 @@ from ragvault.model import Chunk, StoredChunk
 from ragvault.text import normalise
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
-_CACHED_NOTES = 64
 
 
 class NoteText:
@@ -89,29 +88,25 @@ class Notes:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._read = lru_cache(maxsize=_CACHED_NOTES)(self._load)
+        self._read = lru_cache(maxsize=64)(self._load)
 
     def __getitem__(self, rel_path: str) -> NoteText | None:
         """None when it can't be read any more."""
         return self._read(rel_path)
 
     def _load(self, rel_path: str) -> NoteText | None:
+        path = self._root
         try:
-            data = self._on_disk(rel_path).read_bytes()
+            for part in Path(rel_path).parts:  # NFC; the name on disk may be NFD
+                if part.isascii() or (path / part).exists():
+                    path /= part
+                else:
+                    names = [entry.name for entry in path.iterdir()]
+                    path /= next((n for n in names if normalize("NFC", n) == part), part)
+            data = path.read_bytes()
         except OSError:  # gone, or out of reach, since it was indexed
             return None
         return NoteText(data.decode("utf-8", "replace").removeprefix("\ufeff"))
-
-    def _on_disk(self, rel_path: str) -> Path:
-        """The real path: ``rel_path`` is NFC, the name on disk may be NFD."""
-        path = self._root / rel_path
-        if path.exists() or rel_path.isascii():
-            return path
-        path = self._root
-        for part in Path(rel_path).parts:
-            names = [entry.name for entry in path.iterdir()]
-            path /= next((n for n in names if unicodedata.normalize("NFC", n) == part), part)
-        return path
 
 
 # --------------------------------------------------------------------------- gold that is nowhere
@@ -123,30 +118,23 @@ def notices(
     """One for headings that no passage (of a note, by its path) stands under and one for spans
     that their note doesn't hold, each with its first example. Linear in the gold notes' text, and
     in the questions."""
-    golds = [(q, gold) for q in questions if q.answerable for gold in q.gold]
-    headings = [
-        (question, gold)
-        for question, gold in golds
-        if gold.heading is not None
-        and not any(in_section(stored, gold) for stored in passages(gold.file))
-    ]
-    spans = [(question, gold) for question, gold in golds if _is_stale(gold, notes)]
-    found = []
-    if headings:
-        what = f"{headings[0][1].heading!r} in {headings[0][1].file}"
-        told = "no passage stands right under; each counts as a miss"
-        found.append(_notice(headings, "heading", what, told))
-    if spans:
-        what = "{0.start}–{0.end} in {0.file}".format(spans[0][1])
-        found.append(_notice(spans, "span", what, "their notes don't hold; they are left out"))
-    return tuple(found)
-
-
-def _is_stale(gold: Gold, notes: Notes) -> bool:
-    note = notes[gold.file] if gold.span else None
-    return note is not None and gold_span(note, gold) is None
-
-
-def _notice(wrong: Sequence[tuple[Question, Gold]], kind: str, example: str, told: str) -> str:
-    many = f"{len(wrong):,} gold {kind}{'s' if len(wrong) > 1 else ''}"
-    return f"The questions name {many} that {told} (line {wrong[0][0].line}: {example})."
+    headings, spans = [], []
+    for question in questions:
+        for gold in question.gold if question.answerable else ():
+            under = (in_section(stored, gold) for stored in passages(gold.file))
+            if gold.heading is not None and not any(under):
+                headings.append(f"(line {question.line}: {gold.heading!r} in {gold.file})")
+            note = notes[gold.file] if gold.span else None
+            if note is not None and gold_span(note, gold) is None:
+                place = f"{gold.start}–{gold.end} in {gold.file}"
+                spans.append(f"(line {question.line}: {place})")
+    told = (
+        (headings, "heading", "no passage stands right under; each counts as a miss"),
+        (spans, "span", "their notes don't hold; they are left out"),
+    )
+    return tuple(
+        f"The questions name {len(found):,} gold {kind}{'s' if len(found) > 1 else ''} that {what} "
+        f"{found[0]}."
+        for found, kind, what in told
+        if found
+    )

@@ -86,19 +86,18 @@ def vault_for(
 
     Raises NoIndexError for an unknown one, UsageError when the gold notes aren't in it.
     """
-    catalog = container.catalog
     known = known_vaults(container, [] if wanted is None else [wanted])
+    missing = {
+        vault.name: dataset.missing_places(questions, container.catalog.file_states(vault.name))
+        for vault in known
+    }
     if len(known) > 1:
-        holding = [
-            vault
-            for vault in known
-            if not dataset.missing_places(questions, catalog.file_states(vault.name))
-        ]
+        holding = [vault for vault in known if not missing[vault.name]]
         if len(holding) != 1 or not any(q.gold for q in questions):
-            names = ", ".join(vault.name for vault in known)
             which = "More than one vault holds" if len(holding) > 1 else "No vault holds all of"
             raise UsageError(
-                f"{which} the notes that {name} names.", f"Choose with --vault: {names}."
+                f"{which} the notes that {name} names.",
+                f"Choose with --vault: {', '.join(vault.name for vault in known)}.",
             )
         known = holding
     vault = known[0]
@@ -106,7 +105,13 @@ def vault_for(
         raise NoIndexError(
             f"There are no notes to search in {vault.name}.", "Run `ragvault index`."
         )
-    dataset.check_places(questions, catalog.file_states(vault.name), vault.name, name)
+    if missing[vault.name]:
+        (line, file), *others = missing[vault.name]
+        more = f", nor are {len(others):,} others" if others else ""
+        raise UsageError(
+            f"{name}:{line}: the note {file!r} is not in the vault '{vault.name}'{more}.",
+            "Name the right vault with --vault, or index it again: `ragvault index`.",
+        )
     return vault
 
 
@@ -156,35 +161,28 @@ class _Asker:
                 f"The question of line {question.line} can't be asked: {error.message}", error.hint
             ) from error
         self.notices.update(set(retrieval.notices))
-        rankings = self._rankings(question, retrieval) if question.answerable else {}
-        found = _passages(retrieval)
-        if not self.options.gate:
-            seconds = time.perf_counter() - started
-            return QuestionResult(
-                question, rankings, 0.0, None, {}, found, seconds=seconds, gated=False
-            )
-        judged = retrieval.judgement
-        reason: str | None = None
-        if judged is None:  # small talk: no note answers it
-            reason = str(AbstainReason.NO_RELEVANT_CONTEXT)
-        elif isinstance(judged.outcome, Abstention):
-            reason = str(judged.outcome.reason)
+        judged = retrieval.judgement if self.options.gate else None
+        outcome = judged.outcome if judged else None
         if isinstance(answer, Abstention):  # the gate let it pass and the answering stage didn't
-            reason = str(answer.reason)
+            outcome = answer
+        reason = str(outcome.reason) if isinstance(outcome, Abstention) else None
+        if judged is None and self.options.gate and reason is None:  # small talk: no note answers
+            reason = str(AbstainReason.NO_RELEVANT_CONTEXT)
         values, mode = {}, None
         if isinstance(answer, Answer):
             values, mode = judge_answer(question, answer, retrieval.hits), answer.mode
         return QuestionResult(
             question=question,
-            rankings=rankings,
+            rankings=self._rankings(question, retrieval) if question.answerable else {},
             confidence=judged.confidence if judged else 0.0,
             reason=reason,
             features=dict(judged.features) if judged else {},
-            found=found,
+            found=_passages(retrieval),
             answer_values=values,
             mode=mode,
             seconds=time.perf_counter() - started,
-            by_model=judged is not None and judged.by_model,
+            gated=self.options.gate,
+            by_model=not self.options.gate or (judged is not None and judged.by_model),
         )
 
     def _searched(self, question: Question) -> tuple[Retrieval, Answer | Abstention | None]:

@@ -7,45 +7,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragvault.cli.group import PlainGroup, command_app
+from ragvault.cli.group import command_app
 from ragvault.cli.options import ConfigOption, JsonOption
 from ragvault.errors import Interrupted, UsageError
 
 if TYPE_CHECKING:
     from ragvault.cli.session import Session
 
-# What the options of the one command that ``eval`` was have become; without them it ran.
-_FORMER = {"--compare": "compare", "--generate": "generate", "--calibrate": "calibrate"}
-
-
-class EvalGroup(PlainGroup):
-    """The group, which knows the words of its former self."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if args and args[0] not in (*self.commands, *ctx.help_option_names):
-            self._refuse_former(args)
-        return super().parse_args(ctx, args)
-
-    def _refuse_former(self, args: list[str]) -> None:
-        """Raises UsageError for what was a call of ``ragvault eval`` itself."""
-        words = [word.partition("=")[0] for word in args]
-        is_former = args[0].startswith("-") or Path(args[0]).suffix or Path(args[0]).exists()
-        if is_former:
-            new = next((name for old, name in _FORMER.items() if old in words), "run")
-            raise UsageError(
-                f"`ragvault eval` is a group of commands now: this is `ragvault eval {new}`.",
-                f"Run `ragvault eval {new} --help`.",
-            )
-
-
 app = command_app(
     no_args_is_help=True, help="Measure how well ragvault finds, and how honestly it refuses."
 )
-app.info.cls = EvalGroup
 
 SeedOption = Annotated[
     int, typer.Option("--seed", metavar="N", min=0, help="Seed of all that is drawn [0].")

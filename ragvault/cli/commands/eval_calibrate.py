@@ -3,7 +3,6 @@ configuration."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +11,6 @@ from ragvault.cli.commands.eval_run import (
     off_topic_questions,
     only_vault,
     questions_of,
-    threshold_in_force,
 )
 from ragvault.cli.render.eval import print_calibration
 from ragvault.cli.render.progress import counting
@@ -25,6 +23,7 @@ from ragvault.evaluation.calibrate import (
     CalibrationResult,
     as_object,
     calibrate,
+    check_enough,
 )
 from ragvault.evaluation.config_block import with_calibration
 from ragvault.evaluation.dataset import parse_questions
@@ -68,7 +67,7 @@ def calibrate_gate(
     if as_json:
         print_json(as_object(result, applied=str(target) if applied else None))
     else:
-        print_calibration(session.out, result, threshold_in_force(session.settings))
+        print_calibration(session.out, result, session.settings.gate.min_confidence)
     session.notices(_told(result, target, applied=applied))
     return 0
 
@@ -107,34 +106,15 @@ def _fitted(
         vault, questions = _made(session, asking)
     else:
         vault, questions = questions_of(session, file, asking)
-    _check_enough(vault, questions, is_made=file is None)
+    check_enough(question.answerable for question in questions)  # before minutes of asking
     with counting(session.err, f"Asking {vault.name}", len(questions)) as advance:
         done = run(container, vault, questions, RunOptions(), now=now, advance=advance)
     session.notices(done.notices)
     return calibrate(
         done.results,
         _as_settings(built_in_calibration(container), embedding_model(session.settings)),
-        threshold=threshold_in_force(session.settings),
+        threshold=session.settings.gate.min_confidence,
         seed=asking.seed,
-    )
-
-
-def _check_enough(vault: VaultInfo, questions: Sequence[Question], *, is_made: bool) -> None:
-    """Before they are asked. (How many the embedding model can read is known only then.)"""
-    n_good = sum(question.answerable for question in questions)
-    n_bad = len(questions) - n_good
-    if min(n_good, n_bad) >= FEWEST:
-        return
-    if is_made:
-        raise UsageError(
-            f"{vault.name} gives too few questions to calibrate with: {n_good} with an answer and "
-            f"{n_bad} without, of {FEWEST} each.",
-            "Write your own into a file (see the README), or keep the built-in calibration.",
-        )
-    raise UsageError(
-        f"A calibration needs at least {FEWEST} questions with an answer and {FEWEST} without; "
-        f"these are {n_good} and {n_bad}.",
-        "Add questions, or --off-topic FILE; or leave QUESTIONS out: they are made then.",
     )
 
 
@@ -151,17 +131,16 @@ def _check_writable(target: Path) -> None:
 
 
 def _as_settings(calibration: Calibration, model: str) -> CalibrationSettings:
-    parts = {"topic": calibration.topic, "answered": calibration.answered}
-    return CalibrationSettings(
-        model=model,
-        **{
-            name: LogisticSettings(
-                features=part.features, coefficients=part.coefficients, intercept=part.intercept
-            )
-            for name, part in parts.items()
-            if part is not None
-        },
+    topic, answered = (
+        LogisticSettings(
+            features=part.features, coefficients=part.coefficients, intercept=part.intercept
+        )
+        if part is not None
+        else None
+        for part in (calibration.topic, calibration.answered)
     )
+    assert topic is not None
+    return CalibrationSettings(model=model, topic=topic, answered=answered)
 
 
 def _made(session: Session, asking: Asking) -> tuple[VaultInfo, list[Question]]:

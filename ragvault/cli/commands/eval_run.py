@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,10 +26,8 @@ from ragvault.service.vaults import known_vaults
 if TYPE_CHECKING:
     from ragvault.cli.commands.eval import Asking, Measuring
     from ragvault.cli.session import Session
-    from ragvault.config.settings import Settings
     from ragvault.evaluation.dataset import Question
-    from ragvault.model import StoredChunk, VaultInfo
-    from ragvault.wiring import Container
+    from ragvault.model import VaultInfo
 
 
 # --------------------------------------------------------------------------- run
@@ -62,11 +59,13 @@ def run_set(
         name=set_name(file),
         vault=vault,
         model=embedding_model(settings),
-        threshold=threshold_in_force(settings),
+        threshold=settings.gate.min_confidence,
         seed=asking.seed,
     )
     summary = summarise(done.results, threshold=setting.threshold, seed=asking.seed)
-    notices = (*_gold_nowhere(container, vault, questions), *done.notices)
+    passages = cache(partial(container.catalog.note_chunks, vault.name))
+    gold_nowhere = places.notices(questions, passages, places.Notes(vault.path))
+    notices = (*gold_nowhere, *done.notices)
     evaluation = Evaluation(setting, done.results, summary, done.seconds, notices)
     session.notices(notices)
     if measuring.report is not None:
@@ -84,11 +83,6 @@ def run_set(
 def set_name(path: Path) -> str:
     """A file's name; that of its folder too where all sets are called alike."""
     return path.parent.name if path.stem == "questions" and path.parent.name else path.stem
-
-
-def threshold_in_force(settings: Settings) -> float:
-    """The confidence below which the gate refuses."""
-    return settings.gate.min_confidence
 
 
 def questions_of(session: Session, file: Path, asking: Asking) -> tuple[VaultInfo, list[Question]]:
@@ -110,16 +104,6 @@ def off_topic_questions(asking: Asking) -> list[Question]:
         questions = dataset.load_questions(path, limit=asking.limit, seed=asking.seed)
         found += dataset.as_off_topic(questions, name)
     return found
-
-
-def _gold_nowhere(
-    container: Container, vault: VaultInfo, questions: Sequence[Question]
-) -> tuple[str, ...]:
-    @cache
-    def passages(rel_path: str) -> Sequence[StoredChunk]:
-        return container.catalog.note_chunks(vault.name, rel_path)
-
-    return places.notices(questions, passages, places.Notes(vault.path))
 
 
 # --------------------------------------------------------------------------- compare
@@ -174,22 +158,18 @@ def only_vault(session: Session, wanted: str | None) -> VaultInfo:
 
 
 def _what_was_made(made: MadeSet, n: int, out: Path | None) -> str:
-    """ "60 questions in q.jsonl: 30 with an answer (…), 30 without (…); made by rules." """
-    good = [one.kind for one in made.questions if one.answerable]
-    bad = [one.kind for one in made.questions if not one.answerable]
+    """ "60 questions in q.jsonl: 30 with an answer (…), 30 without (…); made by …"."""
+    sides = []
+    for answerable in (True, False):
+        kinds = [one.kind for one in made.questions if one.answerable is answerable]
+        counts = Counter("swapped" if "-swapped" in k else k.replace("_", " ") for k in kinds)
+        listed = ", ".join(f"{number:,} {kind}" for kind, number in counts.items()) or "none"
+        sides.append(f"{len(kinds):,} {'with an answer' if answerable else 'without'} ({listed})")
     place = f" in {out}" if out is not None else ""
     fewer = f" (the vault gives no more than these of {n:,})" if len(made.questions) < n else ""
     how = f"the answerable ones by {made.model}" if made.model else "by rules, no model"
     total = words.count(len(made.questions), "question")
-    return (
-        f"{total}{place}{fewer}: {len(good):,} with an answer ({_kinds(good)}), "
-        f"{len(bad):,} without ({_kinds(bad)}); made {how}."
-    )
-
-
-def _kinds(kinds: list[str]) -> str:
-    counts = Counter("swapped" if kind.endswith("-swapped") else kind for kind in kinds)
-    return ", ".join(f"{n:,} {kind.replace('_', ' ')}" for kind, n in counts.items()) or "none"
+    return f"{total}{place}{fewer}: {', '.join(sides)}; made {how}."
 
 
 # --------------------------------------------------------------------------- where it may write
@@ -200,27 +180,17 @@ def check_target(session: Session, target: Path | None) -> None:
     for a note of a vault."""
     if target is None:
         return
-    where = target.resolve()
-    hint = "Name another file."
-    reason = _refused(where)
-    if reason is not None:
-        raise UsageError(f"{target} can't be written: {reason}.", hint)
-    if where.suffix.lower() in session.settings.index.extensions:
-        for vault in session.container.catalog.vaults():
-            if where.is_relative_to(vault.path.resolve()):
-                raise UsageError(
-                    f"{target} would be a note of the vault '{vault.name}', and ragvault writes "
-                    "none.",
-                    hint,
-                )
-
-
-def _refused(where: Path) -> str | None:
-    """What a write would fail with, as far as it can be told without one."""
+    where, reason = target.resolve(), None
     if where.is_dir():
-        return "it is a folder"
-    if not where.parent.is_dir():
-        return f"there is no folder {where.parent}"
-    if not os.access(where if where.exists() else where.parent, os.W_OK):
-        return "permission denied"
-    return None
+        reason = "it is a folder"
+    elif not where.parent.is_dir():
+        reason = f"there is no folder {where.parent}"
+    elif not os.access(where if where.exists() else where.parent, os.W_OK):
+        reason = "permission denied"
+    if reason is not None:
+        raise UsageError(f"{target} can't be written: {reason}.", "Name another file.")
+    vaults = session.container.catalog.vaults()
+    mine = next((v.name for v in vaults if where.is_relative_to(v.path.resolve())), None)
+    if mine is not None and where.suffix.lower() in session.settings.index.extensions:
+        told = f"{target} would be a note of the vault '{mine}', and ragvault writes none."
+        raise UsageError(told, "Name another file.")

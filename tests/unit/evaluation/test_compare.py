@@ -111,8 +111,8 @@ def test_run_without_the_gate_is_compared_by_its_ranking(tmp_path: Path) -> None
         ("{", "is not the JSON of an evaluation"),
         ("[]", "is not the JSON of an evaluation"),
         ('{"kind": "comparison"}', "is not the JSON of an evaluation"),
-        ('{"kind": "evaluation"}', "parts missing"),
-        ('{"kind": "evaluation", "questions": [{"id": 1}]}', "parts missing"),
+        ('{"kind": "evaluation"}', "missing or damaged"),
+        ('{"kind": "evaluation", "questions": [{"id": 1}]}', "missing or damaged"),
     ],
 )
 def test_other_files_are_refused_in_a_sentence(tmp_path: Path, text: str, what: str) -> None:
@@ -143,7 +143,7 @@ def test_value_that_is_none_is_refused_in_a_sentence(
     changed["questions"][0][name] = value
     bad = tmp_path / "bad.json"
     bad.write_text(json.dumps(changed))
-    with pytest.raises(UsageError, match="parts missing or damaged"):
+    with pytest.raises(UsageError, match="missing or damaged"):
         compare(good, bad)
 
 

@@ -12,7 +12,6 @@ from ragvault.errors import UsageError
 from ragvault.evaluation.dataset import (
     Gold,
     as_off_topic,
-    check_places,
     load_questions,
     missing_places,
     parse_questions,
@@ -73,23 +72,21 @@ def test_gold_decides_where_answerable_isn_t_said() -> None:
 @pytest.mark.parametrize(
     ("wrong", "what"),
     [
-        ("{", "not JSON"),
+        ("{", "this is not JSON"),
         ("[]", "has to be a JSON object"),
         ('{"id": "1"}', "`question` is not there"),
-        ('{"question": "  "}', "`question` has to be text"),
+        ('{"question": "  "}', "`question`: it is blank"),
         (line(gold=[]), "needs `gold`"),
-        (line(gold="a.md"), "`gold` has to be a list"),
-        (line(gold=["a.md"]), "objects with a `file`"),
-        (line(gold=[{"heading": "H"}]), "`file` is not there"),
+        (line(gold="a.md"), "`gold`: input should be a valid array"),
+        (line(gold=["a.md"]), "`gold.0`: input should be an object"),
+        (line(gold=[{"heading": "H"}]), "`gold.0.file` is not there"),
         (line(gold=[{"file": "a.md", "start": 5}]), "come together"),
         (line(gold=[{"file": "a.md", "start": 5, "end": 5}]), "the smaller"),
-        (line(gold=[{"file": "a.md", "start": -1, "end": 5}]), "number of characters"),
-        (line(answerable="yes"), "true or false"),
-        (line(answers="x"), "`answers` has to be a list"),
-        (line(answers=[1]), "list of texts"),
-        (line(id=["1"]), "`id` has to be text"),
-        (line(question="half \ud800 a character?"), "half a character"),
-        (line(gold=[{"file": "a.md", "heading": "\udfff"}]), "half a character"),
+        (line(gold=[{"file": "a.md", "start": -1, "end": 5}]), "`gold.0.start`: input"),
+        (line(answerable="yes"), "`answerable`: input should be a valid boolean"),
+        (line(answers=[1]), "`answers.0`: input should be a valid string"),
+        (line(id=["1"]), "`id`: input should be a valid string"),
+        (line(question="half \ud800 a character?"), "this is not JSON"),
         (line(), "is that of line 1 already"),
     ],
 )
@@ -110,7 +107,7 @@ def test_file_problems_are_sentences(tmp_path: Path) -> None:
         load_questions(tmp_path / "empty.jsonl")
     with pytest.raises(UsageError, match="can't be read") as caught:
         load_questions(tmp_path)
-    assert "file of questions" in caught.value.hint
+    assert "Each line is an object" in caught.value.hint
 
 
 def test_file_without_an_end_is_not_read_whole() -> None:
@@ -151,12 +148,10 @@ def test_spelling_of_a_path_doesn_t_matter(given: str) -> None:
     assert questions[0].gold[0].file == unicodedata.normalize("NFC", "Café.md")
 
 
-def test_missing_note_is_named_with_line_and_vault() -> None:
-    questions = parse_questions(
-        "\n".join([line(), line(id="2", gold=[{"file": "b.md"}, {"file": "c.md"}])]), "q.jsonl"
-    )
-    with pytest.raises(UsageError, match=r"q\.jsonl:2: the note 'b\.md'.*'notes', nor are 1 other"):
-        check_places(questions, {"a.md"}, "notes", "q.jsonl")
+def test_missing_notes_are_told_with_their_first_line() -> None:
+    gold = [{"file": "b.md"}, {"file": "a.md"}]
+    questions = parse_questions("\n".join(line(id=str(i), gold=gold) for i in range(2)), "q.jsonl")
+    assert missing_places(questions, {"a.md"}) == [(1, "b.md")]
 
 
 def test_place_of_an_unanswerable_question_needn_t_be_there() -> None:
