@@ -1,22 +1,21 @@
 """Facts about models that take long to find out: hashes of their files, digests, dimensions.
 
 One JSON file beside the index. It is a cache: lost, damaged or unwritable, everything is found
-out afresh. Written beside and renamed, so a reader never sees half of it; when two processes
-write at once the last one wins and the other's facts are found out again next time.
+out afresh. A reader never sees half of it; when two processes write at once the last one wins and
+the other's facts are found out again next time.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from ragvault.adapters.files import atomic_write, private_folder
 from ragvault.adapters.models import EMBEDDING
-from ragvault.errors import EmbedderUnavailableError
+from ragvault.errors import EmbedderUnavailableError, StoreError
 
 _VERSION = 1
 _MAX_FACTS = 256  # a kind; the oldest go first, so that replaced files don't pile up
@@ -67,18 +66,12 @@ class FactStore:
     def _write(self) -> None:
         if self.path is None:
             return
-        text = json.dumps({"version": _VERSION, **(self._facts or {})}, indent=1)
         # A read-only or full disk costs the cache, not the command: the facts stay in memory.
-        with suppress(OSError):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=self.path.name)
-            try:
-                with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                    stream.write(text)
-                Path(name).replace(self.path)
-            except OSError:
-                Path(name).unlink(missing_ok=True)
-                raise
+        with suppress(StoreError):
+            private_folder(self.path.parent)
+            atomic_write(
+                self.path, json.dumps({"version": _VERSION, **(self._facts or {})}, indent=1)
+            )
 
 
 # --------------------------------------------------------------------------- hashes of files

@@ -1,7 +1,6 @@
 """The file system under the index: private folders, whole-or-nothing writes, the writer's lock.
 
-What the operating system reports stops here: ``store_error`` and ``os_error`` turn an OSError into
-a StoreError.
+What the operating system reports stops here: ``os_error`` turns an OSError into a StoreError.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,34 +31,16 @@ _ALMOST_FULL_BYTES = 1 << 20
 _FULL = frozenset(
     {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}  # Windows has no EDQUOT
 )
-_REASONS = {
-    errno.EACCES: "permission denied",
-    errno.EPERM: "permission denied",
-    errno.EROFS: "the file system is read-only",
-    errno.EIO: "the drive reports an input/output error",
-    errno.ENOTDIR: "a part of the path is a file",
-    errno.EEXIST: "something else has that name",
-    errno.ENAMETOOLONG: "the path is too long",
-}
 
 
-def store_error(error: OSError, path: Path | str) -> StoreError:
-    """A failed write of one of ragvault's own files in the index folder."""
+def os_error(error: OSError, path: Path | str) -> StoreError:
+    """What the operating system says of one of ragvault's own files, read or written."""
     if error.errno in _FULL:
         return DiskFullError(f"There is no space left for the index at {path}.")
-    reason = _REASONS.get(error.errno or 0) or error.strerror or str(error)
-    return StoreError(
-        f"The index at {path} can't be written: {reason}.",
-        "Check the folder's permissions, or set index.path to a folder that you may write to.",
-    )
-
-
-def os_error(error: OSError, path: Path) -> StoreError:
-    """A failed call of the operating system on a file that a store keeps, to read or to write."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return DiskFullError(f"The disk is full: {path} can't be written.")
     reason = error.strerror or str(error)
-    return StoreError(f"The index folder {path} can't be used ({reason}).", CHECK_FOLDER)
+    return StoreError(
+        f"The index at {path} can't be used: {reason[:1].lower()}{reason[1:]}.", CHECK_FOLDER
+    )
 
 
 def disk_is_full(path: Path) -> bool:
@@ -77,7 +57,7 @@ def reported(path: Path | str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise store_error(error, path) from error
+        raise os_error(error, path) from error
 
 
 def private_folder(path: Path) -> Path:
@@ -144,19 +124,6 @@ def folder_size(folder: Path) -> int:
     return total
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """Who has the lock: process id, its command, and when it took it (seconds since the epoch)."""
-
-    pid: int
-    command: str
-    since: float
-
-    def __str__(self) -> str:
-        since = datetime.fromtimestamp(self.since).strftime("%Y-%m-%d %H:%M:%S")
-        return f"process {self.pid} (`{self.command}`, since {since})"
-
-
 class IndexLock:
     """The writer's lock: one ``index`` at a time on an index folder, across processes.
 
@@ -201,17 +168,13 @@ class IndexLock:
             (self._dir / HOLDER_NAME).unlink()
         lock.release()
 
-    def holder(self) -> Holder | None:
-        """Who wrote the file beside the lock last, if it can be read. May be stale."""
+    def _busy(self) -> IndexBusyError:
         try:
             seen = json.loads((self._dir / HOLDER_NAME).read_text())
-            return Holder(int(seen["pid"]), str(seen["command"]), float(seen["since"]))
+            since = datetime.fromtimestamp(float(seen["since"])).strftime("%Y-%m-%d %H:%M:%S")
+            who = f"process {int(seen['pid'])} (`{seen['command']}`, since {since})"
         except (OSError, ValueError, KeyError, TypeError):
-            return None
-
-    def _busy(self) -> IndexBusyError:
-        holder = self.holder()
-        who = str(holder) if holder else "another process"
+            who = "another process"
         waited = f" after {self._timeout_s:g} s" if self._timeout_s else ""
         return IndexBusyError(f"The index is still being written{waited} by {who}.")
 

@@ -56,68 +56,33 @@ _IO = _Translation(
     "The disk failed while the index {path} was read or written ({detail}).",
     "Check the disk; the index can be rebuilt with `ragvault index --full`.",
 )
-_MEMORY = _Translation(StoreError, "There was not enough memory for the index {path}.")
-_TOO_BIG = _Translation(
-    StoreError, "A text is too long for the index {path} ({detail}).", "Split that note."
-)
 _BUG = _Translation(StoreError, "The index {path} refused an operation ({detail}).", _REPORT)
-_STOPPED = _Translation(StoreError, "The work on the index {path} was cut off ({detail}).")
 
-# One row for each primary result code of SQLite; a test fails when one is missing.
-BY_CODE: dict[int, _Translation] = {
-    sqlite3.SQLITE_ERROR: _BUG,
-    sqlite3.SQLITE_INTERNAL: _BUG,
+# By SQLite's primary result code; what isn't here is a bug. Python's own errors have no code.
+_BY_CODE: dict[int, _Translation] = {
     sqlite3.SQLITE_PERM: _READ_ONLY,
-    sqlite3.SQLITE_ABORT: _STOPPED,
+    sqlite3.SQLITE_READONLY: _READ_ONLY,
+    sqlite3.SQLITE_AUTH: _READ_ONLY,
     sqlite3.SQLITE_BUSY: _BUSY,
     sqlite3.SQLITE_LOCKED: _BUSY,
-    sqlite3.SQLITE_NOMEM: _MEMORY,
-    sqlite3.SQLITE_READONLY: _READ_ONLY,
-    sqlite3.SQLITE_INTERRUPT: _STOPPED,
+    sqlite3.SQLITE_PROTOCOL: _BUSY,
     sqlite3.SQLITE_IOERR: _IO,
-    sqlite3.SQLITE_CORRUPT: _DAMAGED,
-    sqlite3.SQLITE_NOTFOUND: _BUG,
+    sqlite3.SQLITE_NOLFS: _IO,
     sqlite3.SQLITE_FULL: _FULL,
     sqlite3.SQLITE_CANTOPEN: _CANT_OPEN,
-    sqlite3.SQLITE_PROTOCOL: _BUSY,
-    sqlite3.SQLITE_EMPTY: _BUG,
-    sqlite3.SQLITE_SCHEMA: _BUG,
-    sqlite3.SQLITE_TOOBIG: _TOO_BIG,
-    sqlite3.SQLITE_CONSTRAINT: _BUG,
-    sqlite3.SQLITE_MISMATCH: _BUG,
-    sqlite3.SQLITE_MISUSE: _BUG,
-    sqlite3.SQLITE_NOLFS: _IO,
-    sqlite3.SQLITE_AUTH: _READ_ONLY,
+    sqlite3.SQLITE_CORRUPT: _DAMAGED,
     sqlite3.SQLITE_FORMAT: _DAMAGED,
-    sqlite3.SQLITE_RANGE: _BUG,
     sqlite3.SQLITE_NOTADB: _DAMAGED,
-    sqlite3.SQLITE_NOTICE: _BUG,
-    sqlite3.SQLITE_WARNING: _BUG,
 }
-# Errors that the Python module raises itself carry no code; most specific class first.
-BY_CLASS: tuple[tuple[type[Exception], _Translation], ...] = (
-    (sqlite3.IntegrityError, _BUG),
-    (sqlite3.ProgrammingError, _BUG),
-    (sqlite3.InterfaceError, _BUG),
-    (sqlite3.DataError, _TOO_BIG),
-    (sqlite3.NotSupportedError, _BUG),
-    (sqlite3.InternalError, _BUG),
-    (sqlite3.OperationalError, _BUG),
-    (sqlite3.DatabaseError, _DAMAGED),
-    (sqlite3.Error, _BUG),
-    (sqlite3.Warning, _BUG),
-)
 
 
 def translate(error: Exception, path: Path) -> RagvaultError:
     """The ragvault error for one that sqlite3 raised on the file ``path``."""
     code = getattr(error, "sqlite_errorcode", None)
-    row = BY_CODE.get(code & 0xFF) if code is not None else None
-    if row is None:
-        row = next((t for kind, t in BY_CLASS if isinstance(error, kind)), _BUG)
+    row = _BUG if code is None else _BY_CODE.get(code & 0xFF, _BUG)
     if row in (_IO, _CANT_OPEN, _READ_ONLY) and disk_is_full(path):
         row = _FULL  # a quota, or a log file that can't be made, comes as an I/O error
-    elif row is _BUG and "malformed" in str(error):
+    elif row is _BUG and (type(error) is sqlite3.DatabaseError or "malformed" in str(error)):
         row = _DAMAGED  # FTS5 and a broken schema report it with the general code
     return row.kind(row.message.format(path=path, detail=error), row.hint)
 

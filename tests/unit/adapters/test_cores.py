@@ -33,15 +33,6 @@ def test_the_tightest_group_above_counts(tmp_path: Path) -> None:
     assert quota(tmp_path, "1:name=systemd:/\n0::/a/b\n") == 1.5
 
 
-def test_the_older_kind_of_cgroup(tmp_path: Path) -> None:
-    (tmp_path / "cpu").mkdir()
-    (tmp_path / "cpu" / "cpu.cfs_quota_us").write_text("200000\n")
-    (tmp_path / "cpu" / "cpu.cfs_period_us").write_text("100000\n")
-    assert quota(tmp_path, "") == 2.0
-    (tmp_path / "cpu" / "cpu.cfs_quota_us").write_text("-1\n")
-    assert quota(tmp_path, "") is None
-
-
 @pytest.mark.parametrize(("limit", "expected"), [(None, 8), (2.5, 3), (0.2, 1), (64.0, 8)])
 def test_a_part_of_a_core_is_a_core_and_never_none(
     monkeypatch: pytest.MonkeyPatch, limit: float | None, expected: int

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import itertools
 import random
 import signal
 import sqlite3
@@ -16,15 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from ragvault.adapters.files import os_error
 from ragvault.adapters.sqlite import embeddings
 from ragvault.adapters.sqlite.catalog import SqliteCatalog
-from ragvault.adapters.sqlite.connection import (
-    BY_CLASS,
-    BY_CODE,
-    Database,
-    translate,
-)
+from ragvault.adapters.sqlite.connection import Database, translate
 from ragvault.errors import (
     DiskFullError,
     IndexBusyError,
@@ -451,48 +443,6 @@ def test_a_closed_catalog_raises_no_foreign_exception(catalog: SqliteCatalog) ->
     catalog.close()
     with pytest.raises(RagvaultError):
         catalog.vaults()
-
-
-def test_every_result_code_and_exception_of_sqlite_is_in_the_table() -> None:
-    """One that is missing would reach the user as a traceback, or as the wrong advice."""
-    results = {
-        getattr(sqlite3, name)
-        for name in dir(sqlite3)
-        if name.startswith("SQLITE_") and _is_primary_result(name)
-    }
-    assert len(results) > 20
-    assert results == set(BY_CODE)
-    kinds = {
-        kind
-        for kind in vars(sqlite3).values()
-        if isinstance(kind, type) and issubclass(kind, (sqlite3.Error, sqlite3.Warning))
-    }
-    assert kinds == {kind for kind, _ in BY_CLASS}
-    for (earlier, _), (later, _) in itertools.combinations(BY_CLASS, 2):
-        assert not issubclass(later, earlier), f"{later} is never reached behind {earlier}"
-
-
-_NO_RESULT = {"OK", "ROW", "DONE"}  # of the result codes, those that are no failure
-
-
-def _is_primary_result(name: str) -> bool:
-    """Result codes are the constants that an exception's errorname can be; the others in the
-    module are actions and limits. sqlite3 keeps no list, so they are told by name."""
-    actions = {"DENY", "IGNORE", "READ", "SELECT", "INSERT", "UPDATE", "DELETE", "PRAGMA"}
-    actions |= {"ATTACH", "DETACH", "ANALYZE", "REINDEX", "SAVEPOINT", "TRANSACTION", "FUNCTION"}
-    actions |= {"RECURSIVE"}
-    short = name.removeprefix("SQLITE_")
-    return "_" not in short and short not in _NO_RESULT | actions
-
-
-@pytest.mark.parametrize(
-    ("number", "expected"),
-    [(errno.ENOSPC, DiskFullError), (errno.EDQUOT, DiskFullError), (errno.EACCES, StoreError)],
-)
-def test_errors_of_the_system_are_translated(number: int, expected: type[StoreError]) -> None:
-    made = os_error(OSError(number, "reason"), Path("/index"))
-    assert type(made) is expected
-    assert "/index" in made.message
 
 
 def test_nothing_is_left_open_when_opening_fails(path: Path) -> None:
