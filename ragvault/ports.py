@@ -90,7 +90,9 @@ class TokenEmbedder(Protocol):
 class VectorIndex(Protocol):
     """id → vector, with the few fields that a search filters by. A cache: rebuildable.
 
-    ``vault`` is the vault's name. An unknown vault is empty, never an error.
+    Making one imports no library, connects to nothing and writes nothing. What it raises says in
+    the hint what a person can do about this store. ``vault`` is the vault's name; an unknown one is
+    empty, never an error.
     """
 
     @property
@@ -98,6 +100,14 @@ class VectorIndex(Protocol):
         """Names this very store: where it is, and a random id that was made with it (a small file
         in the persistent folder; for a server its address). Makes the store when there is none;
         after ``reset`` it is another one."""
+
+    def stored_identity(self) -> str | None:
+        """What ``identity`` of the store that is there would say, without opening it: that is all
+        an index run asks which finds nothing to do. None when there is no store yet, or when it
+        shows damage: what is there then is not the store that was left."""
+
+    def size(self) -> int:
+        """Bytes on this machine's disk (0 for a server's). Linear in the store's files."""
 
     def upsert(self, vault: str, records: Sequence[VectorRecord]) -> None:
         """Add, or replace by id. Raises StoreError for a vector that isn't finite or has another
@@ -134,25 +144,6 @@ class VectorIndex(Protocol):
         """Make writes of other processes up to ``generation`` visible (reopens when it moved)."""
 
     def close(self) -> None: ...
-
-
-class VectorStore(Protocol):
-    """A vector store as the config names it, before it is opened.
-
-    Making one imports no library, connects to nothing and writes nothing. What its index raises
-    says in the hint what a person can do about this store.
-    """
-
-    def stored_identity(self) -> str | None:
-        """What ``VectorIndex.identity`` of the store that is there would say, without opening it:
-        that is all an index run asks which finds nothing to do. None when there is no store yet,
-        or when it shows damage: what is there then is not the store that was left."""
-
-    def open(self) -> VectorIndex:
-        """The store's index, which connects at its first use. The caller closes it."""
-
-    def size(self) -> int:
-        """Bytes on this machine's disk (0 for a server's). Linear in the store's files."""
 
 
 class NoteStore(Protocol):

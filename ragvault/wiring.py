@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from ragvault.adapters.ollama.chat import OllamaChat
     from ragvault.adapters.sqlite.catalog import SqliteCatalog
     from ragvault.config.file import LoadedSettings
-    from ragvault.config.settings import Settings, StoreSettings
+    from ragvault.config.settings import Settings
     from ragvault.model import VaultInfo
-    from ragvault.ports import Embedder, Reranker, VectorIndex, VectorStore
+    from ragvault.ports import Embedder, Reranker, VectorIndex
 
 Notify = Callable[[str], None]
 
@@ -120,7 +120,7 @@ class Container:
         """Bytes on disk: of the catalog, and of the vector store. Linear in its files."""
         files = self.data_dir.glob(f"{CATALOG_NAME}*")
         catalog = sum(file.stat().st_size for file in files)
-        return (("catalog", catalog), ("vectors", self.vector_store.size()))
+        return (("catalog", catalog), ("vectors", self.vectors.size()))
 
     def try_writing(self) -> None:
         """Write and remove a small file in the index folder, if it is there. Raises StoreError."""
@@ -132,16 +132,10 @@ class Container:
             probe.unlink()
 
     @cached_property
-    def vector_store(self) -> VectorStore:
-        """The vector store that ``store.mode`` names, not opened."""
-        store = self.settings.store
-        make: Callable[[StoreSettings, Path], VectorStore] = _class_at(VECTOR_STORES[store.mode])
-        return make(store, self.data_dir)
-
-    @cached_property
     def vectors(self) -> VectorIndex:
-        """The index of the vector store, which connects at its first use."""
-        index = self.vector_store.open()
+        """The vector store that ``store.mode`` names, which is opened at its first use."""
+        store = self.settings.store
+        index: VectorIndex = _class_at(VECTOR_STORES[store.mode])(self.data_dir, store)
         self._closers.append(index.close)
         return index
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-# ``ports.VectorStore``, made of (the section ``store``, the index folder).
+# ``ports.VectorIndex``, made of (the index folder, the section ``store``).
 VECTOR_STORES = {
-    "persistent": "ragvault.adapters.chroma.persistent:PersistentStore",
-    "http": "ragvault.adapters.chroma.http:HttpStore",
+    "persistent": "ragvault.adapters.chroma.persistent:PersistentChroma",
+    "http": "ragvault.adapters.chroma.http:HttpChroma",
 }
 # ``ports.Embedder``, made of (the settings, the file where it may remember facts about its model
 # (None: nowhere), who is told what is fetched).

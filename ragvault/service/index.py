@@ -137,7 +137,7 @@ def _sync(
             catalog=catalog,
             embedder=lambda: container.embedder,
             vectors=lambda: container.vectors,
-            stored=container.vector_store.stored_identity,
+            stored=container.vectors.stored_identity,
         )
         return sync_vault(
             vault, container.settings, parts, full=full, dry_run=dry_run, progress=progress

@@ -102,7 +102,7 @@ def _model(container: Container) -> tuple[str, str | None, str | None]:
 def _vault_status(container: Container, vault: VaultInfo, fingerprint: str | None) -> VaultStatus:
     from ragvault.ingest.write import watermark_of
 
-    stored = container.vector_store.stored_identity()
+    stored = container.vectors.stored_identity()
     in_step = False
     if stored is not None and fingerprint is not None:
         watermark = container.catalog.vector_watermark(vault.name)

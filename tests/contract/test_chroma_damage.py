@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ragvault.adapters.chroma.persistent import PersistentChroma, PersistentStore, damage
-from ragvault.config.settings import StoreSettings
+from ragvault.adapters.chroma.persistent import PersistentChroma, damage
 from ragvault.errors import StoreDamagedError
 from ragvault.model import VectorRecord
 
@@ -23,7 +22,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("saved") / "chroma"
     vectors = np.random.default_rng(1).normal(size=(COUNT, DIMENSIONS)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    store = PersistentChroma(folder)
+    store = PersistentChroma(folder.parent)
     records = [VectorRecord(f"{i:032x}", v, "", 0.0) for i, v in enumerate(vectors)]
     for start in range(0, COUNT, 400):
         store.upsert("v", records[start : start + 400])
@@ -68,7 +67,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 
 def _stored(folder: Path) -> str | None:
-    return PersistentStore(StoreSettings(), folder.parent).stored_identity()
+    return PersistentChroma(folder.parent).stored_identity()
 
 
 @pytest.mark.parametrize("name", DAMAGES)
@@ -80,7 +79,7 @@ def test_damage_is_seen_before_chroma_opens_it_and_reset_makes_it_usable(
     DAMAGES[name](folder)
     assert damage(folder)
     assert _stored(folder) is None, "the next `index` must look at it"
-    store = PersistentChroma(folder)
+    store = PersistentChroma(folder.parent)
     try:
         with pytest.raises(StoreDamagedError) as caught:
             store.count("v")
@@ -95,7 +94,7 @@ def test_damage_is_seen_before_chroma_opens_it_and_reset_makes_it_usable(
 def test_vectors_overwritten_in_place_are_seen_at_the_first_use(folder: Path) -> None:
     """Nothing shows in the files' sizes then, and Chroma would find other notes than the near."""
     zeroed(segment(folder) / "data_level0.bin")
-    store = PersistentChroma(folder)
+    store = PersistentChroma(folder.parent)
     try:
         with pytest.raises(StoreDamagedError):
             store.count("v")
@@ -109,8 +108,10 @@ def test_sound_stores_are_left_alone(folder: Path, tmp_path: Path) -> None:
     assert _stored(folder)
     small = PersistentChroma(tmp_path / "small")
     small.upsert("v", [VectorRecord("0" * 32, np.ones(3, dtype=np.float32), "", 0.0)])
-    assert damage(tmp_path / "small") is None, "nothing is saved yet, all is in the queue"
+    assert damage(tmp_path / "small" / "chroma") is None, (
+        "nothing is saved yet, all is in the queue"
+    )
     small.delete("v", ["0" * 32])
     small.close()
-    assert damage(tmp_path / "small") is None
+    assert damage(tmp_path / "small" / "chroma") is None
     assert damage(tmp_path / "nowhere") is None

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from ragvault.adapters.chroma.errors import BY_CLASS, translate
-from ragvault.adapters.chroma.http import HttpChroma, HttpStore
+from ragvault.adapters.chroma.http import HttpChroma
 from ragvault.adapters.chroma.index import chroma_settings, collection_name
-from ragvault.adapters.chroma.persistent import PersistentChroma, PersistentStore
+from ragvault.adapters.chroma.persistent import PersistentChroma
 from ragvault.config.settings import StoreSettings
 from ragvault.errors import (
     DiskFullError,
@@ -40,6 +40,10 @@ class Reopen(Protocol):
     def __call__(self) -> VectorIndex: ...
 
 
+def http_index(folder: Path, port: int) -> HttpChroma:
+    return HttpChroma(folder, StoreSettings(host="127.0.0.1", port=port))
+
+
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     with chroma_server(tmp_path_factory.mktemp("chroma-server")) as port:
@@ -57,10 +61,10 @@ def open_index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Reope
         if request.param == "fake":
             index = FakeVectorIndex(place)
         elif request.param == "persistent":
-            index = PersistentChroma(tmp_path / "chroma")
+            index = PersistentChroma(tmp_path)
         else:
             port = request.getfixturevalue("server")
-            index = HttpChroma("127.0.0.1", port, namespace=tmp_path.name)
+            index = http_index(tmp_path, port)
         opened.append(index)
         return index
 
@@ -263,7 +267,7 @@ def folder(tmp_path: Path) -> Path:
     ],
 )
 def test_a_broken_vector_is_refused_and_harms_nothing(folder: Path, bad: Vector) -> None:
-    index = PersistentChroma(folder)
+    index = PersistentChroma(folder.parent)
     index.upsert("notes", records(3))
     with pytest.raises(StoreError):
         index.upsert("notes", [record("bad", bad)])
@@ -276,7 +280,7 @@ def test_a_broken_vector_is_refused_and_harms_nothing(folder: Path, bad: Vector)
 
 
 def test_more_than_chromas_batch_at_once(folder: Path) -> None:
-    index = PersistentChroma(folder)
+    index = PersistentChroma(folder.parent)
     many = records(6000)
     index.upsert("notes", many)
     assert index.count("notes") == 6000
@@ -299,10 +303,9 @@ def test_nothing_is_opened_or_made_to_read_an_empty_store(folder: Path) -> None:
     """`ask` before the first `index` would spend a second on importing Chroma and leave files."""
     code = (
         "import sys; from pathlib import Path\n"
-        "from ragvault.adapters.chroma.persistent import PersistentStore\n"
-        "folder = Path(sys.argv[1]); store = PersistentStore(None, folder.parent)\n"
-        "assert store.stored_identity() is None and store.size() == 0\n"
-        "index = store.open()\n"
+        "from ragvault.adapters.chroma.persistent import PersistentChroma\n"
+        "folder = Path(sys.argv[1]); index = PersistentChroma(folder.parent)\n"
+        "assert index.stored_identity() is None and index.size() == 0\n"
         "assert index.count('v') == 0 and index.ids('v') == set()\n"
         "index.delete('v', ['a']); index.drop('v'); index.sync_to(3); index.close()\n"
         "assert not {'chromadb', 'numpy', 'httpx'} & set(sys.modules), 'imported too early'\n"
@@ -313,20 +316,19 @@ def test_nothing_is_opened_or_made_to_read_an_empty_store(folder: Path) -> None:
 
 def test_the_identity_is_the_stores_own(folder: Path) -> None:
     """A store that was deleted or copied over must not be taken for the one the catalog knows."""
-    store = PersistentStore(StoreSettings(), folder.parent)
-    index = store.open()
+    index = PersistentChroma(folder.parent)
     first = index.identity
-    assert store.stored_identity() == first
+    assert index.stored_identity() == first
     index.upsert("notes", records(1))
     index.close()
-    assert store.stored_identity() == first == store.open().identity
-    assert store.size() > 1000
+    assert index.stored_identity() == first == index.identity
+    assert index.size() > 1000
     index.reset()
-    assert store.stored_identity() is None
+    assert index.stored_identity() is None
     assert index.identity != first
     index.close()
     (folder / "chroma.sqlite3").unlink()
-    assert store.stored_identity() is None
+    assert index.stored_identity() is None
 
 
 def test_servers_and_indexes_have_identities_of_their_own(tmp_path: Path) -> None:
@@ -334,15 +336,14 @@ def test_servers_and_indexes_have_identities_of_their_own(tmp_path: Path) -> Non
     here, there = tmp_path / "here", tmp_path / "there"
     settings = [StoreSettings(mode="http", host="h", port=port) for port in (1, 2)]
     settings.append(StoreSettings(mode="http", host="h", port=1, ssl=True))
-    stores = [HttpStore(one, here) for one in settings] + [HttpStore(settings[0], there)]
+    stores = [HttpChroma(here, one) for one in settings] + [HttpChroma(there, settings[0])]
     made = [store.stored_identity() for store in stores]
     assert len(set(made)) == 4
-    assert [store.open().identity for store in stores] == made, "also the second time"
+    assert [store.identity for store in stores] == made, "also the second time"
 
 
-def test_installations_on_one_server_do_not_touch_each_other(server: int) -> None:
-    mine = HttpChroma("127.0.0.1", server, namespace="mine")
-    theirs = HttpChroma("127.0.0.1", server, namespace="theirs")
+def test_installations_on_one_server_do_not_touch_each_other(server: int, tmp_path: Path) -> None:
+    mine, theirs = (http_index(tmp_path / name, server) for name in ("mine", "theirs"))
     mine.upsert("notes", records(3))
     theirs.upsert("notes", records(5))
     mine.reset()
@@ -368,7 +369,7 @@ _WRITER = """
 import sys; from pathlib import Path; import numpy as np
 from ragvault.adapters.chroma.persistent import PersistentChroma
 from ragvault.model import VectorRecord
-index = PersistentChroma(Path(sys.argv[1]))
+index = PersistentChroma(Path(sys.argv[1]).parent)
 rows = np.eye(16, dtype=np.float32)
 index.upsert("notes", [VectorRecord(f"new{i}", rows[i], "", 1.0) for i in range(16)])
 index.close()
@@ -377,7 +378,7 @@ index.close()
 
 def test_a_long_lived_reader_sees_another_process_after_sync(folder: Path) -> None:
     """The real thing: a writer in a process of its own, and a reader that was open before."""
-    reader = PersistentChroma(folder)
+    reader = PersistentChroma(folder.parent)
     reader.upsert("notes", records(300))
     rows = np.eye(16, dtype=np.float32)
     reader.sync_to(1)
@@ -390,7 +391,7 @@ def test_a_long_lived_reader_sees_another_process_after_sync(folder: Path) -> No
 
 
 def _filled(folder: Path) -> None:
-    index = PersistentChroma(folder)
+    index = PersistentChroma(folder.parent)
     index.upsert("notes", records(1500))
     index.close()
 
@@ -411,7 +412,7 @@ def test_a_damaged_store_is_named_so_and_can_be_reset(folder: Path, damage: str)
         name = "header.bin" if damage == "hnsw header" else "index_metadata.pickle"
         (segment,) = folder.glob(f"*/{name}")
         segment.write_bytes(b"x" * 50)
-    index = PersistentChroma(folder)
+    index = PersistentChroma(folder.parent)
     with pytest.raises(StoreDamagedError, match="vector store") as caught:
         index.count("notes")
         index.query("notes", unit(1)[0], 3)
@@ -425,20 +426,20 @@ def test_a_damaged_store_is_named_so_and_can_be_reset(folder: Path, damage: str)
 def test_a_file_in_the_place_of_the_folder_is_an_error_with_a_hint(folder: Path) -> None:
     folder.write_text("not a folder")
     with pytest.raises(StoreError, match="chroma") as caught:
-        PersistentChroma(folder).upsert("notes", records(1))
+        PersistentChroma(folder.parent).upsert("notes", records(1))
     assert "ragvault index" in caught.value.hint
 
 
-def test_a_server_that_is_down_is_named(server: int) -> None:
+def test_a_server_that_is_down_is_named(server: int, tmp_path: Path) -> None:
     port = free_port()
     with pytest.raises(StoreError, match=f"127.0.0.1:{port}") as caught:
-        HttpChroma("127.0.0.1", port).count("notes")
+        http_index(tmp_path, port).count("notes")
     assert "store.port" in caught.value.hint
 
 
 def test_a_server_that_goes_away_is_named(tmp_path: Path) -> None:
     with chroma_server(tmp_path / "server") as port:
-        index = HttpChroma("127.0.0.1", port)
+        index = http_index(tmp_path, port)
         index.upsert("notes", records(3))
     with pytest.raises(StoreError, match=f"127.0.0.1:{port}.*reached"):
         index.query("notes", unit(1)[0], 3)
@@ -452,7 +453,7 @@ def test_no_env_file_or_variable_redirects_the_store(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CHROMA_OTEL_COLLECTION_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setenv("PERSIST_DIRECTORY", str(tmp_path / "elsewhere"))
-    index = PersistentChroma(folder)
+    index = PersistentChroma(folder.parent)
     index.upsert("notes", records(1))
     settings = chroma_settings()
     assert settings.chroma_otel_collection_endpoint == ""

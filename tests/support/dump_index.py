@@ -23,7 +23,7 @@ from ragvault.model import Filter
 
 def dump(folder: Path) -> dict[str, Any]:
     catalog = SqliteCatalog(folder / "catalog.sqlite3", create=False)
-    index = PersistentChroma(folder / "chroma")
+    index = PersistentChroma(folder)
     result: dict[str, Any] = {"problems": catalog.check(), "vaults": {}}
     for vault in catalog.vaults():
         assert vault.fingerprint is not None

@@ -117,6 +117,12 @@ class FakeVectorIndex:
     def identity(self) -> str:
         return f"fake:{id(self.place)}:{self.epoch}"
 
+    def stored_identity(self) -> str:
+        return self.identity
+
+    def size(self) -> int:
+        return 0
+
     def upsert(self, vault: str, records: Sequence[VectorRecord]) -> None:
         self._check()
         self.place.setdefault(vault, {}).update({r.chunk_id: r for r in records})

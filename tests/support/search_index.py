@@ -54,7 +54,7 @@ class SearchIndex:
     @classmethod
     def real(cls, folder: Path) -> SearchIndex:
         catalog = SqliteCatalog(folder / "catalog.sqlite3")
-        vectors = PersistentChroma(folder / "chroma")
+        vectors = PersistentChroma(folder)
         embedder = OnnxEmbedder(Settings(embedding={"download": False}))
         return cls(
             catalog,

@@ -5,6 +5,6 @@
 - ``http.py``: a Chroma server.
 - ``errors.py``: what Chroma raises, as ragvault's errors.
 
-A store of another kind gets a package like this one, with a class that is ``ports.VectorStore``,
+A store of another kind gets a package like this one, with a class that is ``ports.VectorIndex``,
 and a line in ``config/backends.py``.
 """

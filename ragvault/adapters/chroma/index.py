@@ -17,7 +17,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragvault.adapters.chroma.errors import translate
@@ -56,16 +56,20 @@ def collection_name(vault: str, namespace: str = "") -> str:
 class ChromaIndex:
     """What both ways to reach Chroma share. Safe to use from several threads."""
 
-    def __init__(self, place: str, *, server: bool, namespace: str) -> None:
+    def __init__(self, place: str, *, server: bool) -> None:
         self._place = place
         self._server = server
-        self._namespace = namespace
         self._lock = threading.RLock()
         self._client: Any = None
         self._collections: dict[str, Any] = {}
         self._generation: int | None = None
 
     # -- what differs between them
+    @property
+    def _namespace(self) -> str:
+        """Tells the vaults of installations that share a store apart."""
+        return ""
+
     def _connect(self) -> Any:
         raise NotImplementedError
 
@@ -86,21 +90,23 @@ class ChromaIndex:
             return
         unique = list({record.chunk_id: record for record in records}.values())
         matrix = _matrix([record.vector for record in unique])
-        with self.translated():
-            size = int(self._open().get_max_batch_size())
-        for start in range(0, len(unique), size):
-            batch = _batch(unique[start : start + size], matrix[start : start + size])
+        for part in self._batches(len(unique)):
+            batch = {
+                "ids": [record.chunk_id for record in unique[part]],
+                "embeddings": matrix[part],
+                "metadatas": [
+                    {"folder": record.folder, "modified": float(record.modified)}
+                    for record in unique[part]
+                ],
+            }
             self._call(vault, lambda collection: collection.upsert(**batch), create=True)  # noqa: B023 - called at once
 
     def delete(self, vault: str, chunk_ids: Collection[str]) -> None:
         ids = list(dict.fromkeys(chunk_ids))
         if not ids or not self._exists():
             return
-        with self.translated():
-            size = int(self._open().get_max_batch_size())
-        for start in range(0, len(ids), size):
-            part = ids[start : start + size]
-            self._call(vault, lambda collection: collection.delete(ids=part))  # noqa: B023 - called at once
+        for part in self._batches(len(ids)):
+            self._call(vault, lambda collection: collection.delete(ids=ids[part]))  # noqa: B023 - called at once
 
     def query(
         self,
@@ -168,6 +174,12 @@ class ChromaIndex:
                     self._client = self._connect()
             return self._client
 
+    def _batches(self, count: int) -> Iterator[slice]:
+        """``count`` things in parts that Chroma takes at once."""
+        with self.translated():
+            size = int(self._open().get_max_batch_size())
+        return (slice(start, start + size) for start in range(0, count, size))
+
     def _collection(self, vault: str, *, create: bool) -> Any:
         """The vault's collection, None when there is none and none is to be made."""
         with self._lock:
@@ -185,7 +197,10 @@ class ChromaIndex:
                         metadata={"ragvault_vault": vault, "ragvault_namespace": self._namespace},
                     )
                 else:
-                    collection = _get_collection(client, name)
+                    from chromadb.errors import NotFoundError
+
+                    with suppress(NotFoundError):
+                        collection = client.get_collection(name, embedding_function=None)
                 if collection is not None:
                     self._prove(collection)
             if collection is not None:
@@ -221,10 +236,9 @@ class ChromaIndex:
             yield
         except RagvaultError:
             raise
-        except Exception as error:
-            raise translate(error, self._place, server=self._server) from error
         except BaseException as error:
-            if type(error).__name__ != "PanicException":  # a panic of the Rust core
+            # A panic of the Rust core is no Exception.
+            if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
                 raise
             raise translate(error, self._place, server=self._server) from error
 
@@ -253,15 +267,6 @@ def chroma_settings() -> Any:
     )
 
 
-def _get_collection(client: Any, name: str) -> Any:
-    from chromadb.errors import NotFoundError
-
-    try:
-        return client.get_collection(name, embedding_function=None)
-    except NotFoundError:
-        return None
-
-
 def _matrix(vectors: Sequence[Vector]) -> Any:
     """Shape (n, dimensions), float32. Chroma would accept a query of NaN and rank by it."""
     import numpy as np
@@ -281,26 +286,15 @@ def _matrix(vectors: Sequence[Vector]) -> Any:
     return matrix
 
 
-def _batch(records: Sequence[VectorRecord], rows: Any) -> dict[str, Any]:
-    return {
-        "ids": [record.chunk_id for record in records],
-        "embeddings": rows,
-        "metadatas": [
-            {"folder": record.folder, "modified": float(record.modified)} for record in records
-        ],
-    }
-
-
 def _where(
     folders: Collection[str] | None, since: float | None, until: float | None
 ) -> dict[str, Any] | None:
-    parts: list[dict[str, Any]] = []
+    bounds = {"$gte": since, "$lte": until}
+    parts: list[dict[str, Any]] = [
+        {"modified": {operator: float(bound)}}
+        for operator, bound in bounds.items()
+        if bound is not None
+    ]
     if folders is not None:
         parts.append({"folder": {"$in": sorted(folders)}})
-    if since is not None:
-        parts.append({"modified": {"$gte": float(since)}})
-    if until is not None:
-        parts.append({"modified": {"$lte": float(until)}})
-    if len(parts) > 1:
-        return {"$and": parts}
-    return parts[0] if parts else None
+    return {"$and": parts} if len(parts) > 1 else next(iter(parts), None)

@@ -42,28 +42,13 @@ _SAVED_SEGMENTS = (
 )
 
 
-class PersistentStore:
-    """``ports.VectorStore`` for ``store.mode: persistent``."""
-
-    def __init__(self, _settings: StoreSettings, index_folder: Path) -> None:
-        self._folder = index_folder / FOLDER_NAME
-
-    def stored_identity(self) -> str | None:
-        return None if damage(self._folder) else persistent_identity(self._folder)
-
-    def open(self) -> PersistentChroma:
-        return PersistentChroma(self._folder)
-
-    def size(self) -> int:
-        return folder_size(self._folder)
-
-
 class PersistentChroma(ChromaIndex):
-    """Chroma inside this process, its files in ``folder``. Opened at the first use."""
+    """``ports.VectorIndex`` for ``store.mode: persistent``: Chroma inside this process, its files
+    in the index folder. Opened at the first use."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(str(folder), server=False, namespace="")
-        self._folder = folder
+    def __init__(self, index_folder: Path, _settings: StoreSettings | None = None) -> None:
+        self._folder = index_folder / FOLDER_NAME
+        super().__init__(str(self._folder), server=False)
         self._opened_identity: str | None = None
         self._spelling = next(_SPELLINGS)
 
@@ -76,6 +61,12 @@ class PersistentChroma(ChromaIndex):
             if identity is None:
                 raise StoreError(f"The vector store {self._place} vanished.")
             return identity
+
+    def stored_identity(self) -> str | None:
+        return None if damage(self._folder) else persistent_identity(self._folder)
+
+    def size(self) -> int:
+        return folder_size(self._folder)
 
     def sync_to(self, generation: int) -> None:
         """Reopens (some 30 ms, and a slower first query) when the catalog's generation moved, or

@@ -23,8 +23,8 @@ def test_a_store_is_made_without_opening_it(tmp_path: Path, mode: str) -> None:
     server that isn't there."""
     used = settings(tmp_path / "index", store=StoreSettings(mode=mode))
     with Container(used) as container:
-        assert container.vector_store.size() == 0
-        container.vector_store.stored_identity()
+        assert container.vectors.size() == 0
+        container.vectors.stored_identity()
         assert container.vectors is container.vectors
 
 
