@@ -18,9 +18,9 @@ from pydantic import BaseModel, FiniteFloat, StrictBool, ValidationError
 from ragvault.errors import UsageError
 from ragvault.evaluation import metrics
 from ragvault.evaluation.dataset import read_file
-from ragvault.evaluation.document import rounded
 from ragvault.evaluation.judging import ANSWER_MEASURES, DECISION_MEASURES, RANKING_MEASURES
 from ragvault.evaluation.metrics import Bootstrap, Estimate
+from ragvault.service.json_objects import rounded
 
 _HINT = "Make it with `ragvault eval run QUESTIONS.jsonl --json > FILE`."
 

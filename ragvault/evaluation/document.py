@@ -33,16 +33,14 @@ false). Names are added, never renamed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from ragvault.evaluation.judging import QuestionResult
 from ragvault.evaluation.metrics import LEVEL, RESAMPLES
 from ragvault.evaluation.summary import AbstentionSummary, Summary
 from ragvault.model import VaultInfo
-
-_DIGITS = 6
+from ragvault.service.json_objects import rounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,16 +143,3 @@ def _question(result: QuestionResult) -> dict[str, Any]:
             for passage in result.found
         ],
     }
-
-
-def rounded(value: Any) -> Any:
-    """As JSON has it: dataclasses as objects, tuples as lists, floats to six digits."""
-    if isinstance(value, float):
-        return round(value, _DIGITS)
-    if isinstance(value, Mapping):
-        return {name: rounded(part) for name, part in value.items()}
-    if isinstance(value, tuple | list):
-        return [rounded(part) for part in value]
-    if is_dataclass(value):
-        return {one.name: rounded(getattr(value, one.name)) for one in fields(value)}
-    return value

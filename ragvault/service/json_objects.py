@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields, is_dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ragvault.errors import RagvaultError
-from ragvault.model import Abstention, Answer, AskResult, Band, Hit, Retrieval
+from ragvault.model import Answer, AskResult, Band, Hit, Retrieval
 from ragvault.text import snippet
 
 if TYPE_CHECKING:
-    from ragvault.model import IndexReport, Skipped, VaultInfo
+    from ragvault.model import IndexReport, VaultInfo
     from ragvault.service.doctor import Check
     from ragvault.service.index import OutOfReach
     from ragvault.service.search import SearchResult
     from ragvault.service.status import Status
-
-SCHEMA_VERSION = 1
 
 
 def error_object(error: RagvaultError) -> dict[str, Any]:
@@ -38,72 +37,69 @@ def error_object(error: RagvaultError) -> dict[str, Any]:
 def ask_object(result: AskResult) -> dict[str, Any]:
     """An answer or an abstention."""
     outcome = result.outcome
-    return {
-        "question": result.question,
-        **(_answered(outcome) if isinstance(outcome, Answer) else _abstained(outcome)),
-        "meta": _ask_meta(result),
+    value: dict[str, Any] = {"question": result.question}
+    confidence = {
+        "confidence": outcome.confidence,
+        "confidence_band": Band.of(outcome.confidence),
     }
-
-
-def _answered(answer: Answer) -> dict[str, Any]:
-    return {
-        "answer": answer.text,
-        "abstained": False,
-        "abstain_reason": None,
-        "mode": answer.mode,
-        "confidence": _score(answer.confidence),
-        "confidence_band": str(Band.of(answer.confidence)),
-        "references": [
-            reference(entry.hit, entry.marker, entry.snippet) for entry in answer.references
-        ],
-        "citations": [
-            {
-                "raw": citation.raw,
-                "position": citation.position,
-                "status": str(citation.status),
-                "chunk_id": citation.chunk_id,
-            }
-            for citation in answer.citations
-        ],
-        "nearest": [],
-        "unsupported": list(answer.unsupported),
-        "caveats": list(answer.caveats),
-    }
-
-
-def _abstained(abstention: Abstention) -> dict[str, Any]:
-    return {
-        "answer": abstention.message,
-        "abstained": True,
-        "abstain_reason": str(abstention.reason),
-        "mode": "none",
-        "confidence": _score(abstention.confidence),
-        "confidence_band": str(Band.of(abstention.confidence)),
-        "references": [],
-        "citations": [],
-        "nearest": [
-            reference(hit, marker) for marker, hit in enumerate(abstention.nearest, start=1)
-        ],
-        "searched": abstention.searched,
-        "unsupported": [],
-        "caveats": [],
-    }
-
-
-def _ask_meta(result: AskResult) -> dict[str, Any]:
-    return {
+    if isinstance(outcome, Answer):
+        value |= {
+            "answer": outcome.text,
+            "abstained": False,
+            "abstain_reason": None,
+            "mode": outcome.mode,
+            **confidence,
+            "references": [_place(one.hit, one.marker, one.snippet) for one in outcome.references],
+            "citations": outcome.citations,
+            "nearest": [],
+            "unsupported": outcome.unsupported,
+            "caveats": outcome.caveats,
+        }
+    else:
+        value |= {
+            "answer": outcome.message,
+            "abstained": True,
+            "abstain_reason": outcome.reason,
+            "mode": "none",
+            **confidence,
+            "references": [],
+            "citations": [],
+            "nearest": [_place(hit, n) for n, hit in enumerate(outcome.nearest, start=1)],
+            "searched": outcome.searched,
+            "unsupported": [],
+            "caveats": [],
+        }
+    value["meta"] = {
         "model": result.model,
         "id": result.id,
-        "retrieval": retrieval_meta(result.retrieval),
+        "retrieval": _retrieval_meta(result.retrieval),
         "llm_ms": _ms(result.llm_ms),
         "total_ms": _ms(result.total_ms),
         "prompt_tokens": result.usage.prompt_tokens,
         "completion_tokens": result.usage.completion_tokens,
-        "notices": list(result.notices),
+        "notices": result.notices,
     }
+    shown: dict[str, Any] = rounded(value)
+    return shown
 
 
-def retrieval_meta(retrieval: Retrieval | None) -> dict[str, Any]:
+def search_object(found: SearchResult) -> dict[str, Any]:
+    """The passages listed."""
+    results = []
+    for rank, hit in enumerate(found.hits, start=1):
+        scores = {
+            name: getattr(hit.scores, name) for name in ("vector", "lexical", "recency", "final")
+        }
+        results.append({"rank": rank, **_place(hit, rank), "scores": scores})
+    retrieval = found.retrieval
+    meta = {**_retrieval_meta(retrieval), "notices": retrieval.notices}
+    shown: dict[str, Any] = rounded(
+        {"query": retrieval.query.text, "results": results, "meta": meta}
+    )
+    return shown
+
+
+def _retrieval_meta(retrieval: Retrieval | None) -> dict[str, Any]:
     """How much was looked through, and how long it took."""
     if retrieval is None:  # small talk: nothing was looked for
         return {"k": 0, "strategy": "none", "candidate_count": 0, "rerank_count": 0, "time_ms": 0.0}
@@ -116,76 +112,51 @@ def retrieval_meta(retrieval: Retrieval | None) -> dict[str, Any]:
     }
 
 
-def reference(hit: Hit, marker: int, text: str | None = None) -> dict[str, Any]:
+def _place(hit: Hit, marker: int, text: str | None = None) -> dict[str, Any]:
     """A place in a note, as ``references``, ``nearest`` and search results show it."""
     chunk = hit.chunk
     return {
         "marker": marker,
         "vault": chunk.vault,
         "rel_path": chunk.rel_path,
-        "heading_path": list(chunk.heading_path),
+        "heading_path": chunk.heading_path,
         "chunk_index": chunk.chunk_index,
         "chunk_id": chunk.id,
         "start_line": chunk.start_line,
         "end_line": chunk.end_line,
         "snippet": snippet(chunk.text) if text is None else text,
-        "score": _score(hit.scores.final),
-        "modified": iso_time(hit.note.mtime),
+        "score": hit.scores.final,
+        "modified": _iso_time(hit.note.mtime),
         "date": local_day(hit.note.date),
-        "duplicates": list(hit.duplicates),
+        "duplicates": hit.duplicates,
     }
-
-
-def search_object(found: SearchResult) -> dict[str, Any]:
-    """The passages listed."""
-    results = []
-    for rank, hit in enumerate(found.hits, start=1):
-        scores = hit.scores
-        entry = {"rank": rank, **reference(hit, rank)}
-        entry["scores"] = {
-            "vector": _score(scores.vector),
-            "lexical": _score(scores.lexical),
-            "recency": _score(scores.recency),
-            "final": _score(scores.final),
-        }
-        results.append(entry)
-    retrieval = found.retrieval
-    meta = {**retrieval_meta(retrieval), "notices": list(retrieval.notices)}
-    return {"query": retrieval.query.text, "results": results, "meta": meta}
 
 
 def debug_object(retrieval: Retrieval | None) -> dict[str, Any]:
     """What ``--debug`` adds; where scores were judged, also how the confidence came about."""
-    value = _debug(retrieval)
-    judgement = retrieval.judgement if retrieval else None
-    if judgement is not None and judgement.factors:
-        value["confidence"] = {
-            "calibration": judgement.calibration,
-            **{part.name: _score(part.probability) for part in judgement.factors},
-            "features": {name: _score(v) for name, v in judgement.features.items()},
-        }
-    return {"debug": value}
-
-
-def _debug(retrieval: Retrieval | None) -> dict[str, Any]:
     if retrieval is None:
-        return {
-            "retrieved_chunks": [],
-            "folder_selection": {"selected": [], "available": []},
-            "timings_ms": {},
-        }
+        folders: dict[str, Any] = {"selected": [], "available": []}
+        return {"debug": {"retrieved_chunks": [], "folder_selection": folders, "timings_ms": {}}}
     selection = retrieval.folder_selection
-    return {
+    value = {
         "retrieved_chunks": [_candidate(hit) for hit in retrieval.hits],
         "folder_selection": {
             "mode": selection.mode,
-            "selected": list(selection.selected),
-            "available": list(selection.available),
+            "selected": selection.selected,
+            "available": selection.available,
         },
-        "vector_trust": _score(retrieval.findings.vocabulary_trust),
+        "vector_trust": retrieval.findings.vocabulary_trust,
         "timings_ms": {name: _ms(value) for name, value in retrieval.timings_ms.items()},
         "expansions": [{"kind": kind, "text": text} for kind, text in retrieval.expansions],
     }
+    judgement = retrieval.judgement
+    if judgement is not None and judgement.factors:
+        value["confidence"] = {
+            "calibration": judgement.calibration,
+            **{part.name: part.probability for part in judgement.factors},
+            "features": judgement.features,
+        }
+    return {"debug": rounded(value)}
 
 
 def _candidate(hit: Hit) -> dict[str, Any]:
@@ -195,25 +166,25 @@ def _candidate(hit: Hit) -> dict[str, Any]:
         "chunk_id": hit.chunk.id,
         "vault": hit.chunk.vault,
         "rel_path": hit.chunk.rel_path,
-        "heading_path": list(hit.chunk.heading_path),
+        "heading_path": hit.chunk.heading_path,
         "start_line": hit.chunk.start_line,
         "end_line": hit.chunk.end_line,
         "text": hit.chunk.text,
-        "score_vector": _score(scores.vector),
-        "score_lexical": _score(scores.lexical),
-        "score_bm25": _score(scores.bm25),
-        "score_recency": _score(scores.recency),
-        "score_rerank": _score(scores.rerank),
-        "score_note_vector": _score(scores.note_vector),
-        "score_note_lexical": _score(scores.note_lexical),
-        "note_share": _score(scores.note_share),
-        "heading_bonus": _score(scores.heading_bonus),
-        "folder_weight": _score(scores.folder_weight),
-        "score_final": _score(scores.final),
-        "terms": {name: _score(value) for name, value in scores.terms},
+        "score_vector": scores.vector,
+        "score_lexical": scores.lexical,
+        "score_bm25": scores.bm25,
+        "score_recency": scores.recency,
+        "score_rerank": scores.rerank,
+        "score_note_vector": scores.note_vector,
+        "score_note_lexical": scores.note_lexical,
+        "note_share": scores.note_share,
+        "heading_bonus": scores.heading_bonus,
+        "folder_weight": scores.folder_weight,
+        "score_final": scores.final,
+        "terms": dict(scores.terms),
         "kept": hit.kept,
         "dropped_by": hit.dropped_by,
-        "duplicates": list(hit.duplicates),
+        "duplicates": hit.duplicates,
     }
 
 
@@ -234,32 +205,14 @@ def index_object(
 
 
 def _report(report: IndexReport) -> dict[str, Any]:
-    return {
-        "name": report.name,
-        "path": report.path,
-        "added": len(report.added),
-        "changed": len(report.changed),
-        "removed": len(report.removed),
-        "renamed": len(report.renamed),
-        "unchanged": report.unchanged,
-        "skipped": [_skipped(entry) for entry in report.skipped],
-        "warnings": [_skipped(entry) for entry in report.warnings],
-        "chunks": report.chunks,
-        "embedded": report.embedded,
-        "seconds": round(report.seconds, 3),
-        "notices": list(report.notices),
-        "dry_run": report.dry_run,
-        "files": {
-            "added": list(report.added),
-            "changed": list(report.changed),
-            "removed": list(report.removed),
-            "renamed": [{"from": old, "to": new} for old, new in report.renamed],
-        },
+    files = {
+        "added": report.added,
+        "changed": report.changed,
+        "removed": report.removed,
+        "renamed": [{"from": old, "to": new} for old, new in report.renamed],
     }
-
-
-def _skipped(entry: Skipped) -> dict[str, str]:
-    return {"path": entry.path, "reason": entry.reason}
+    counts = {what: len(entries) for what, entries in files.items()}
+    return {**asdict(report), **counts, "seconds": round(report.seconds, 3), "files": files}
 
 
 # --------------------------------------------------------------------------- status and doctor
@@ -273,7 +226,7 @@ def vault_object(vault: VaultInfo) -> dict[str, Any]:
         "kind": vault.kind,
         "notes": vault.notes,
         "chunks": vault.chunks,
-        "indexed_at": iso_time(vault.indexed_at) if vault.indexed_at else None,
+        "indexed_at": _iso_time(vault.indexed_at) if vault.indexed_at else None,
     }
 
 
@@ -281,21 +234,16 @@ def status_object(seen: Status) -> dict[str, Any]:
     """What is indexed, and what it runs on."""
     vaults = []
     for entry in seen.vaults:
-        found = entry.coverage
-        vaults.append(
-            {
-                **vault_object(entry.vault),
-                "coverage": round(found.share, 4),
-                "on_disk": {
-                    "current": found.current,
-                    "changed": found.changed,
-                    "new": found.new,
-                    "gone": found.gone,
-                },
-                "problem": found.problem,
-                "vectors_in_step": entry.vectors_in_step,
-            }
-        )
+        on_disk = asdict(entry.coverage)
+        problem = on_disk.pop("problem")
+        shown = {
+            **vault_object(entry.vault),
+            "coverage": round(entry.coverage.share, 4),
+            "on_disk": on_disk,
+            "problem": problem,
+            "vectors_in_step": entry.vectors_in_step,
+        }
+        vaults.append(shown)
     ollama = seen.ollama
     return {
         "index_path": str(seen.data_dir),
@@ -313,7 +261,7 @@ def status_object(seen: Status) -> dict[str, Any]:
             "version": ollama.version,
             "model": ollama.model,
             "model_present": ollama.has_model,
-            "models": list(ollama.models),
+            "models": ollama.models,
             "problem": ollama.problem,
         },
     }
@@ -323,33 +271,32 @@ def checks_object(checks: Sequence[Check]) -> dict[str, Any]:
     """What ``doctor`` found."""
     from ragvault.service.doctor import is_well
 
-    return {
-        "ok": is_well(checks),
-        "checks": [
-            {
-                "name": check.name,
-                "state": str(check.state),
-                "detail": check.detail,
-                "remedy": check.remedy or None,
-            }
-            for check in checks
-        ],
-    }
+    shown = [{**asdict(check), "remedy": check.remedy or None} for check in checks]
+    return {"ok": is_well(checks), "checks": shown}
 
 
 # --------------------------------------------------------------------------- values
 
 
-def _score(value: float | None) -> float | None:
-    """Full precision of the ranking is kept to 6 digits: enough to see every order."""
-    return None if value is None else round(float(value), 6)
+def rounded(value: Any) -> Any:
+    """As JSON has it: dataclasses as objects, tuples as lists, floats to six digits, which are
+    enough to see every order of a ranking."""
+    if isinstance(value, float):
+        return round(value, 6)
+    if isinstance(value, Mapping):
+        return {name: rounded(part) for name, part in value.items()}
+    if isinstance(value, tuple | list):
+        return [rounded(part) for part in value]
+    if is_dataclass(value):
+        return {one.name: rounded(getattr(value, one.name)) for one in fields(value)}
+    return value
 
 
 def _ms(value: float | None) -> float | None:
     return None if value is None else round(value, 3)
 
 
-def iso_time(seconds: float) -> str:
+def _iso_time(seconds: float) -> str:
     """ "2024-03-01T09:30:00Z"."""
     return _moment(seconds).strftime("%Y-%m-%dT%H:%M:%SZ")
 

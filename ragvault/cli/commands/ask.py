@@ -9,8 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragvault.cli.group import command_app
-from ragvault.cli.options import ConfigOption, DebugOption, Filters, JsonOption, SearchOptions
-from ragvault.model import Detail
+from ragvault.cli.options import (
+    ConfigOption,
+    DebugOption,
+    Filters,
+    JsonOption,
+    SearchOptions,
+    question_of,
+    request_of,
+)
+from ragvault.cli.render.terminal import print_json
+from ragvault.model import Abstention, Detail
+from ragvault.service import ask as service
+from ragvault.service.json_objects import ask_object, debug_object
 
 if TYPE_CHECKING:
     from ragvault.cli.session import Session
@@ -59,7 +70,6 @@ def ask(
     Every statement names the note it comes from. When the notes don't hold the answer, ask says
     so and exits with 3. Without Ollama the answer is quoted from the notes, word for word.
     """
-    from ragvault.cli.options import question_of, request_of
     from ragvault.cli.session import Session
 
     now = datetime.now()
@@ -68,29 +78,26 @@ def ask(
             question_of(question), filters, options, now, k=k, detail=detail, use_model=not no_llm
         )
         if as_json:
-            return _as_json(session, request, now, debug=debug)
-        return _as_text(session, request, now, debug=debug, stream=not no_stream)
+            result = _as_json(session, request, now, debug=debug)
+        else:
+            result = _as_text(session, request, now, debug=debug, stream=not no_stream)
+    return 3 if isinstance(result.outcome, Abstention) else 0
 
 
-def _as_json(session: Session, request: Request, now: datetime, *, debug: bool) -> int:
-    from ragvault.cli.render.terminal import print_json
-    from ragvault.service import ask as service
-    from ragvault.service.json_objects import ask_object, debug_object
-
+def _as_json(session: Session, request: Request, now: datetime, *, debug: bool) -> AskResult:
     result = service.answer_of(service.ask(session.container, request, now=now))
     session.notices(result.notices)
     value = ask_object(result)
     if debug:
         value.update(debug_object(result.retrieval))
     print_json(value)
-    return exit_code(result)
+    return result
 
 
 def _as_text(
     session: Session, request: Request, now: datetime, *, debug: bool, stream: bool
-) -> int:
+) -> AskResult:
     from ragvault.cli.render.ask import AskView
-    from ragvault.service import ask as service
 
     with closing(service.ask(session.container, request, now=now)) as events:
         result = AskView(session, stream=stream).draw(events)
@@ -99,11 +106,4 @@ def _as_text(
         from ragvault.cli.render.debug import print_debug
 
         print_debug(session.out, result.retrieval, result)
-    return exit_code(result)
-
-
-def exit_code(result: AskResult) -> int:
-    """0 answered, 3 abstained."""
-    from ragvault.model import Abstention
-
-    return 3 if isinstance(result.outcome, Abstention) else 0
+    return result

@@ -9,8 +9,9 @@ import typer
 
 from ragvault.cli.group import command_app
 from ragvault.cli.options import ConfigOption, JsonOption
-from ragvault.cli.render.terminal import Terminal
+from ragvault.cli.render.terminal import Terminal, print_json
 from ragvault.errors import UsageError
+from ragvault.text import strip_controls
 
 if TYPE_CHECKING:
     from ragvault.config.keys import Key
@@ -25,9 +26,7 @@ app = command_app(
 @app.command("show")
 def show(config: ConfigOption = None, as_json: JsonOption = False) -> int:
     """Show every setting in force and where it comes from."""
-    from ragvault.cli.render.terminal import print_json
     from ragvault.config.keys import as_yaml, keys, sections
-    from ragvault.text import strip_controls
     from ragvault.wiring import load_settings
 
     loaded = load_settings(config)
@@ -102,8 +101,6 @@ def schema() -> int:
 @app.command("validate")
 def validate(config: ConfigOption = None, as_json: JsonOption = False) -> int:
     """Check the configuration file and the RAGVAULT_* variables."""
-    from ragvault.cli.render.terminal import print_json
-    from ragvault.text import strip_controls
     from ragvault.wiring import load_settings
 
     loaded = load_settings(config)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from ragvault.cli.group import command_app
 from ragvault.cli.options import ConfigOption, JsonOption
+from ragvault.cli.render.terminal import print_json
+from ragvault.service.json_objects import checks_object
 
 app = command_app()
 
@@ -15,8 +19,6 @@ def doctor(as_json: JsonOption = False, config: ConfigOption = None) -> int:
     Loads the model, opens both stores, reads the vault folders, asks Ollama for a word. Exits
     with 1 when a part that is needed fails.
     """
-    from itertools import chain
-
     from ragvault.cli.render.status import abilities, print_check
     from ragvault.cli.session import Session
     from ragvault.service.doctor import Check, State, examine, is_well
@@ -29,8 +31,5 @@ def doctor(as_json: JsonOption = False, config: ConfigOption = None) -> int:
             if not as_json:
                 print_check(session.out, check)
         if as_json:
-            from ragvault.cli.render.terminal import print_json
-            from ragvault.service.json_objects import checks_object
-
             print_json(checks_object(checks))
     return 0 if is_well(checks) else 1

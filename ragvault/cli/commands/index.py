@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,11 +10,13 @@ import typer
 
 from ragvault.cli.group import command_app
 from ragvault.cli.options import ConfigOption, JsonOption, VaultOption
+from ragvault.errors import UsageError, VaultPathError
+from ragvault.service import index as service
+from ragvault.service.index import IndexRequest
 
 if TYPE_CHECKING:
     from ragvault.cli.render.index import IndexView
     from ragvault.cli.session import Session
-    from ragvault.service.index import IndexRequest
 
 app = command_app()
 
@@ -21,8 +24,6 @@ app = command_app()
 def _folder(given: str) -> Path:
     """An empty word (`ragvault index "$UNSET"`) must not mean the current folder."""
     if not given.strip():
-        from ragvault.errors import VaultPathError
-
         raise VaultPathError("The path of the vault is empty.")
     return Path(given)
 
@@ -57,12 +58,8 @@ def index(
     The first time, give the folder: it is remembered under its name. Later `ragvault index`
     alone refreshes every vault, reading only what changed. Notes are never written to.
     """
-    from contextlib import closing
-
     from ragvault.cli.render.index import IndexView
     from ragvault.cli.session import Session
-    from ragvault.errors import UsageError
-    from ragvault.service import index as service
 
     if watch and (as_json or dry_run):
         other = "--json" if as_json else "--dry-run"
@@ -80,9 +77,6 @@ def index(
 def _request_of(
     paths: list[Path], name: str | None, vaults: list[str], *, full: bool, dry_run: bool
 ) -> IndexRequest:
-    from ragvault.errors import UsageError
-    from ragvault.service.index import IndexRequest
-
     if paths and vaults:
         raise UsageError("Give folders or --vault, not both.", "Run `ragvault index --help`.")
     if name is not None and not paths:
@@ -94,11 +88,9 @@ def _request_of(
 
 def _follow(session: Session, view: IndexView) -> int:
     """Ctrl-C ends it, as it should: exit code 0."""
-    from ragvault.service.index import watch
-
     names = ", ".join(vault.name for vault in view.vaults)
     session.notices([f"Watching {names}. Ctrl-C ends it."])
-    watch(
+    service.watch(
         session.container,
         view.vaults,
         view.show,

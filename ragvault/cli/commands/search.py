@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragvault.cli.group import command_app
-from ragvault.cli.options import ConfigOption, DebugOption, Filters, JsonOption, SearchOptions
+from ragvault.cli.options import (
+    ConfigOption,
+    DebugOption,
+    Filters,
+    JsonOption,
+    SearchOptions,
+    question_of,
+    request_of,
+)
+from ragvault.cli.render.progress import Waiting
+from ragvault.cli.render.terminal import print_json
+from ragvault.service import search as service
+from ragvault.service.json_objects import debug_object, search_object
 
 if TYPE_CHECKING:
     from ragvault.cli.session import Session
@@ -40,35 +52,27 @@ def search(
     The same retrieval as ask, by meaning and by words, without the floor that an answer needs.
     Exits with 3 when nothing is found.
     """
-    from ragvault.cli.options import question_of, request_of
-    from ragvault.cli.render.progress import Waiting
     from ragvault.cli.session import Session
-    from ragvault.service import search
 
     now = datetime.now()
     with Session.open(config) as session:
         request = request_of(question_of(query), filters, options, now)
         with Waiting(session.err).shown("Searching your notes …"):
-            found = search.search(session.container, request, n, now=now)
+            found = service.search(session.container, request, n, now=now)
         session.notices(found.retrieval.notices)
         return _show(session, found, files=files, debug=debug, as_json=as_json)
 
 
 def _show(session: Session, found: SearchResult, *, files: bool, debug: bool, as_json: bool) -> int:
-    if as_json:
-        from ragvault.cli.render.terminal import print_json
-        from ragvault.service.json_objects import debug_object, search_object
+    from ragvault.cli.render import search as render
 
+    if as_json:
         value = search_object(found)
         print_json({**value, **(debug_object(found.retrieval) if debug else {})})
     elif files:
-        from ragvault.cli.render.search import print_files
-
-        print_files(session, found)
+        render.print_files(session, found)
     else:
-        from ragvault.cli.render.search import print_result
-
-        print_result(session, found)
+        render.print_result(session, found)
         if debug:
             from ragvault.cli.render.debug import print_debug
 

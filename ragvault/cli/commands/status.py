@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from ragvault.cli.group import command_app
 from ragvault.cli.options import ConfigOption, JsonOption
+from ragvault.cli.render.status import print_status
+from ragvault.cli.render.terminal import print_json
+from ragvault.service.json_objects import status_object
+from ragvault.service.status import status as look
 
 app = command_app()
 
@@ -16,17 +20,11 @@ def status(as_json: JsonOption = False, config: ConfigOption = None) -> int:
     loaded, no note is opened. Exits with 0 also when nothing is indexed yet.
     """
     from ragvault.cli.session import Session
-    from ragvault.service.status import status as look
 
     with Session.open(config) as session:
         seen = look(session.container, session.loaded.file)
         if as_json:
-            from ragvault.cli.render.terminal import print_json
-            from ragvault.service.json_objects import status_object
-
             print_json(status_object(seen))
         else:
-            from ragvault.cli.render.status import print_status
-
             print_status(session.out, seen)
     return 0

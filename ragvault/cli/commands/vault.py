@@ -9,6 +9,13 @@ import typer
 
 from ragvault.cli.group import command_app
 from ragvault.cli.options import ConfigOption, JsonOption
+from ragvault.cli.render import words
+from ragvault.cli.render.status import print_vault
+from ragvault.cli.render.terminal import print_json
+from ragvault.errors import UsageError
+from ragvault.service.index import rename_vault
+from ragvault.service.json_objects import index_object, vault_object
+from ragvault.service.vaults import known_vaults, remove_vault
 
 app = command_app(no_args_is_help=True, help="List, remove or rename vaults.")
 
@@ -18,21 +25,15 @@ NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The vault.")]
 @app.command("list")
 def list_vaults(as_json: JsonOption = False, config: ConfigOption = None) -> int:
     """List the vaults with their folders."""
-    from ragvault.cli.render.terminal import print_json
     from ragvault.cli.session import Session
-    from ragvault.service.vaults import known_vaults
 
     with Session.open(config) as session:
         vaults = known_vaults(session.container)
         if as_json:
-            from ragvault.service.json_objects import vault_object
-
             print_json({"vaults": [vault_object(vault) for vault in vaults]})
-            return 0
-        from ragvault.cli.render.status import print_vault
-
-        for vault in vaults:
-            print_vault(session.out, vault)
+        else:
+            for vault in vaults:
+                print_vault(session.out, vault)
     return 0
 
 
@@ -44,11 +45,7 @@ def remove(
     config: ConfigOption = None,
 ) -> int:
     """Forget a vault. Its notes are not touched."""
-    from ragvault.cli.render import words
-    from ragvault.cli.render.terminal import print_json
     from ragvault.cli.session import Session
-    from ragvault.errors import UsageError
-    from ragvault.service.vaults import known_vaults, remove_vault
 
     with Session.open(config) as session:
         vault = known_vaults(session.container, [name])[0]
@@ -66,8 +63,6 @@ def remove(
                 return 0
         session.notices(remove_vault(session.container, name))
         if as_json:
-            from ragvault.service.json_objects import vault_object
-
             print_json({"removed": vault_object(vault)})
         else:
             session.out.print(f"Removed '{vault.name}'. Its notes are untouched in {vault.path}.")
@@ -82,10 +77,7 @@ def rename(
     config: ConfigOption = None,
 ) -> int:
     """Give a vault another name. Nothing is embedded again."""
-    from ragvault.cli.render.terminal import print_json
     from ragvault.cli.session import Session
-    from ragvault.service.index import rename_vault
-    from ragvault.service.json_objects import index_object
 
     with Session.open(config) as session:
         report = rename_vault(session.container, old, new)

@@ -24,6 +24,7 @@ _CODES = {
     "cyan": "36",
 }
 _ESC = "\x1b"
+SCHEMA_VERSION = 1  # of every JSON object; keys are added, never renamed
 
 
 @dataclass(frozen=True)
@@ -121,8 +122,6 @@ def close_stdout_quietly() -> None:
 def print_json(value: dict[str, Any]) -> None:
     """One object on stdout, ``schema_version`` first. Numbers are finite, keys are text."""
     import json
-
-    from ragvault.service.json_objects import SCHEMA_VERSION
 
     value = {"schema_version": SCHEMA_VERSION, **value}
     text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
