@@ -6,7 +6,8 @@ suite that runs on both. Adapters raise only what ``errors`` names.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from ragvault.model import (
@@ -309,18 +310,12 @@ class Reranker(Protocol):
     def close(self) -> None: ...
 
 
-class ChatStream(Protocol):
-    """Tokens as they come; ``usage`` is complete once the iteration has ended."""
-
-    def __iter__(self) -> Iterator[str]: ...
+class ChatStream(Iterable[str], AbstractContextManager["ChatStream"], Protocol):
+    """Tokens as they come."""
 
     @property
     def usage(self) -> ChatUsage:
         """What the server counted; complete once the iteration has ended."""
-
-    def __enter__(self) -> ChatStream: ...
-
-    def __exit__(self, *failure: object) -> None: ...
 
 
 class ChatModel(Protocol):

@@ -57,11 +57,9 @@ class WalkResult:
 class _Walk:
     """The state of one walk."""
 
-    root: str
     real_root: str
     extensions: tuple[str, ...]
     max_bytes: int
-    ignore_files: tuple[str, ...]
     found: list[tuple[str, str, int, int]] = field(default_factory=list)  # rel, path, size, mtime
     skipped: list[Skipped] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
@@ -76,19 +74,23 @@ class _Walk:
         self.skip(rel, f"{what} can't be read: {error.strerror or error}")
         self.unreadable.append(key_of(rel))
 
-    def folder(self, base: str, entries: list[os.DirEntry[str]]) -> Iterator[str]:
+    def folder(self, base: str, entries: Iterable[os.DirEntry[str]], rules: Rules) -> Iterator[str]:
         """Sort one folder's entries into notes and reasons; yields the names of subfolders."""
         for entry in entries:
-            name = entry.name
+            name, rel = entry.name, base + entry.name
             if is_hidden(name):
                 continue
-            rel = base + name
             try:
-                if entry.is_symlink():
+                is_dir = entry.is_dir(follow_symlinks=False)
+                is_note = not is_dir and name.lower().endswith(self.extensions)
+                source = ignored_by(rules, rel, is_dir) if is_dir or is_note else None
+                if source is not None:
+                    self.skip(rel + "/" * is_dir, f"ignored by {shown(source)}")
+                elif entry.is_symlink():
                     self.link(rel, entry.path)
-                elif entry.is_dir(follow_symlinks=False):
+                elif is_dir:
                     yield name
-                elif name.lower().endswith(self.extensions):
+                elif is_note:
                     self.note(rel, entry.path, entry.stat(follow_symlinks=False))
             except OSError as error:
                 self.cannot(rel, error, "file")
@@ -134,65 +136,37 @@ def walk(
     """
     top = str(root)
     state = _Walk(
-        root=top,
         real_root=os.path.realpath(top),
         extensions=tuple(e.lower() for e in settings.extensions),
         max_bytes=max_bytes(settings),
-        ignore_files=ignore_files(settings),
     )
-    is_empty = _run(state, exclude_rules(settings), scandir or os.scandir)
+    is_empty = False
+    # An explicit stack, depth first: depth is bounded by the file system alone.
+    stack = [(top, "", exclude_rules(settings))]
+    while stack:
+        path, base, rules = stack.pop()
+        try:
+            with (scandir or os.scandir)(path) as listing:
+                entries = sorted(listing, key=lambda e: e.name)
+        except OSError as error:
+            if not base:
+                raise unusable_root(top, error) from error
+            state.cannot(base, error, "folder")
+            continue
+        if not base:
+            is_empty = not entries
+        names = {e.name for e in entries}
+        if present := [name for name in ignore_files(settings) if name in names]:
+            rules = rules_inside(rules, path, base, present, state.skip)
+        prefix = path if path.endswith(os.sep) else path + os.sep
+        below = list(state.folder(base, entries, rules))
+        stack.extend((prefix + name, f"{base}{name}/", rules) for name in reversed(below))
     return WalkResult(
         files=_with_keys(state),
         skipped=tuple(sorted(state.skipped, key=lambda s: (s.path, s.reason))),
         unreadable=tuple(sorted(state.unreadable)),
         is_empty=is_empty,
     )
-
-
-def _run(state: _Walk, rules: Rules, scandir: Scandir) -> bool:
-    """Go through all folders, depth first. An explicit stack: depth is bounded by the file
-    system alone. Returns whether the root holds nothing."""
-    is_empty = False
-    stack = [(state.root, "", rules)]
-    while stack:
-        path, base, rules = stack.pop()
-        try:
-            with scandir(path) as listing:
-                entries = sorted(listing, key=lambda e: e.name)
-        except OSError as error:
-            if not base:
-                raise unusable_root(state.root, error) from error
-            state.cannot(base, error, "folder")
-            continue
-        if not base:
-            is_empty = not entries
-        names = {e.name for e in entries if e.name in state.ignore_files}
-        if names:
-            present = [n for n in state.ignore_files if n in names]
-            rules = rules_inside(rules, path, base, present, state.skip)
-        if rules:
-            entries = [e for e in entries if not _is_ignored(state, rules, base, e)]
-        prefix = path if path.endswith(os.sep) else path + os.sep
-        below = list(state.folder(base, entries))
-        stack.extend((prefix + name, f"{base}{name}/", rules) for name in reversed(below))
-    return is_empty
-
-
-def _is_ignored(state: _Walk, rules: Rules, base: str, entry: os.DirEntry[str]) -> bool:
-    """Apply the rules to what could have been indexed, and name what they leave out."""
-    if is_hidden(entry.name):
-        return True
-    try:
-        is_dir = entry.is_dir(follow_symlinks=False)
-    except OSError:
-        return False  # ``folder`` meets the same error and reports it
-    if not (is_dir or entry.name.lower().endswith(state.extensions)):
-        return False
-    source = ignored_by(rules, base + entry.name, is_dir)
-    if source is None:
-        return False
-    state.skip(base + entry.name + ("/" if is_dir else ""), f"ignored by {shown(source)}")
-    return True
 
 
 def _with_keys(state: _Walk) -> tuple[NoteFile, ...]:

@@ -130,17 +130,13 @@ def watch_vaults(
     busy, the disk full, the drive unplugged); Interrupted and anything else ends the watch.
     ``notify`` is told, once each, when events can't be had and when a vault goes or comes back.
     """
+    from watchdog.observers import Observer
+
     pace = pace or Pace()
     followed = [
         _Root(path, os.path.realpath(path), Burst(pace.debounce_s), pace.retry_s) for path in roots
     ]
-    _Watch(followed, on_change, stop, settings, notify, make_observer or _observer, pace).run()
-
-
-def _observer() -> BaseObserver:
-    from watchdog.observers import Observer
-
-    return Observer()
+    _Watch(followed, on_change, stop, settings, notify, make_observer or Observer, pace).run()
 
 
 @dataclass(slots=True)
@@ -216,7 +212,8 @@ class _Watch:
     # -- looking after the roots and the observer
 
     def _look_after(self) -> None:
-        if self.observer is not None and not _is_well(self.observer):
+        threads = [self.observer, *self.observer.emitters] if self.observer else []
+        if not all(thread.is_alive() for thread in threads):
             self._disarm()
             for root in self.roots:  # nobody listened since it died
                 self._add(root)
@@ -266,7 +263,13 @@ class _Watch:
                 return  # it went just now
             self._disarm()
             self.has_events = False
-            self.notify(_no_events(error, self.pace.poll_s))
+            reason = f"Changes can't be watched here ({error.strerror or error})"
+            if error.errno in (errno.ENOSPC, errno.EMFILE, errno.ENFILE):
+                limits = "fs.inotify.max_user_watches or max_user_instances"
+                reason = f"The system has no file watches left ({limits})"
+            self.notify(
+                f"{reason}; the vault is looked through every {self.pace.poll_s:g} s instead."
+            )
 
     def _disarm(self) -> None:
         """Stop the observer. Its threads may be dead already, or stuck on a dead drive."""
@@ -295,19 +298,3 @@ class _Watch:
         root.seen = digest
         if is_news and not is_baseline:
             self._add(root)
-
-
-def _is_well(observer: BaseObserver) -> bool:
-    return observer.is_alive() and all(e.is_alive() for e in observer.emitters)
-
-
-def _no_events(error: OSError, poll_s: float) -> str:
-    if error.errno in (errno.ENOSPC, errno.EMFILE, errno.ENFILE):
-        return (
-            "The system has no file watches left (fs.inotify.max_user_watches or "
-            f"max_user_instances); the vault is looked through every {poll_s:g} s instead."
-        )
-    return (
-        f"Changes can't be watched here ({error.strerror or error}); "
-        f"the vault is looked through every {poll_s:g} s instead."
-    )
