@@ -7,7 +7,6 @@
     read       a file → its bytes → its note (by the ``formats``) → what is written of it
     chunk      a note → its chunks; ``split`` cuts a section that is longer than the window
     write      chunks → vectors → both stores, in the order that survives a crash
-    report     what a run did, for people and scripts
     watch      each burst of changes in a vault → one call
 
 Comes in: a vault's folder, settings, the ports. Goes out: the stores brought up to date, and an

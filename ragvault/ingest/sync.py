@@ -22,7 +22,6 @@ from ragvault.errors import Interrupted, VaultPathError
 from ragvault.ingest.paths import shown
 from ragvault.ingest.plan import Plan, index_fingerprint, make_plan
 from ragvault.ingest.read import NoteLoader, ReadNote, Unreadable, read_note
-from ragvault.ingest.report import Tally
 from ragvault.ingest.walk import WalkResult, walk
 from ragvault.ingest.write import STORE_SLICE, Writer, batched, watermark_of
 from ragvault.model import FileState, IndexReport, NoteFile, NoteWrite, Skipped, VaultInfo
@@ -79,6 +78,50 @@ def sync_vault(
 
 
 @dataclass(slots=True)
+class _Tally:
+    """The lists of the report in the making; ``done`` notes were written."""
+
+    vault: VaultInfo
+    started: float = field(default_factory=time.monotonic)
+    added: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    renamed: list[tuple[str, str]] = field(default_factory=list)
+    unchanged: int = 0
+    done: int = 0
+    skipped: list[Skipped] = field(default_factory=list)
+    warnings: list[Skipped] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+
+    def take(self, plan: Plan) -> None:
+        """What a run would do, as though it were done."""
+        self.added = [file.rel_path for file in plan.added]
+        self.changed = [file.rel_path for file in plan.changed]
+        self.removed = list(plan.removed)
+        self.renamed = [(old, new.rel_path) for old, new in plan.renamed]
+        self.unchanged = plan.unchanged + len(plan.touched) + len(plan.kept)
+
+    def report(self, *, chunks: int = 0, embedded: int = 0, dry_run: bool = False) -> IndexReport:
+        """``chunks`` are all of the vault's now."""
+        return IndexReport(
+            name=self.vault.name,
+            path=str(self.vault.path),
+            added=tuple(self.added),
+            changed=tuple(self.changed),
+            removed=tuple(sorted(self.removed)),
+            renamed=tuple(self.renamed),
+            unchanged=self.unchanged,
+            skipped=tuple(sorted(self.skipped, key=lambda s: s.path)),
+            warnings=tuple(self.warnings),
+            chunks=chunks,
+            embedded=embedded,
+            seconds=time.monotonic() - self.started,
+            notices=tuple(self.notices),
+            dry_run=dry_run,
+        )
+
+
+@dataclass(slots=True)
 class _Batch:
     writes: list[NoteWrite] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
@@ -107,7 +150,7 @@ class _Run:
         self.catalog = parts.catalog
         self.progress = progress
         self.full = full
-        self.tally = Tally(vault)
+        self.tally = _Tally(vault)
         self.states: dict[str, FileState] = {}  # what the catalog knew before this run
         self.was_in_step = False  # whether the two stores agreed then
         self.embedder = parts.embedder()
@@ -136,9 +179,17 @@ class _Run:
             full=self.full,
             unreadable=found.unreadable,
         )
-        self.tally.notice_plan(plan)
+        if plan.outdated:
+            self.tally.notices.append(
+                "The embedding model, the chunk settings or ragvault's own format changed: "
+                f"{plan.outdated:,} notes are indexed again."
+            )
+        if plan.kept:
+            self.tally.notices.append(
+                f"{len(plan.kept):,} notes in places that can't be read now stay in the index."
+            )
         if dry_run:
-            self.tally.take_plan(plan)
+            self.tally.take(plan)
             return self.tally.report(dry_run=True)
         if not is_known:
             self.catalog.add_vault(self.vault)
@@ -180,7 +231,11 @@ class _Run:
             lacking = self.writer.sweep()
             if lacking:
                 self._write_lacking(lacking, found)
-            self.tally.notice_sweep(self.writer.counts)
+            if restored := self.writer.counts.restored:
+                self.tally.notices.append(
+                    f"{restored:,} vectors were restored from the catalog; "
+                    "nothing was embedded again for them."
+                )
         self.writer.compact()
         now = self.parts.now()
         if self.writer.has_written or not self.was_in_step:

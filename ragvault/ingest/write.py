@@ -43,11 +43,10 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Counts:
-    """Vectors embedded, restored from the cache, swept (of no chunk) and deleted."""
+    """Vectors embedded, restored from the cache, and deleted."""
 
     embedded: int = 0
     restored: int = 0
-    swept: int = 0
     deleted: int = 0
 
 
@@ -150,9 +149,7 @@ class Writer:
             return set()
         have = index.ids(self._vault)
         want = self._catalog.chunk_ids(self._vault)
-        orphans = have - want
-        self.counts.swept += len(orphans)
-        self._delete(index, orphans)
+        self._delete(index, have - want)
         missing = want - have
         if missing:
             stored = self._catalog.iter_records(self._vault, self._embedder.fingerprint)
