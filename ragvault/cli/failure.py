@@ -8,8 +8,8 @@ from typing import Any
 
 import typer
 
-from ragvault.cli.render.layout import hanging
-from ragvault.cli.render.terminal import Terminal, close_stdout_quietly
+from ragvault.cli.render.layout import columns, hanging
+from ragvault.cli.render.terminal import Terminal, close_stdout_quietly, print_json
 from ragvault.errors import Interrupted, RagvaultError, UsageError
 from ragvault.text import strip_controls
 
@@ -79,7 +79,6 @@ def report_failure(error: BaseException, *, as_json: bool) -> None:
     if isinstance(failure, OutputError):
         close_stdout_quietly()
     elif as_json:
-        from ragvault.cli.render.terminal import print_json
         from ragvault.service.json_objects import error_object
 
         print_json(error_object(failure))
@@ -90,7 +89,13 @@ def report_failure(error: BaseException, *, as_json: bool) -> None:
     elif isinstance(failure, Interrupted):
         err.print(err.style(strip_controls(failure.message), "yellow"))
     else:
-        err.print(f"{err.style('Error:', 'bold red')} {hanging(err, failure.message, 7)}")
-        if failure.hint:
-            arrow = err.symbol("→", "->")
-            err.print(err.style(f"  {arrow} {hanging(err, failure.hint, 4)}", "dim"))
+        print_failure(err, "Error:", failure)
+
+
+def print_failure(err: Terminal, label: str, failure: RagvaultError) -> None:
+    """What went wrong behind the label; the next step below it."""
+    message = hanging(err, failure.message, columns(label) + 1)
+    err.print(f"{err.style(label, 'bold red')} {message}")
+    if failure.hint:
+        arrow = err.symbol("→", "->")
+        err.print(err.style(f"  {arrow} {hanging(err, failure.hint, 4)}", "dim"))

@@ -93,29 +93,20 @@ def index(
 def _run(
     container: Container, request: IndexRequest, progress: Progress | None
 ) -> Iterator[IndexEvent]:
-    chosen = _chosen(container, request)
-    yield chosen
+    if request.paths:
+        chosen, notices = vaults_at(container, request.paths, request.name)
+    else:
+        chosen, notices = known_vaults(container, request.vaults), []
+    yield Chosen(tuple(chosen), tuple(notices))
+    how = {"full": request.full, "dry_run": request.dry_run}
     with nullcontext() if request.dry_run else container.lock():
-        for vault in chosen.vaults:
+        for vault in chosen:
             try:
-                yield _sync(
-                    container,
-                    vault,
-                    full=request.full,
-                    dry_run=request.dry_run,
-                    progress=progress,
-                )
+                yield _sync(container, vault, **how, progress=progress)
             except VaultPathError as error:
-                if len(chosen.vaults) == 1:
+                if len(chosen) == 1:
                     raise
                 yield OutOfReach(vault, error)
-
-
-def _chosen(container: Container, request: IndexRequest) -> Chosen:
-    if not request.paths:
-        return Chosen(tuple(known_vaults(container, request.vaults)))
-    vaults, notices = vaults_at(container, request.paths, request.name)
-    return Chosen(tuple(vaults), tuple(notices))
 
 
 def _sync(
@@ -126,10 +117,7 @@ def _sync(
     dry_run: bool = False,
     progress: Progress | None = None,
 ) -> IndexReport:
-    """Bring one vault up to date. The caller holds the lock, unless it is a dry run.
-
-    Raises as ``ingest.sync.sync_vault`` does.
-    """
+    """Bring one vault up to date. The caller holds the lock, unless it is a dry run."""
     from ragvault.ingest.sync import SyncParts, sync_vault
 
     with _catalog_for(container, dry_run=dry_run) as catalog:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragvault.errors import ModelError, ModelServerError, NoIndexError, RagvaultError
+from ragvault.errors import ModelError, NoIndexError, RagvaultError
 from ragvault.model import FileState, VaultInfo
 
 if TYPE_CHECKING:
@@ -78,25 +78,21 @@ def status(container: Container, config_file: Path | None) -> Status:
         vaults = container.catalog.vaults()
     except NoIndexError:
         vaults = []
-    name, fingerprint, problem = _model(container)
+    model, fingerprint, problem = container.settings.embedding.model, None, None
+    try:
+        model, fingerprint = container.embedder.name, container.embedder.fingerprint
+    except ModelError as error:
+        problem = error.message
     return Status(
         data_dir=container.data_dir,
         config_file=config_file,
         vaults=tuple(_vault_status(container, vault, fingerprint) for vault in vaults),
-        model=name,
+        model=model,
         fingerprint=fingerprint,
         model_problem=problem,
         sizes=container.sizes(),
         ollama=ollama_status(container),
     )
-
-
-def _model(container: Container) -> tuple[str, str | None, str | None]:
-    try:
-        embedder = container.embedder
-        return embedder.name, embedder.fingerprint, None
-    except ModelError as error:
-        return container.settings.embedding.model, None, error.message
 
 
 def _vault_status(container: Container, vault: VaultInfo, fingerprint: str | None) -> VaultStatus:
@@ -148,12 +144,5 @@ def ollama_status(container: Container) -> OllamaStatus:
 
 
 def server_is_there(container: Container) -> bool:
-    """Whether the model server answers, within ``PROBE_TIMEOUT_S``."""
-    chat = container.make_chat(max_wait_s=PROBE_TIMEOUT_S)
-    try:
-        chat.version()
-    except ModelServerError:
-        return False
-    finally:
-        chat.close()
-    return True
+    """Whether the model server answers, within ``PROBE_TIMEOUT_S`` for each reply."""
+    return ollama_status(container).problem is None

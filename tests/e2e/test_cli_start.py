@@ -83,13 +83,6 @@ def test_every_option_has_a_help_text() -> None:
                 assert "  " in line.strip(), f"{path}: {line}"
 
 
-def test_help_is_the_same_in_every_terminal(cli: Cli) -> None:
-    """The docs hold it: a colour variable must not change it where it is piped."""
-    texts = {cli("ask", "--help", **extra).out for extra in ({}, {"TERM": "dumb"})}
-    assert len(texts) == 1
-    assert all(len(line) <= 80 for line in texts.pop().splitlines())
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ragvault.cli.failure import print_failure
 from ragvault.cli.render import words
-from ragvault.cli.render.layout import columns, facts, hanging
+from ragvault.cli.render.layout import columns, facts, hanging, one_line
 from ragvault.cli.render.progress import BarProgress
 from ragvault.cli.render.terminal import Terminal, print_json
 from ragvault.cli.session import Session
 from ragvault.model import IndexReport, Skipped, VaultInfo
 from ragvault.service.index import Chosen, IndexEvent, OutOfReach, SetAside
+from ragvault.service.json_objects import index_object
 from ragvault.text import strip_controls
 
 
@@ -50,39 +52,31 @@ class IndexView:
     def finish(self) -> int:
         """The rest; returns the exit code."""
         if self._as_json:
-            from ragvault.service.json_objects import index_object
-
             print_json(index_object(self._reports, self._out_of_reach))
         else:
-            self._print_out_of_reach()
+            for one in self._out_of_reach:
+                print_failure(self._session.err, f"{strip_controls(one.vault.name)}:", one.error)
         return self._out_of_reach[0].error.exit_code if self._out_of_reach else 0
-
-    def _print_out_of_reach(self) -> None:
-        err = self._session.err
-        for vault, error in ((one.vault, one.error) for one in self._out_of_reach):
-            label = err.style(f"{strip_controls(vault.name)}:", "bold red")
-            err.print(f"{label} {hanging(err, error.message, 2)}")
-            hint = hanging(err, error.hint, 4)
-            err.print(err.style(f"  {err.symbol('→', '->')} {hint}", "dim"))
 
 
 def print_report(out: Terminal, report: IndexReport) -> None:
     """One line of counts; then each skipped file with its reason, and the warnings."""
     verb = "would be " if report.dry_run else ""
-    parts = [
-        f"{len(report.added):,} {verb}added" if report.added else "",
-        f"{len(report.changed):,} {verb}changed" if report.changed else "",
-        f"{len(report.renamed):,} {verb}renamed" if report.renamed else "",
-        f"{len(report.removed):,} {verb}removed" if report.removed else "",
-        f"{report.unchanged:,} unchanged" if report.unchanged else "",
-        f"{len(report.skipped):,} skipped" if report.skipped else "",
-    ]
+    numbers = {
+        f"{verb}added": len(report.added),
+        f"{verb}changed": len(report.changed),
+        f"{verb}renamed": len(report.renamed),
+        f"{verb}removed": len(report.removed),
+        "unchanged": report.unchanged,
+        "skipped": len(report.skipped),
+    }
+    parts = [f"{number:,} {what}" for what, number in numbers.items() if number]
     totals = [] if report.dry_run else [words.count(report.chunks, "passage")]
     if report.embedded:
         totals.append(f"{report.embedded:,} embedded")
     totals.append(words.duration(report.seconds))
     name = strip_controls(report.name)
-    counts = facts(out, [part for part in parts if part] or ["no notes"], lead=columns(name) + 2)
+    counts = facts(out, parts or ["no notes"], lead=columns(name) + 2)
     behind = f"({', '.join(totals)})"
     last = columns(f"{name}: {counts} {behind}".rpartition("\n")[2])
     gap = "\n  " if out.is_tty and last > out.width else " "
@@ -115,8 +109,3 @@ def _print_list(out: Terminal, title: str, entries: Sequence[Skipped]) -> None:
     lines = [f"{one_line(entry.path)}: {one_line(entry.reason)}" for entry in entries]
     for line in words.shortened(lines):
         out.print(f"    {hanging(out, line, 6)}")
-
-
-def one_line(text: str) -> str:
-    """A path or sentence without control characters; a line break in it shows as a blank."""
-    return " ".join(strip_controls(text).split("\n"))

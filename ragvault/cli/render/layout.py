@@ -20,6 +20,11 @@ def columns(text: str) -> int:
     return cell_len(text)
 
 
+def one_line(text: str) -> str:
+    """A path or sentence without control characters; a line break in it shows as a blank."""
+    return " ".join(strip_controls(text).split("\n"))
+
+
 def wrapped(text: str, width: int) -> list[str]:
     """Lines of at most ``width`` columns, broken at spaces; a longer word stays whole."""
     return _packed(strip_controls(text).split(), " ", width)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from ragvault.cli.render.layout import MAX_LINE, columns, hanging, wrapped
+from ragvault.cli.render.layout import MAX_LINE, columns, hanging, one_line, wrapped
 from ragvault.cli.render.terminal import Terminal
 from ragvault.model import HeadingPath, Hit, VaultInfo
 from ragvault.service.json_objects import local_day
@@ -107,13 +107,13 @@ class PlaceView:
         return self._out.link(self._out.style(self._name(hit), "bold cyan"), self.uri(hit))
 
     def _name(self, hit: Hit) -> str:
-        name = _flat(hit.chunk.rel_path)
-        return f"{_flat(hit.chunk.vault)}: {name}" if self._show_vault else name
+        name = one_line(hit.chunk.rel_path)
+        return f"{one_line(hit.chunk.vault)}: {name}" if self._show_vault else name
 
     def section(self, hit: Hit) -> str:
         """ " › A › B", or nothing for what stands before the first heading."""
         arrow = self._out.symbol(" › ", " > ")
-        return "".join(arrow + _flat(part) for part in hit.chunk.heading_path)
+        return "".join(arrow + one_line(part) for part in hit.chunk.heading_path)
 
     def details(self, hit: Hit, more: Sequence[Hit] = ()) -> str:
         """ "lines 3–9, 12–15 · 2024-03-01 · score 0.82", the best one's; a note without a date of
@@ -144,7 +144,7 @@ class PlaceView:
         for line in wrapped(quote, min(out.width, MAX_LINE) - len(indent)):
             out.print(f"{indent}{line}")
         for other in hit.duplicates:
-            out.print(out.style(f"{indent}the same text is in {_flat(other)}", "dim"))
+            out.print(out.style(f"{indent}the same text is in {one_line(other)}", "dim"))
 
 
 class CitationMarks:
@@ -173,8 +173,3 @@ class CitationMarks:
         visible = f"[{number}]"
         uri = self._view.uri(self._hits[citation]) if citation in self._hits else None
         return visible, self._out.link(self._out.style(visible, "cyan"), uri)
-
-
-def _flat(text: str) -> str:
-    """On one line, without control characters."""
-    return " ".join(strip_controls(text).split("\n"))

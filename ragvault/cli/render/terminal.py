@@ -14,13 +14,9 @@ from typing import Any, TextIO
 _CODES = {
     "bold": "1",
     "dim": "2",
-    "italic": "3",
-    "underline": "4",
     "red": "31",
     "green": "32",
     "yellow": "33",
-    "blue": "34",
-    "magenta": "35",
     "cyan": "36",
 }
 _ESC = "\x1b"
