@@ -93,18 +93,15 @@ class TimeHint:
 
     since: float
     until: float
-    days: int
     phrase: str
     relative: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the user asked for, before any analysis. ``k`` None means automatic.
-
-    The last two are for an answer: ``use_model`` False quotes the notes and asks no model,
-    ``session`` names the conversation in the answer log.
-    """
+    """What the user asked for, before any analysis. ``k`` None means automatic. The last two are
+    for an answer: ``use_model`` False quotes the notes and asks no model, ``session`` names the
+    conversation in the answer log."""
 
     question: str
     vaults: tuple[str, ...] = ()
@@ -124,13 +121,11 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """An analysed question.
-
-    ``keywords`` are its words without stopwords, in order, as typed but lower-cased; ``terms``
-    are the tokens for the word search (keywords, CJK runs as bigrams). ``recent_only`` is true
-    when it asks for recent notes and names nothing else. ``subject`` is the question less the
-    words that only frame it ("what did I write last week about"); "" where that is all of it.
-    """
+    """An analysed question. ``keywords`` are its words without stopwords, in order, as typed but
+    lower-cased; ``terms`` are the tokens for the word search (keywords, CJK runs as bigrams).
+    ``recent_only`` is true when it asks for recent notes and names nothing else. ``subject`` is the
+    question less the words that only frame it ("what did I write last week about"); "" where that
+    is all of it."""
 
     text: str
     keywords: tuple[str, ...]
@@ -191,14 +186,14 @@ class Scores:
     terms: tuple[tuple[str, float], ...] = ()  # (name, contribution): they add up to final
     before_rerank: float | None = None  # what final was; None: no reranker took part
 
+    note_vector: float | None = None
+    note_lexical: float | None = None
+    note_share: float = 0.0
+
     @property
     def blend(self) -> float:
         """``final`` without the reranker: what floors and confidence are calibrated on."""
         return self.final if self.before_rerank is None else self.before_rerank
-
-    note_vector: float | None = None
-    note_lexical: float | None = None
-    note_share: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,12 +224,10 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Closeness:
-    """How well each of the question's tokens finds its counterpart (its greatest cosine) in the
-    hit where they find them best, of those that were looked at.
-
-    ``mean``: the mean of these cosines; ``weakest``: their soft minimum, low where one word of
-    the question finds nothing like it; both 0..1. ``asked``: the question's tokens.
-    """
+    """How well each of the question's tokens finds its counterpart (its greatest cosine) in the hit
+    where they find them best, of those that were looked at. ``mean``: the mean of these cosines;
+    ``weakest``: their soft minimum, low where one word of the question finds nothing like it; both
+    0..1. ``asked``: the question's tokens."""
 
     mean: float
     weakest: float
@@ -308,13 +301,11 @@ class Factor:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What the gate makes of a search.
-
-    ``confidence`` (0..1) is the product of ``factors``, also where something else decided before
-    it; ``features`` (each 0..1) are what they are made from, by the calibration of that name.
-    There are no factors where dates alone decided, or nothing was found.
-    ``by_model``: that is the embedding model's own, not one for questions that it can't judge.
-    """
+    """What the gate makes of a search. ``confidence`` (0..1) is the product of ``factors``, also
+    where something else decided before it; ``features`` (each 0..1) are what they are made from, by
+    the calibration of that name. There are no factors where dates alone decided, or nothing was
+    found. ``by_model``: that is the embedding model's own, not one for questions that it can't
+    judge."""
 
     outcome: GateOutcome
     confidence: float
@@ -327,12 +318,10 @@ class Judgement:
 @dataclass(frozen=True, slots=True)
 class Findings:
     """What a search found, as the gate judges it: every candidate in rank order, and what the
-    confidence is made from beside their scores.
-
-    For an answer only: ``term_weights``, the question's terms with their IDF, ``rarest_weight``,
-    the IDF of a term that nothing searched holds, and ``closeness``. ``vocabulary_trust`` (0..1)
-    says how far the embedding model can read the question.
-    """
+    confidence is made from beside their scores. For an answer only: ``term_weights``, the
+    question's terms with their IDF, ``rarest_weight``, the IDF of a term that nothing searched
+    holds, and ``closeness``. ``vocabulary_trust`` (0..1) says how far the embedding model can read
+    the question."""
 
     query: Query
     hits: tuple[Hit, ...]
@@ -405,5 +394,4 @@ class Retrieval:
 
     @property
     def total_ms(self) -> float:
-        """The whole run; without a total of its own the sum of its parts."""
-        return self.timings_ms.get(Timing.TOTAL, sum(self.timings_ms.values()))
+        return self.timings_ms.get(Timing.TOTAL, 0.0)

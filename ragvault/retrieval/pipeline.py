@@ -39,7 +39,6 @@ from ragvault.model import (
     FolderSelection,
     Hit,
     Intent,
-    Judgement,
     Query,
     Request,
     Retrieval,
@@ -102,7 +101,11 @@ def retrieve(
     if found is None:
         found = _search(context, for_answer=calibration is not None)
     judgement = None if calibration is None else judge(found.findings, settings.gate, calibration())
-    neighbours = _neighbours(context, found.findings, judgement)
+    neighbours: Mapping[str, tuple[Hit, ...]] = {}
+    is_open = judgement is not None and isinstance(judgement.outcome, Evidence)
+    if is_open and found.strategy is not Strategy.RECENT:
+        reach = settings.answer.neighbours
+        neighbours = around(context.catalog, found.kept, found.findings.hits, reach)
     times = {**context.times, Timing.TOTAL: (perf_counter() - started) * 1000.0}
     return replace(
         found,
@@ -272,13 +275,3 @@ def _with_evidence(context: Context, found: Findings) -> Findings:
 def _idf(held: int, chunks: int) -> float:
     """BM25's, of a term that ``held`` of the chunks hold; never negative."""
     return math.log1p((max(chunks, held) - held + 0.5) / (held + 0.5))
-
-
-def _neighbours(
-    context: Context, found: Findings, judgement: Judgement | None
-) -> Mapping[str, tuple[Hit, ...]]:
-    """There are none to speak of around the first chunks of recent notes."""
-    is_open = judgement is not None and isinstance(judgement.outcome, Evidence)
-    if not is_open or found.strategy is Strategy.RECENT:
-        return {}
-    return around(context.catalog, found.kept, found.hits, context.settings.answer.neighbours)

@@ -14,7 +14,7 @@ from ragvault import text
 from ragvault.errors import QuestionError
 from ragvault.model import Breadth, Intent, Query, TimeHint
 from ragvault.retrieval.question.subject import as_noted, subject_of
-from ragvault.retrieval.question.timehints import find_hint, parse_when
+from ragvault.retrieval.question.timehints import find_hint
 from ragvault.retrieval.question.wordlists import (
     BROAD,
     GENERIC,
@@ -26,8 +26,6 @@ from ragvault.retrieval.question.wordlists import (
     TIME_WORDS,
     VAGUE,
 )
-
-__all__ = ["analyse", "parse_when"]
 
 MAX_QUESTION_CHARS = 2000
 LONG_QUESTION_WORDS = 25
@@ -79,18 +77,14 @@ def _without_salutation(question: str) -> str:
     return rest if mark and rest.strip() and _small_talk(head) else question
 
 
-def _is_acronym(word: str) -> bool:
-    """IT, US, WHO: capitals that say that a word isn't the stopword that it looks like."""
-    return len(word) > 1 and word.isupper()
-
-
 def _content_words(question: str) -> list[str]:
-    """Words without stopwords; an acronym in a question that isn't all capitals stays."""
+    """Words without stopwords. IT, US, WHO stay: capitals say that a word isn't the stopword that
+    it looks like, unless all of the question is in capitals."""
     shouting = question.isupper()
     found = []
     for word in re.findall(r"[^\W_]+(?:['’][^\W_]+)*", question):
         lowered = word.replace("’", "'").lower()
-        if lowered not in text.STOPWORDS or (_is_acronym(word) and not shouting):
+        if lowered not in text.STOPWORDS or (len(word) > 1 and word.isupper() and not shouting):
             found.append(text.normalise(word))
     return found
 

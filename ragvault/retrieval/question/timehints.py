@@ -57,7 +57,8 @@ def _periods(text: str, today: date) -> list[_Period]:
         _Period(*match.span(), *days, pattern.relative)
         for pattern in PATTERNS
         for match in pattern.words.finditer(text)
-        if pattern.fits(text[: match.start()]) and (days := pattern.read(match, today))
+        if pattern.lead is None or pattern.lead.search(text[: match.start()])
+        if (days := pattern.read(match, today))
     ]
     periods: list[_Period] = []
     for period in sorted(found, key=lambda p: (p.begin, -p.end, p.first)):
@@ -77,8 +78,7 @@ def find_hint(text: str, now: datetime) -> TimeHint | None:
     """The time that a question names, or None.
 
     The first time named counts, as "since", "before", "until" or "after" bounds it; "between X
-    and Y" and "from X to Y" span both. ``days`` is how many calendar days back the window begins
-    (at least 1): 14 for "last week".
+    and Y" and "from X to Y" span both.
     """
     today = now.date()
     periods = _periods(text, today)
@@ -98,10 +98,9 @@ def find_hint(text: str, now: datetime) -> TimeHint | None:
         first, after = date(FIRST_YEAR, 1, 2), first if kind == "before" else after
     if after <= first:
         return None
-    days = max(1, (today - first).days)
     phrase = " ".join(text[period.begin : last.end].split())
     since, until = _timestamp(first, now), _timestamp(after, now) - 1e-3
-    return TimeHint(since, until, days, phrase, period.relative)
+    return TimeHint(since, until, phrase, period.relative)
 
 
 # ------------------------------------------------------------------ --since, --until

@@ -147,8 +147,13 @@ def _read_year(match: re.Match[str], today: date) -> DayRange | None:
     return calendar_unit("year", date(year, 1, 1)) if year <= today.year + 1 else None
 
 
-def _read_this(match: re.Match[str], today: date) -> DayRange:
-    return calendar_unit(UNITS[match["u"].lower()], today)
+_NAME_BEFORE = re.compile(r"(?:\b[A-Z][\w.+#]*|\b(?:version|port|room|page|line|issue|rfc|no))\s+$")
+
+
+def _read_bare_year(match: re.Match[str], today: date) -> DayRange | None:
+    """A year that no word says to be one, at the end; not in a name: "Visual Studio 2022"."""
+    is_name = _NAME_BEFORE.search(match.string[: match.start()])
+    return None if is_name else _read_year(match, today)
 
 
 def _read_last(match: re.Match[str], today: date) -> DayRange:
@@ -183,12 +188,8 @@ def _read_weekday(match: re.Match[str], today: date) -> DayRange:
     return calendar_unit("day", today - behind * DAY)
 
 
-def _days_ago(days: int) -> _Reader:
-    return lambda _match, today: calendar_unit("day", today - days * DAY)
-
-
-def _read_recently(_match: re.Match[str], today: date) -> DayRange:
-    return today - RECENT_DAYS * DAY, today + DAY
+def _days_ago(first: int, last: int) -> _Reader:
+    return lambda _match, today: (today - first * DAY, today - last * DAY + DAY)
 
 
 # -------------------------------------------------------------------------- patterns
@@ -203,19 +204,12 @@ _LEAD = (
 
 
 class Pattern(NamedTuple):
-    """``relative``: the words count from today. ``lead`` has to stand right before a match,
-    ``name`` must not."""
+    """``relative``: the words count from today. ``lead`` has to stand right before a match."""
 
     words: re.Pattern[str]
     read: _Reader
-    relative: bool
+    relative: bool = False
     lead: re.Pattern[str] | None = None
-    name: re.Pattern[str] | None = None
-
-    def fits(self, before: str) -> bool:
-        """Whether a match after this text counts."""
-        is_led = self.lead is None or self.lead.search(before)
-        return bool(is_led) and not (self.name and self.name.search(before))
 
 
 def _absolute(words: str, read: _Reader, lead: str = "") -> Pattern:
@@ -262,21 +256,18 @@ PATTERNS = (
         "in|during|since|before|after|until|for|last|this",
     ),
     _absolute(rf"(?P<y>{_YEAR}){_NOT_AFTER}{_COUNTED}", _read_year, rf"{_LEAD}|year|im\s+jahr"),
-    # A year that no word says to be one: at the end, and not part of a name such as "Visual
-    # Studio 2022".
-    Pattern(
-        re.compile(rf"(?:^|(?<=[\s(,]))(?P<y>{_YEAR}){_NOT_AFTER}{_COUNTED}(?=\s*[?!.)]*\s*$)"),
-        _read_year,
-        False,
-        name=re.compile(r"(?:\b[A-Z][\w.+#]*|\b(?:version|port|room|page|line|issue|rfc|no))\s+$"),
+    _absolute(
+        rf"(?:^|(?<=[\s(,]))(?P<y>{_YEAR}){_NOT_AFTER}{_COUNTED}(?=\s*[?!.)]*\s*$)", _read_bare_year
     ),
-    _relative(r"day\s+before\s+yesterday|vorgestern|anteayer|avant-hier", _days_ago(2)),
-    _relative(r"yesterday|last\s+night|gestern|ayer|hier\s+soir", _days_ago(1)),
+    _relative(r"day\s+before\s+yesterday|vorgestern|anteayer|avant-hier", _days_ago(2, 2)),
+    _relative(r"yesterday|last\s+night|gestern|ayer|hier\s+soir", _days_ago(1, 1)),
     _relative(
-        r"today|tonight|this\s+(?:morning|afternoon|evening)|heute|hoy|aujourd['’]hui", _days_ago(0)
+        r"today|tonight|this\s+(?:morning|afternoon|evening)|heute|hoy|aujourd['’]hui",
+        _days_ago(0, 0),
     ),
     _relative(
-        rf"(?:this|current|dies(?:e|er|en|em|es)|est[ea]|cette|ce)\s+(?P<u>{UNIT})", _read_this
+        rf"(?:this|current|dies(?:e|er|en|em|es)|est[ea]|cette|ce)\s+(?P<u>{UNIT})",
+        lambda match, today: calendar_unit(UNITS[match["u"].lower()], today),
     ),
     _relative(
         rf"(?:last|previous|letzte[nrsm]?|vergangene[nrsm]?)\s+(?P<u>(?!days?\b|tag)(?:{UNIT}))",
@@ -303,5 +294,7 @@ PATTERNS = (
         _read_weekday,
         r"on|since|before|after|until|till|by|am|seit|el|desde\s+el|depuis",
     ),
-    _relative(r"recently|lately|kürzlich|neulich|recientemente|récemment", _read_recently),
+    _relative(
+        r"recently|lately|kürzlich|neulich|recientemente|récemment", _days_ago(RECENT_DAYS, 0)
+    ),
 )

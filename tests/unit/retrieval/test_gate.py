@@ -141,7 +141,7 @@ def test_what_the_question_names_and_no_hit_holds_is_said() -> None:
 def test_notes_of_another_time_than_asked_about_are_said_to_be() -> None:
     """ "What did I write last week about the greenhouse?", answered from spring."""
     asked = retrieval(hit(1, 0.9, 0.9))  # of 1970
-    last_week = TimeHint(1000.0, 2000.0, 7, "last week", relative=True)
+    last_week = TimeHint(1000.0, 2000.0, "last week", relative=True)
     found = decide(replace(asked, query=replace(asked.query, time_hint=last_week)), SETTINGS, FLAT)
     assert isinstance(found, Evidence)
     assert found.caveats == ("None of these notes is of the time you asked about (last week).",)

@@ -24,7 +24,7 @@ def test_the_seeds_example() -> None:
     found = query("What did I decide last week about the API?")
     assert found.keywords == ("decide", "week", "api")
     assert found.time_hint is not None
-    assert found.time_hint.days == 14
+    assert found.time_hint.phrase == "last week"
     assert found.intent is Intent.QUESTION
     assert not found.recent_only
 

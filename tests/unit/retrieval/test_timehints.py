@@ -121,10 +121,10 @@ def test_words_that_only_look_like_a_time_are_none(text: str) -> None:
     assert find_hint(text, NOW) is None
 
 
-def test_last_week_reaches_14_days_back_as_in_the_seed() -> None:
+def test_words_that_count_from_today_are_relative() -> None:
     found = find_hint("What did I decide last week about the API?", NOW)
     assert found is not None
-    assert (found.days, found.phrase, found.relative) == (14, "last week", True)
+    assert (found.phrase, found.relative) == ("last week", True)
 
 
 def test_a_day_is_the_users_day_across_the_change_of_the_clocks() -> None:
@@ -140,7 +140,7 @@ def test_a_day_is_the_users_day_across_the_change_of_the_clocks() -> None:
 @given(st.text(max_size=80), st.datetimes(datetime(1999, 1, 1), datetime(2090, 1, 1)))
 def test_any_text_is_read_without_a_failure(text: str, now: datetime) -> None:
     found = find_hint(text, now)
-    assert found is None or (found.since < found.until and found.days >= 1)
+    assert found is None or found.since < found.until
 
 
 @given(
