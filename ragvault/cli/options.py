@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -140,8 +140,5 @@ def request_of(
         k=k,
         detail=detail,
         use_model=use_model,
-        folder_select=options.folder_select,
-        expand=options.expand,
-        hyde=options.hyde,
-        rerank=options.rerank,
+        **asdict(options),
     )

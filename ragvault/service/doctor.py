@@ -7,7 +7,7 @@ import platform
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -111,9 +111,8 @@ def _check_folder(container: Container) -> str:
 
 
 def _check_lock(container: Container) -> str:
-    if not container.data_dir.is_dir():
-        return "free"
-    with container.lock():
+    # To take it would make the folder.
+    with container.lock() if container.data_dir.is_dir() else nullcontext():
         return "free"
 
 

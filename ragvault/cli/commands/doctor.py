@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain
-
 from ragvault.cli.group import command_app
 from ragvault.cli.options import ConfigOption, JsonOption
 from ragvault.cli.render.terminal import print_json
@@ -19,14 +17,13 @@ def doctor(as_json: JsonOption = False, config: ConfigOption = None) -> int:
     Loads the model, opens both stores, reads the vault folders, asks Ollama for a word. Exits
     with 1 when a part that is needed fails.
     """
-    from ragvault.cli.render.status import abilities, print_check
+    from ragvault.cli.render.status import print_check
     from ragvault.cli.session import Session
-    from ragvault.service.doctor import Check, State, examine, is_well
+    from ragvault.service.doctor import examine, is_well
 
     with Session.open(config) as session:
-        own = Check("Output", State.OK, abilities(session.out))
         checks = []
-        for check in chain(examine(session.container, session.loaded.file), [own]):
+        for check in examine(session.container, session.loaded.file):
             checks.append(check)
             if not as_json:
                 print_check(session.out, check)

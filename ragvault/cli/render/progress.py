@@ -14,7 +14,7 @@ from ragvault.cli.render.terminal import Terminal
 from ragvault.text import strip_controls
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+    from rich.progress import Progress
 
 _ERASE_LINE = "\r\x1b[2K"
 
@@ -94,7 +94,6 @@ class BarProgress:
     def __init__(self, err: Terminal) -> None:
         self._err = err
         self._progress: Progress | None = None
-        self._task: TaskID | None = None
         self._chunks = 0
         self._started = 0.0
 
@@ -102,22 +101,20 @@ class BarProgress:
         self.finish()
         if notes == 0:
             return
+        self._chunks, self._started = 0, time.monotonic()
         self._progress = bar(self._err, "notes", "rate")
-        self._chunks = 0
-        self._started = time.monotonic()
-        name = words.cut(strip_controls(vault), 20)
-        self._task = self._progress.add_task(name, total=notes, rate="")
+        self._progress.add_task(words.cut(strip_controls(vault), 20), total=notes, rate="")
         self._progress.start()
 
     def advance(self, *, notes: int = 0, chunks: int = 0) -> None:
-        if self._progress is None or self._task is None:
+        if self._progress is None:
             return
         self._chunks += chunks
         seconds = max(time.monotonic() - self._started, 1e-3)
         rate = f"{words.count(self._chunks, 'passage')}, {self._chunks / seconds:.0f}/s"
-        self._progress.update(self._task, advance=notes, rate=rate)
+        self._progress.update(self._progress.task_ids[0], advance=notes, rate=rate)
 
     def finish(self) -> None:
         if self._progress is not None:
             self._progress.stop()
-        self._progress = self._task = None
+        self._progress = None

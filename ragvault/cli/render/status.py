@@ -95,15 +95,3 @@ def print_check(out: Terminal, check: Check) -> None:
         remedy = hanging(out, check.remedy, _INDENT + 2)
         out.print(out.style(f"{' ' * _INDENT}{arrow} {remedy}", style))
     out.flush()
-
-
-def abilities(out: Terminal) -> str:
-    """ "80 columns, colour, links, Unicode"."""
-    return ", ".join(
-        (
-            f"{out.width} columns" if out.is_tty else "not a terminal",
-            "colour" if out.colour else "no colour",
-            "links" if out.is_tty else "no links",
-            "Unicode" if out.unicode else "no Unicode",
-        )
-    )
