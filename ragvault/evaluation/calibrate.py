@@ -97,8 +97,8 @@ def check_enough(answerable: Iterable[bool]) -> None:
     n_good, n_bad = sum(flags), len(flags) - sum(flags)
     if min(n_good, n_bad) < FEWEST:
         raise UsageError(
-            f"A calibration needs at least {FEWEST} questions with an answer and {FEWEST} "
-            f"without, that the embedding model can read; these are {n_good} and {n_bad}.",
+            f"A calibration needs at least {FEWEST} questions with an answer and {FEWEST} without; "
+            f"these are {n_good} and {n_bad}.",
             "Add questions of your own, or --off-topic FILE; or keep the built-in calibration.",
         )
 

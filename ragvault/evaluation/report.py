@@ -14,16 +14,19 @@ from typing import Any
 from ragvault.evaluation.dataset import Gold
 from ragvault.evaluation.document import Evaluation
 from ragvault.evaluation.judging import (
-    ANSWER_MEASURES,
     BLEND,
-    DECISION_MEASURES,
     LABELS,
     RANKING_MEASURES,
     Passage,
     QuestionResult,
 )
-from ragvault.evaluation.metrics import Estimate
-from ragvault.evaluation.summary import RECALL_DEPTHS, AbstentionSummary, Estimates, Summary
+from ragvault.evaluation.summary import (
+    RECALL_DEPTHS,
+    AbstentionSummary,
+    Summary,
+    ranking_rows,
+    refusal_rows,
+)
 from ragvault.text import strip_controls
 
 WORST = 15  # questions of each list
@@ -34,7 +37,16 @@ def page(evaluation: Evaluation) -> str:
     """The whole page as text."""
     from jinja2 import Environment, StrictUndefined
 
+    summary = evaluation.summary
     own = [r for r in evaluation.results if not r.question.origin]
+    everything = [("Ranking", summary.rankings, RANKING_MEASURES)]
+    by_lang = [(lang, rankings, _SHORT) for lang, rankings in summary.by_lang.items()]
+    tables = [
+        (title, [LABELS[retriever] for retriever in rankings], ranking_rows(rankings, measures))
+        for title, rankings, measures in [*everything, *by_lang]
+    ]
+    refusals = [(name, one) for name, one, _ in refusal_rows(summary)]
+    refusals += [(LABELS[measure], one) for measure, one in summary.answers.items()]
     environment = Environment(
         autoescape=True,
         undefined=StrictUndefined,
@@ -46,12 +58,11 @@ def page(evaluation: Evaluation) -> str:
     text = resources.files(__package__).joinpath("report.html.j2").read_text(encoding="utf-8")
     return environment.from_string(text).render(
         setting=evaluation.setting,
-        summary=evaluation.summary,
         answerable=sum(r.question.answerable for r in own),
         unanswerable=sum(not r.question.answerable for r in own),
         charts=list(_charts(evaluation)),
-        tables=_tables(evaluation.summary),
-        refusals=[row for row in _refusals(evaluation.summary) if row[1] is not None],
+        tables=[(title, names, rows) for title, names, rows in tables if rows],
+        refusals=refusals,
         worst=[one for one in _worst(evaluation.results) if one[1]],
         most=WORST,
         rows_of=_rows,
@@ -172,42 +183,6 @@ def _trade_chart(judged: AbstentionSummary, threshold: float) -> Chart:
 
 
 # --------------------------------------------------------------------------- figures and questions
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """``rows`` are (measure, one estimate a column)."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[Estimate | None, ...]], ...]
-
-
-def _tables(summary: Summary) -> list[Table]:
-    """Of all questions, then of each language."""
-    tables = [_table("Ranking", summary.rankings, RANKING_MEASURES)]
-    tables += [_table(lang, rankings, _SHORT) for lang, rankings in summary.by_lang.items()]
-    return [table for table in tables if table.rows]
-
-
-def _table(title: str, rankings: dict[str, Estimates], measures: Iterable[str]) -> Table:
-    shown = [m for m in measures if any(m in estimates for estimates in rankings.values())]
-    return Table(
-        title,
-        tuple(LABELS[retriever] for retriever in rankings),
-        tuple((LABELS[m], tuple(e.get(m) for e in rankings.values())) for m in shown),
-    )
-
-
-def _refusals(summary: Summary) -> Iterable[tuple[str, Estimate | None]]:
-    own = summary.own
-    yield DECISION_MEASURES["false_answers"], own.false_answers
-    for name, estimate in summary.off_topic.items():
-        yield f"{DECISION_MEASURES['false_answers_off_topic']}, {name}", estimate
-    yield DECISION_MEASURES["false_refusals"], own.false_refusals
-    yield DECISION_MEASURES["auroc"], own.auroc
-    for measure, label in ANSWER_MEASURES.items():
-        yield label, summary.answers.get(measure)
 
 
 def _worst(

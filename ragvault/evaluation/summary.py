@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ragvault.evaluation import metrics
-from ragvault.evaluation.judging import ANSWER_MEASURES, RANKING_MEASURES, QuestionResult
+from ragvault.evaluation.judging import ANSWER_MEASURES, LABELS, RANKING_MEASURES, QuestionResult
 from ragvault.evaluation.metrics import Bin, Bootstrap, Estimate, Flags, Floats, Trade
 
 Estimates = dict[str, Estimate]  # by the measure's name
@@ -192,3 +192,31 @@ def five_thresholds(middle: float) -> list[float]:
     odds = middle / (1.0 - middle)
     lower, upper = ([odds * f / (1 + odds * f) for f in some] for some in ((0.25, 0.5), (2.0, 4.0)))
     return [*(round(t, 3) for t in lower), middle, *(round(t, 3) for t in upper)]
+
+
+# --------------------------------------------------------------------------- as tables
+
+
+def ranking_rows(
+    rankings: Mapping[str, Estimates], measures: Iterable[str]
+) -> list[tuple[str, list[Estimate | None]]]:
+    """(what was measured, its estimate by each retriever), of the measures that any has."""
+    by_retriever = list(rankings.values())
+    return [
+        (LABELS[name], [estimates.get(name) for estimates in by_retriever])
+        for name in measures
+        if any(name in estimates for estimates in by_retriever)
+    ]
+
+
+def refusal_rows(summary: Summary) -> list[tuple[str, Estimate, bool]]:
+    """(what was measured, its estimate, whether that is an AUROC rather than a share)."""
+    own, everything, off_topic = summary.own, summary.everything, LABELS["false_answers_off_topic"]
+    rows = [
+        (LABELS["false_answers"], own.false_answers, False),
+        *((f"{off_topic}, {name}", one, False) for name, one in summary.off_topic.items()),
+        (LABELS["false_refusals"], own.false_refusals, False),
+        (LABELS["auroc"], own.auroc, True),
+        ("AUROC, off-topic ones included", everything.auroc if everything else None, True),
+    ]
+    return [(name, one, is_area) for name, one, is_area in rows if one is not None]
