@@ -78,50 +78,6 @@ def sync_vault(
 
 
 @dataclass(slots=True)
-class _Tally:
-    """The lists of the report in the making; ``done`` notes were written."""
-
-    vault: VaultInfo
-    started: float = field(default_factory=time.monotonic)
-    added: list[str] = field(default_factory=list)
-    changed: list[str] = field(default_factory=list)
-    removed: list[str] = field(default_factory=list)
-    renamed: list[tuple[str, str]] = field(default_factory=list)
-    unchanged: int = 0
-    done: int = 0
-    skipped: list[Skipped] = field(default_factory=list)
-    warnings: list[Skipped] = field(default_factory=list)
-    notices: list[str] = field(default_factory=list)
-
-    def take(self, plan: Plan) -> None:
-        """What a run would do, as though it were done."""
-        self.added = [file.rel_path for file in plan.added]
-        self.changed = [file.rel_path for file in plan.changed]
-        self.removed = list(plan.removed)
-        self.renamed = [(old, new.rel_path) for old, new in plan.renamed]
-        self.unchanged = plan.unchanged + len(plan.touched) + len(plan.kept)
-
-    def report(self, *, chunks: int = 0, embedded: int = 0, dry_run: bool = False) -> IndexReport:
-        """``chunks`` are all of the vault's now."""
-        return IndexReport(
-            name=self.vault.name,
-            path=str(self.vault.path),
-            added=tuple(self.added),
-            changed=tuple(self.changed),
-            removed=tuple(sorted(self.removed)),
-            renamed=tuple(self.renamed),
-            unchanged=self.unchanged,
-            skipped=tuple(sorted(self.skipped, key=lambda s: s.path)),
-            warnings=tuple(self.warnings),
-            chunks=chunks,
-            embedded=embedded,
-            seconds=time.monotonic() - self.started,
-            notices=tuple(self.notices),
-            dry_run=dry_run,
-        )
-
-
-@dataclass(slots=True)
 class _Batch:
     writes: list[NoteWrite] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
@@ -150,7 +106,9 @@ class _Run:
         self.catalog = parts.catalog
         self.progress = progress
         self.full = full
-        self.tally = _Tally(vault)
+        self.report = IndexReport(vault.name, str(vault.path))
+        self.started = time.monotonic()
+        self.done = 0  # notes that were written
         self.states: dict[str, FileState] = {}  # what the catalog knew before this run
         self.was_in_step = False  # whether the two stores agreed then
         self.embedder = parts.embedder()
@@ -169,7 +127,7 @@ class _Run:
         if is_known:
             self.states = self.catalog.file_states(self.vault.name)
         found = walk(self.vault.path, self.settings.index)
-        self.tally.skipped.extend(found.skipped)
+        self.report.skipped.extend(found.skipped)
         self._refuse_empty(found)
         plan = make_plan(
             self.states,
@@ -180,38 +138,37 @@ class _Run:
             unreadable=found.unreadable,
         )
         if plan.outdated:
-            self.tally.notices.append(
+            self.report.notices.append(
                 "The embedding model, the chunk settings or ragvault's own format changed: "
                 f"{plan.outdated:,} notes are indexed again."
             )
         if plan.kept:
-            self.tally.notices.append(
+            self.report.notices.append(
                 f"{len(plan.kept):,} notes in places that can't be read now stay in the index."
             )
         if dry_run:
-            self.tally.take(plan)
-            return self.tally.report(dry_run=True)
+            return self._foresee(plan)
         if not is_known:
             self.catalog.add_vault(self.vault)
-        self.tally.unchanged = plan.unchanged + len(plan.kept)
+        self.report.unchanged = plan.unchanged + len(plan.kept)
         self.was_in_step = self._is_in_step()
         if plan.is_empty and self.was_in_step and not self.full:
             self.catalog.checked_vault(self.vault.name, indexed_at=self.parts.now())
-            return self._report()
+            return self._finish()
         total = len(plan.writes)
         self.progress.start(self.vault.name, total)
         try:
             self._apply(plan)
             self._agree(found)
-            self.tally.warnings.extend(self.loader.warnings)
+            self.report.warnings.extend(self.loader.warnings)
         except KeyboardInterrupt:
             raise Interrupted(
-                f"Stopped after {self.tally.done:,} of {total:,} notes of '{self.vault.name}'; "
+                f"Stopped after {self.done:,} of {total:,} notes of '{self.vault.name}'; "
                 "they are kept."
             ) from None
         finally:
             self.progress.finish()
-        return self._report()
+        return self._finish()
 
     def _apply(self, plan: Plan) -> None:
         """Write what the plan says. Removals first: they free space and cost nothing."""
@@ -219,7 +176,7 @@ class _Run:
             self.writer.open()
         for part in batched(plan.removed, STORE_SLICE):
             self.writer.write((), part)
-            self.tally.removed.extend(part)
+            self.report.removed.extend(part)
         moved = {new.rel_path: old for old, new in plan.renamed}
         self._write_all(plan.writes, moved)
         self._touch(plan.touched)
@@ -232,7 +189,7 @@ class _Run:
             if lacking:
                 self._write_lacking(lacking, found)
             if restored := self.writer.counts.restored:
-                self.tally.notices.append(
+                self.report.notices.append(
                     f"{restored:,} vectors were restored from the catalog; "
                     "nothing was embedded again for them."
                 )
@@ -269,9 +226,9 @@ class _Run:
 
     def _write_again(self, files: Iterable[NoteFile]) -> None:
         """Write files whose content is the same, which is no news to anyone."""
-        before = len(self.tally.changed)
+        before = len(self.report.changed)
         self._write_all(files, {})
-        del self.tally.changed[before:]
+        del self.report.changed[before:]
 
     def _add(self, batch: _Batch, file: NoteFile, old: str | None) -> None:
         """Read a note into the batch, or out of the index."""
@@ -285,9 +242,9 @@ class _Run:
             return
         self.progress.advance(notes=1)
         if isinstance(write, Unreadable):
-            self.tally.skipped.append(Skipped(shown(file.rel_path), write.reason))
+            self.report.skipped.append(Skipped(shown(file.rel_path), write.reason))
             if write.is_note:  # out of reach, not out of date: what is known of it stays
-                self.tally.unchanged += file.rel_path in self.states
+                self.report.unchanged += file.rel_path in self.states
                 return
         if file.rel_path in self.states:
             batch.removed.append(file.rel_path)
@@ -295,16 +252,16 @@ class _Run:
     def _flush(self, batch: _Batch, moved: Mapping[str, str]) -> None:
         self.writer.write(batch.writes, batch.removed)
         replaced = {moved.get(write.file.rel_path) for write in batch.writes}
-        self.tally.removed.extend(p for p in batch.removed if p not in replaced)
+        self.report.removed.extend(p for p in batch.removed if p not in replaced)
         for write in batch.writes:
             path = write.file.rel_path
             if path in moved:
-                self.tally.renamed.append((moved[path], path))
+                self.report.renamed.append((moved[path], path))
             elif path in self.states:
-                self.tally.changed.append(path)
+                self.report.changed.append(path)
             else:
-                self.tally.added.append(path)
-        self.tally.done += len(batch.writes)
+                self.report.added.append(path)
+        self.done += len(batch.writes)
         self.progress.advance(notes=len(batch.writes))
 
     def _touch(self, files: Sequence[NoteFile]) -> None:
@@ -323,7 +280,7 @@ class _Run:
                 seen.append(replace(state, mtime_ns=file.mtime_ns, seen_ns=seen_ns))
         if seen:
             self.catalog.touch_files(self.vault.name, seen)
-        self.tally.unchanged += len(files)
+        self.report.unchanged += len(files)
         self._write_again(again)
 
     def _write_lacking(self, chunk_ids: set[str], found: WalkResult) -> None:
@@ -335,7 +292,7 @@ class _Run:
         self._write_again(files)
         out_of_reach = len(paths) - len(files)
         if out_of_reach:
-            self.tally.notices.append(
+            self.report.notices.append(
                 f"{out_of_reach:,} notes that can't be read now have no embedding; they are found "
                 "by their words only."
             )
@@ -358,7 +315,23 @@ class _Run:
                 f"`ragvault vault remove {self.vault.name}`.",
             )
 
-    def _report(self) -> IndexReport:
+    def _foresee(self, plan: Plan) -> IndexReport:
+        """What a run would do, as though it were done."""
+        self.report.added = [file.rel_path for file in plan.added]
+        self.report.changed = [file.rel_path for file in plan.changed]
+        self.report.removed = list(plan.removed)
+        self.report.renamed = [(old, new.rel_path) for old, new in plan.renamed]
+        self.report.unchanged = plan.unchanged + len(plan.touched) + len(plan.kept)
+        self.report.dry_run = True
+        self.report.seconds = time.monotonic() - self.started
+        return self.report
+
+    def _finish(self) -> IndexReport:
         info = next(v for v in self.catalog.vaults() if v.name == self.vault.name)
-        self.tally.notices.extend(self.writer.notices)
-        return self.tally.report(chunks=info.chunks, embedded=self.writer.counts.embedded)
+        report = self.report
+        report.chunks, report.embedded = info.chunks, self.writer.counts.embedded
+        report.removed.sort()
+        report.skipped.sort(key=lambda s: s.path)
+        report.notices.extend(self.writer.notices)
+        report.seconds = time.monotonic() - self.started
+        return report

@@ -5,7 +5,7 @@ Part of the model (see there), in a file of its own; import these from ``ragvaul
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -165,24 +165,25 @@ class NoteWrite:
     seen_ns: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class IndexReport:
-    """What ``index`` did to one vault.
+    """What ``index`` did to one vault; filled in as the run goes.
 
-    ``renamed`` are pairs (old, new), counted in neither ``added`` nor ``removed``.
+    ``renamed`` are pairs (old, new), counted in neither ``added`` nor ``removed``; ``chunks`` are
+    all of the vault's now.
     """
 
     name: str
     path: str
-    added: tuple[str, ...] = ()
-    changed: tuple[str, ...] = ()
-    removed: tuple[str, ...] = ()
-    renamed: tuple[tuple[str, str], ...] = ()
+    added: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    renamed: list[tuple[str, str]] = field(default_factory=list)
     unchanged: int = 0
-    skipped: tuple[Skipped, ...] = ()
-    warnings: tuple[Skipped, ...] = ()
+    skipped: list[Skipped] = field(default_factory=list)
+    warnings: list[Skipped] = field(default_factory=list)
     chunks: int = 0
     embedded: int = 0
     seconds: float = 0.0
-    notices: tuple[str, ...] = ()
+    notices: list[str] = field(default_factory=list)
     dry_run: bool = False

@@ -205,7 +205,7 @@ def index_object(
 
 
 def _report(report: IndexReport) -> dict[str, Any]:
-    files = {
+    files: dict[str, Sequence[object]] = {
         "added": report.added,
         "changed": report.changed,
         "removed": report.removed,

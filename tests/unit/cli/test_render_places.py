@@ -57,7 +57,7 @@ def test_passages_of_one_section_stand_as_one_source() -> None:
 
 def test_summary_of_an_index_run_keeps_each_reason_with_its_file() -> None:
     skipped = Skipped("A photo that someone called a note.md", "it holds binary data, not text")
-    report = IndexReport("notes", "/notes", added=("a.md",), skipped=(skipped,), chunks=7)
+    report = IndexReport("notes", "/notes", added=["a.md"], skipped=[skipped], chunks=7)
     out = terminal(50)
     print_report(out, report)
     assert shown(out)[1:] == [

@@ -92,7 +92,7 @@ def world(tmp_path: Path) -> World:
 
 def test_a_first_run_fills_both_stores(world: World, tmp_path: Path) -> None:
     report = world.sync()
-    assert report.added == ("a.md", "work/b.md")
+    assert report.added == ["a.md", "work/b.md"]
     assert report.chunks == len(world.texts()) == len(world.records()) == 3
     assert report.embedded == 3
     world.agrees_with_clean(tmp_path)
@@ -102,7 +102,7 @@ def test_text_files_are_notes_where_the_settings_say_so(world: World) -> None:
     world.put("minutes.txt", "# no heading\n\nWe met at ten.\n")
     assert "minutes.txt" not in world.sync().added
     world.settings = Settings(index=IndexSettings(extensions=(".md", ".txt")))
-    assert world.sync().added == ("minutes.txt",)
+    assert world.sync().added == ["minutes.txt"]
     (chunk,) = world.catalog.note_chunks("v", "minutes.txt")
     assert chunk.chunk.heading_path == ()
     assert chunk.chunk.text == "# no heading\n\nWe met at ten."
@@ -128,7 +128,7 @@ def test_an_edit_embeds_only_the_section_that_changed(world: World, tmp_path: Pa
     world.put("work/b.md", "# Beta\n\nThe second note about boats.\n\n## More\n\nAnd piers.\n")
     os.utime(world.root / "work/b.md", ns=(OLD + 5, OLD + 5))
     report = world.sync()
-    assert report.changed == ("work/b.md",)
+    assert report.changed == ["work/b.md"]
     assert report.embedded == len(world.embedder.embedded) == 1
     assert "piers" in world.embedder.embedded[0]
     world.agrees_with_clean(tmp_path)
@@ -152,9 +152,9 @@ def test_delete_rename_and_move(world: World, tmp_path: Path) -> None:
     (world.root / "new").mkdir()
     (world.root / "a.md").rename(world.root / "new/a.md")
     report = world.sync()
-    assert report.removed == ("c.md",)
-    assert report.renamed == (("a.md", "new/a.md"),)
-    assert report.added == () and report.changed == ()
+    assert report.removed == ["c.md"]
+    assert report.renamed == [("a.md", "new/a.md")]
+    assert report.added == [] and report.changed == []
     assert world.embedder.embedded == []  # a moved note embeds nothing again
     world.agrees_with_clean(tmp_path)
 
@@ -167,7 +167,7 @@ def test_a_touched_note_is_no_news_but_its_date_moves(world: World, tmp_path: Pa
     for path in ("a.md", "dated.md"):
         os.utime(world.root / path, ns=(OLD + 10**9, OLD + 10**9))
     report = world.sync()
-    assert report.unchanged == 3 and report.changed == ()
+    assert report.unchanged == 3 and report.changed == []
     assert world.embedder.embedded == []
     world.agrees_with_clean(tmp_path)
     assert world.catalog.file_states("v")["dated.md"].mtime_ns == OLD + 10**9
@@ -181,17 +181,17 @@ def test_two_saves_in_one_tick_are_both_seen(world: World, tmp_path: Path) -> No
     world.put("racy.md", "Number 1\n", at=now)
     world.sync()
     world.put("racy.md", "Number 2\n", at=now)
-    assert world.sync().changed == ("racy.md",)
+    assert world.sync().changed == ["racy.md"]
     world.agrees_with_clean(tmp_path)
 
 
 def test_a_dry_run_writes_nothing_and_remembers_no_vault(world: World) -> None:
     report = world.sync(dry_run=True)
-    assert report.dry_run and report.added == ("a.md", "work/b.md")
+    assert report.dry_run and report.added == ["a.md", "work/b.md"]
     assert world.catalog.vaults() == [] and world.opened == 0 and world.embedder.embedded == []
     world.sync()
     (world.root / "a.md").unlink()
-    assert world.sync(dry_run=True).removed == ("a.md",)
+    assert world.sync(dry_run=True).removed == ["a.md"]
     assert "a.md" in world.catalog.file_states("v")
 
 
@@ -231,13 +231,13 @@ def test_a_binary_note_is_skipped_and_leaves_the_index(world: World) -> None:
     (world.root / "a.md").write_bytes(b"\x00\x01\x02" * 50)
     (world.root / "new.md").write_bytes(b"\x00\x01\x02" * 50)
     report = world.sync()
-    assert report.removed == ("a.md",)
+    assert report.removed == ["a.md"]
     assert {s.path for s in report.skipped} == {"a.md", "new.md"}
     assert {
         s.chunk.rel_path for s in world.catalog.chunks(world.catalog.chunk_ids("v")).values()
     } == {"work/b.md"}
     again = world.sync()  # and it is named on every run, without work for the stores
-    assert {s.path for s in again.skipped} == {"a.md", "new.md"} and again.removed == ()
+    assert {s.path for s in again.skipped} == {"a.md", "new.md"} and again.removed == []
 
 
 def unreadable(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
@@ -265,10 +265,10 @@ def test_a_note_without_permission_is_reported_and_the_known_text_stays(
         "a.md": "can't be read: Permission denied",
         "new.md": "can't be read: Permission denied",
     }
-    assert report.removed == () and any("apples" in t for t in world.texts().values())
+    assert report.removed == [] and any("apples" in t for t in world.texts().values())
     monkeypatch.undo()
     report = world.sync()
-    assert report.changed == ("a.md",) and report.added == ("new.md",)
+    assert report.changed == ["a.md"] and report.added == ["new.md"]
 
 
 def test_a_note_that_vanishes_while_the_run_goes_is_removed(world: World, tmp_path: Path) -> None:
@@ -283,7 +283,7 @@ def test_a_note_that_vanishes_while_the_run_goes_is_removed(world: World, tmp_pa
 
     world.read_note = vanishing
     report = world.sync()
-    assert report.removed == ("a.md",) and report.added == () and report.skipped == ()
+    assert report.removed == ["a.md"] and report.added == [] and report.skipped == []
     world.agrees_with_clean(tmp_path)
 
 
@@ -306,7 +306,7 @@ def test_the_last_note_may_be_deleted(world: World) -> None:
     shutil.rmtree(world.root / "work")
     (world.root / "a.md").unlink()
     report = world.sync()
-    assert report.removed == ("a.md", "work/b.md")
+    assert report.removed == ["a.md", "work/b.md"]
     assert world.texts() == {} and world.records() == {}
 
 
@@ -326,7 +326,7 @@ def test_another_model_replaces_every_vector(world: World, tmp_path: Path) -> No
     world.sync()
     world.embedder = FakeEmbedder("fake-2", dimensions=48)
     report = world.sync()
-    assert report.changed == ("a.md", "work/b.md") and report.embedded == 3
+    assert report.changed == ["a.md", "work/b.md"] and report.embedded == 3
     assert any("indexed again" in n for n in report.notices)
     assert {len(r.vector) for r in world.index.place["v"].values()} == {48}
     world.agrees_with_clean(tmp_path)
@@ -352,7 +352,7 @@ def test_other_chunk_sizes_index_again(world: World, tmp_path: Path) -> None:
     report = world.sync()
     assert "long.md" in report.changed and report.notices
     world.agrees_with_clean(tmp_path)
-    assert world.sync().changed == ()
+    assert world.sync().changed == []
 
 
 def test_a_lost_vector_store_is_rebuilt_without_the_model(world: World, tmp_path: Path) -> None:
@@ -382,7 +382,7 @@ def test_a_damaged_vector_store_is_reset_and_rebuilt(world: World, tmp_path: Pat
     world.index.damaged = True
     world.put("c.md", "# New\n\nNote.\n")
     report = world.sync()
-    assert report.added == ("c.md",) and any("damaged" in n for n in report.notices)
+    assert report.added == ["c.md"] and any("damaged" in n for n in report.notices)
     world.agrees_with_clean(tmp_path)
 
 
@@ -393,7 +393,7 @@ def test_full_rebuilds_what_is_wrong_in_the_vector_store(world: World, tmp_path:
     records[chunk_id] = VectorRecord(chunk_id, -record.vector, "wrong", 0.0)
     records["stray"] = VectorRecord("stray", record.vector, "", 0.0)
     report = world.sync(full=True)
-    assert report.changed == ("a.md", "work/b.md")
+    assert report.changed == ["a.md", "work/b.md"]
     world.agrees_with_clean(tmp_path)
 
 
@@ -402,7 +402,7 @@ def test_an_embedding_that_the_cache_lost_is_made_again(world: World, tmp_path: 
     world.catalog._cache.clear()
     world.index.reset()
     report = world.sync()
-    assert report.embedded == 3 and report.changed == () and report.unchanged == 2
+    assert report.embedded == 3 and report.changed == [] and report.unchanged == 2
     world.agrees_with_clean(tmp_path)
 
 
@@ -572,7 +572,7 @@ def test_a_full_disk_keeps_what_was_committed(world: World, tmp_path: Path) -> N
         world.sync()
     assert set(world.catalog.file_states("v")) == {"a.md"}
     fuse.left = 10**9
-    assert world.sync().added == ("work/b.md",)
+    assert world.sync().added == ["work/b.md"]
     world.agrees_with_clean(tmp_path)
 
 
@@ -618,5 +618,5 @@ def test_ignored_from_now_on_means_removed(world: World) -> None:
     world.sync()
     world.settings = Settings(index=IndexSettings(exclude=("work/",)))
     report = world.sync()
-    assert report.removed == ("work/b.md",)
+    assert report.removed == ["work/b.md"]
     assert [s.path for s in report.skipped] == ["work/"]
