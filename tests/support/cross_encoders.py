@@ -33,7 +33,7 @@ NARROW = Size(hidden=32, layers=2, heads=4, intermediate=64, positions=128, spre
 def write_table_model(folder: Path) -> Path:
     """Likes bread and no routers, whatever is asked."""
     tokenizer = Tokenizer(BUNDLED_TOKENIZER)
-    ids = {tokenizer.encode([word], 8)[0][1]: weight for word, weight in WEIGHTS.items()}
+    ids = {tokenizer.encode(word, 8)[1]: weight for word, weight in WEIGHTS.items()}
     return write_pair_model(folder, ids)
 
 

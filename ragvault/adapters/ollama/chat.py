@@ -95,11 +95,12 @@ class OllamaChat:
 
     def request(
         self, messages: Sequence[Message], options: ChatOptions
-    ) -> Iterator[ollama.ChatResponse]:
+    ) -> Generator[ollama.ChatResponse]:
+        """The server's parts."""
         _must_be_named(options.model)
         # A model that can't think refuses `think: true`; all take `think: false`.
         think = self._think and "thinking" in self.info(options.model).capabilities
-        return self._server.client().chat(
+        yield from self._server.client().chat(
             model=options.model,
             messages=[{"role": item.role, "content": encodable(item.content)} for item in messages],
             stream=True,
@@ -152,50 +153,39 @@ class OllamaStream:
         self._tokens.close()
 
     def _read(self, messages: Sequence[Message], options: ChatOptions) -> Generator[str]:
-        """Visible text. Raises ModelStreamError once some has come, else as ``_received``."""
+        """Visible text, reasoning (``message.thinking``) left out. Raises ModelStreamError once
+        some has come."""
         partial: list[str] = []
         visible = ThinkingFilter()
+        done = False
         try:
-            with closing(self._contents(messages, options)) as texts:
-                for text in texts:
-                    if shown := visible.feed(text):
-                        partial.append(shown)
-                        yield shown
+            try:
+                # Closing them closes the connection, on which Ollama stops.
+                with closing(self._chat.request(messages, options)) as parts:
+                    for part in parts:
+                        if part.done:
+                            done = True
+                            self._usage = ChatUsage(
+                                prompt_tokens=part.prompt_eval_count,
+                                completion_tokens=part.eval_count,
+                                done_reason=part.done_reason,
+                            )
+                        if shown := visible.feed(part.message.content or ""):
+                            partial.append(shown)
+                            yield shown
+            except failures() as error:
+                raise self._chat.explain(error, self._model) from error
+            if not done:
+                raise ModelServerError(
+                    f"Ollama at {self._chat.host} ended its answer in the middle.",
+                    "Look at Ollama's log, and run the command again.",
+                )
             if rest := visible.finish():
                 yield rest
         except ModelServerError as error:
             if not partial:
                 raise
             raise ModelStreamError(error.message, error.hint, partial="".join(partial)) from error
-
-    def _contents(self, messages: Sequence[Message], options: ChatOptions) -> Generator[str]:
-        """The text of each part, reasoning (``message.thinking``) left out."""
-        done = False
-        with closing(self._received(messages, options)) as parts:
-            for part in parts:
-                if part.done:
-                    done = True
-                    self._usage = ChatUsage(
-                        prompt_tokens=part.prompt_eval_count,
-                        completion_tokens=part.eval_count,
-                        done_reason=part.done_reason,
-                    )
-                if part.message.content:
-                    yield part.message.content
-        if not done:
-            raise ModelServerError(
-                f"Ollama at {self._chat.host} ended its answer in the middle.",
-                "Look at Ollama's log, and run the command again.",
-            )
-
-    def _received(
-        self, messages: Sequence[Message], options: ChatOptions
-    ) -> Generator[ollama.ChatResponse]:
-        """The server's parts. Closing this closes the connection, on which Ollama stops."""
-        try:
-            yield from self._chat.request(messages, options)
-        except failures() as error:
-            raise self._chat.explain(error, self._model) from error
 
 
 def _must_be_named(model: str) -> None:

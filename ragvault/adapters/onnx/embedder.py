@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ragvault.model import Matrix
 
 _ARITHMETIC = "l2/1"  # change it when the arithmetic below changes: it is fingerprinted
-_SLICE = 512  # texts tokenised at a time: bounds memory whatever the caller hands over
 
 
 class OnnxEmbedder(PrefixedEmbedder):
@@ -119,15 +118,13 @@ class OnnxEmbedder(PrefixedEmbedder):
         """What ``read`` makes of each text's output, in their order."""
         tokenizer, session = self._load_tokenizer(), self._load_session()
         results: list[Any] = [None] * len(texts)
-        for start in range(0, len(texts), _SLICE):
-            encoded = tokenizer.encode(texts[start : start + _SLICE], self._window)
-            # Longest first: the last runs of a slice, where a thread may idle, are the short ones.
-            order = sorted(range(len(encoded)), key=lambda i: (-len(encoded[i]), i))
 
-            def work(index: int, encoded: list[list[int]] = encoded, start: int = start) -> None:
-                results[start + index] = read(session.output(encoded[index]))
+        def work(index: int) -> None:
+            ids = tokenizer.encode(texts[index], self._window)
+            results[index] = read(session.output(ids))
 
-            self._side_by_side.run(work, order)
+        # Longest first: the last runs, where a thread may idle, are the short ones.
+        self._side_by_side.run(work, sorted(range(len(texts)), key=lambda i: (-len(texts[i]), i)))
         return results
 
     # ------------------------------------------------------------------ loading
@@ -142,7 +139,7 @@ class OnnxEmbedder(PrefixedEmbedder):
         with self._lock:
             if self._session is None:
                 self.files.verify()
-                empty = self._load_tokenizer().encode([""], 8)[0]
+                empty = self._load_tokenizer().encode("", 8)
                 pooling = pooling_of(self.files.config)
                 self._session = _SentenceModel(self.files.model, pooling, empty)
             return self._session

@@ -34,9 +34,6 @@ class Tokenizer:
             ) from error
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
-        mask = self._tokenizer.encode("a").special_tokens_mask
-        before = mask.index(0) if 0 in mask else len(mask)
-        self._after = len(mask) - before - mask.count(0)  # specials behind the text
 
     def count(self, texts: Sequence[str], piece_chars: int = _PIECE_CHARS) -> list[int]:
         """Tokens without specials. Linear in the characters. Texts are cut at white space into
@@ -79,17 +76,11 @@ class Tokenizer:
                 known += letters
         return known / total if total else 1.0
 
-    def encode(
-        self, texts: Sequence[str], window: int, head_chars: int = _HEAD_CHARS
-    ) -> list[list[int]]:
-        """Token ids with specials, cut at the end to ``window``, the closing special kept. At
-        first only ``head_chars`` characters a token of the window are tokenised."""
-        clean = [encodable(text) for text in texts]
-        heads = [_head(text, window * head_chars) for text in clean]
-        encoded = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(heads)]
-        for index, text in enumerate(clean):
-            encoded[index] = self._cut(text, heads[index], encoded[index], window)
-        return encoded
+    def encode(self, text: str, window: int, head_chars: int = _HEAD_CHARS) -> list[int]:
+        """Token ids with specials, cut at the end to ``window``, the closing special kept."""
+        room = window - self._tokenizer.num_special_tokens_to_add(False)
+        ids: list[int] = self._tokenizer.post_process(self._bare(text, room, head_chars)).ids
+        return ids
 
     def encode_pair(self, first: str, second: str, window: int) -> tuple[list[int], list[int]]:
         """Ids and token types of two texts read as one, with specials, within ``window``.
@@ -103,26 +94,18 @@ class Tokenizer:
         both = self._tokenizer.post_process(one, other)
         return both.ids, both.type_ids
 
-    def _bare(self, text: str, most: int) -> Any:
-        """The encoding without specials of the first ``most`` tokens; see ``_cut``."""
+    def _bare(self, text: str, most: int, head_chars: int = _HEAD_CHARS) -> Any:
+        """The encoding without specials of the first ``most`` tokens. At first only
+        ``head_chars`` characters a token are tokenised; a head of too few tokens (blanks, endless
+        words) is grown."""
         clean = encodable(text)
-        head = _head(clean, most * _HEAD_CHARS)
+        head = _head(clean, most * head_chars)
         encoding = self._tokenizer.encode(head, add_special_tokens=False)
         while len(encoding) < most and len(head) < len(clean):
             head = _head(clean, len(head) * 4)
             encoding = self._tokenizer.encode(head, add_special_tokens=False)
         encoding.truncate(most)
         return encoding
-
-    def _cut(self, text: str, head: str, ids: list[int], window: int) -> list[int]:
-        """Cut to the window; a head of too few tokens (blanks, endless words) is grown first."""
-        while len(ids) < window and len(head) < len(text):
-            head = _head(text, len(head) * 4)
-            ids = self._tokenizer.encode(head).ids
-        if len(ids) <= window:
-            return ids
-        tail = ids[len(ids) - self._after :] if self._after else []
-        return ids[: window - self._after] + tail
 
 
 def _head(text: str, least: int) -> str:

@@ -13,10 +13,12 @@ from typing import Any
 from ragvault.adapters.sqlite.connection import OnDatabase
 from ragvault.model import LoggedAnswer
 
-_COLUMNS = (
-    "id, asked_at, session, question, answer, abstain_reason, mode, model, confidence,"
-    " retrieval_ms, llm_ms, total_ms, prompt_tokens, completion_tokens"
-)
+# Of the table ``answer``, and the fields of ``LoggedAnswer`` that they hold.
+_NAMES = (
+    "id asked_at session question answer abstain_reason mode model confidence"
+    " retrieval_ms llm_ms total_ms prompt_tokens completion_tokens"
+).split()
+_COLUMNS = ", ".join(_NAMES)
 
 
 class SqliteAnswerLog(OnDatabase):
@@ -26,15 +28,10 @@ class SqliteAnswerLog(OnDatabase):
         """The same id again replaces the row."""
         with self.database.write() as con:
             con.execute("DELETE FROM answer WHERE id = ?", (row.id,))
-            marks = ", ".join("?" * len(_COLUMNS.split(",")))
             con.execute(
-                f"INSERT INTO answer ({_COLUMNS}) VALUES ({marks})",
-                (
-                    row.id, row.asked_at, row.session, row.question, row.answer,
-                    row.abstain_reason, row.mode, row.model, row.confidence, row.retrieval_ms,
-                    row.llm_ms, row.total_ms, row.prompt_tokens, row.completion_tokens,
-                ),
-            )  # fmt: skip
+                f"INSERT INTO answer ({_COLUMNS}) VALUES ({', '.join('?' * len(_NAMES))})",
+                [getattr(row, name) for name in _NAMES],
+            )
             con.executemany(
                 "INSERT INTO answer_citation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [(row.id, position, *citation) for position, citation in enumerate(row.citations)],
@@ -63,20 +60,4 @@ def _logged(connection: sqlite3.Connection, row: Sequence[Any]) -> LoggedAnswer:
         " FROM answer_citation WHERE answer_id = ? ORDER BY position",
         (row[0],),
     ).fetchall()
-    return LoggedAnswer(
-        id=row[0],
-        asked_at=row[1],
-        session=row[2],
-        question=row[3],
-        answer=row[4],
-        abstain_reason=row[5],
-        mode=row[6],
-        model=row[7],
-        confidence=row[8],
-        citations=tuple(citations),
-        retrieval_ms=row[9],
-        llm_ms=row[10],
-        total_ms=row[11],
-        prompt_tokens=row[12],
-        completion_tokens=row[13],
-    )
+    return LoggedAnswer(**dict(zip(_NAMES, row, strict=True)), citations=tuple(citations))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ragvault.adapters.sqlite.connection import OnDatabase
@@ -17,16 +16,9 @@ from ragvault.adapters.sqlite.rows import NS_PER_S, fold_tag
 from ragvault.model import Chunk, Filter, NoteInfo, StoredChunk
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """An SQL condition on ``note n`` with its parameters; "1" lets everything through."""
-
-    sql: str
-    params: tuple[Any, ...]
-
-
-def condition_of(connection: sqlite3.Connection, where: Filter) -> Condition:
-    """The filter in SQL. Folders that aren't there let nothing through."""
+def condition_of(where: Filter) -> tuple[str, list[Any]]:
+    """The filter as an SQL condition on ``note n``, with its parameters; "1" lets everything
+    through. Folders that aren't there let nothing through."""
     parts: list[str] = []
     params: list[Any] = []
     if where.vaults:
@@ -35,8 +27,12 @@ def condition_of(connection: sqlite3.Connection, where: Filter) -> Condition:
         )
         params.append(json.dumps(where.vaults))
     if where.folders:
-        parts.append("n.folder_id IN (SELECT value FROM json_each(?))")
-        params.append(json.dumps(_folder_ids(connection, where.folders)))
+        parts.append(
+            "n.folder_id IN (SELECT f.id FROM json_each(?) q"
+            " JOIN vault v ON v.name = json_extract(q.value, '$[0]')"
+            " JOIN folder f ON f.vault_id = v.id AND f.path = json_extract(q.value, '$[1]'))"
+        )
+        params.append(json.dumps(where.folders))
     if where.tags:
         # "0" is the character after "/": the range holds exactly the tags nested below.
         parts.append(
@@ -48,16 +44,7 @@ def condition_of(connection: sqlite3.Connection, where: Filter) -> Condition:
         if bound is not None:
             parts.append(f"n.date {operator} ?")
             params.append(bound)
-    return Condition(" AND ".join(parts) or "1", tuple(params))
-
-
-def _folder_ids(connection: sqlite3.Connection, folders: Collection[tuple[str, str]]) -> list[int]:
-    rows = connection.execute(
-        "SELECT f.id FROM json_each(?) q JOIN vault v ON v.name = json_extract(q.value, '$[0]')"
-        " JOIN folder f ON f.vault_id = v.id AND f.path = json_extract(q.value, '$[1]')",
-        (json.dumps(list(folders)),),
-    )
-    return [row[0] for row in rows]
+    return " AND ".join(parts) or "1", params
 
 
 def vault_ids(connection: sqlite3.Connection, names: Collection[str]) -> list[int]:
@@ -134,31 +121,31 @@ class SqliteChunks(OnDatabase):
     def matching(self, chunk_ids: Collection[str], where: Filter) -> set[str]:
         """Linear in the ids."""
         with self.database.read() as con:
-            condition = condition_of(con, where)
+            condition, params = condition_of(where)
             rows = con.execute(
                 "SELECT c.id FROM json_each(?) q CROSS JOIN chunk c ON c.id = q.value"
-                f" JOIN note n ON n.id = c.note_id WHERE {condition.sql}",
-                (json.dumps(list(chunk_ids)), *condition.params),
+                f" JOIN note n ON n.id = c.note_id WHERE {condition}",
+                (json.dumps(list(chunk_ids)), *params),
             )
             return {row[0] for row in rows}
 
     def filtered_ids(self, where: Filter, limit: int) -> list[str] | None:
         """Sorted. The notes are counted first, so that a wide filter costs no list of ids."""
         with self.database.read() as con:
-            condition = condition_of(con, where)
-            if _count(con, condition) > limit:
+            condition, params = condition_of(where)
+            if _count(con, where) > limit:
                 return None
             rows = con.execute(
                 "SELECT c.id FROM note n JOIN chunk c ON c.note_id = n.id"
-                f" WHERE {condition.sql} ORDER BY c.id",
-                condition.params,
+                f" WHERE {condition} ORDER BY c.id",
+                params,
             )
             return [row[0] for row in rows]
 
     def count_chunks(self, where: Filter) -> int:
         """Linear in the notes."""
         with self.database.read() as con:
-            return _count(con, condition_of(con, where))
+            return _count(con, where)
 
     def neighbours(self, chunk_id: str, reach: int) -> list[StoredChunk]:
         with self.database.read() as con:
@@ -183,21 +170,21 @@ class SqliteChunks(OnDatabase):
     def recent(self, n: int, where: Filter) -> list[StoredChunk]:
         """Ties by vault and path."""
         with self.database.read() as con:
-            condition = condition_of(con, where)
+            condition, params = condition_of(where)
             rows = con.execute(
                 f"{_STORED} FROM (SELECT n.id FROM note n JOIN vault v ON v.id = n.vault_id"
-                f" WHERE n.chunk_count > 0 AND {condition.sql}"
+                f" WHERE n.chunk_count > 0 AND {condition}"
                 " ORDER BY n.date DESC, v.name, n.rel_path LIMIT ?) q"
                 " CROSS JOIN chunk c ON c.rowid = (SELECT rowid FROM chunk WHERE note_id = q.id"
                 f" ORDER BY chunk_index LIMIT 1){_JOINED} ORDER BY n.date DESC, v.name, n.rel_path",
-                (*condition.params, max(0, n)),
+                (*params, max(0, n)),
             )
             return [_stored(row) for row in rows]
 
 
-def _count(connection: sqlite3.Connection, condition: Condition) -> int:
+def _count(connection: sqlite3.Connection, where: Filter) -> int:
+    condition, params = condition_of(where)
     row = connection.execute(
-        f"SELECT coalesce(sum(n.chunk_count), 0) FROM note n WHERE {condition.sql}",
-        condition.params,
+        f"SELECT coalesce(sum(n.chunk_count), 0) FROM note n WHERE {condition}", params
     ).fetchone()
     return int(row[0])

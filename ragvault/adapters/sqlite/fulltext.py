@@ -79,20 +79,20 @@ class SqliteFullText(OnDatabase):
         """Linear in the chunks that hold the terms (no score is computed)."""
         counts: dict[str, int] = {}
         with self.database.read() as con:
-            condition = condition_of(con, where)
+            condition, limits = condition_of(where)
             for term in dict.fromkeys(terms):
                 expression = match_expression([term])
                 counts[term] = 0
                 for number in vault_ids(con, where.vaults) if expression else ():
                     table = fts_table(number)
                     sql = f"SELECT count(*) FROM {table} WHERE {table} MATCH ?"
-                    params: tuple[Any, ...] = (expression,)
+                    params: list[Any] = [expression]
                     if not where.is_empty:
                         sql += (
                             " AND +rowid IN (SELECT c.rowid FROM note n"
-                            f" JOIN chunk c ON c.note_id = n.id WHERE {condition.sql})"
+                            f" JOIN chunk c ON c.note_id = n.id WHERE {condition})"
                         )
-                        params += condition.params
+                        params += limits
                     counts[term] += int(con.execute(sql, params).fetchone()[0])
         return counts
 
@@ -149,15 +149,15 @@ def _best(
 ) -> list[ScoredId]:
     """At least the best ``n`` of one vault, with all ties of the n-th."""
     table = fts_table(number)
-    limit, params = "", []
+    limit = ""
+    params: list[Any] = []
     if not where.is_empty:
-        condition = condition_of(connection, where)
+        condition, params = condition_of(where)
         # The unary plus keeps SQLite from running the full text query once per allowed row.
         limit = (
             " AND +rowid IN (SELECT c.rowid FROM note n JOIN chunk c ON c.note_id = n.id"
-            f" WHERE n.vault_id = {number} AND {condition.sql})"
+            f" WHERE n.vault_id = {number} AND {condition})"
         )
-        params = list(condition.params)
     size = n + _MARGIN
     while True:
         rows = connection.execute(
@@ -207,15 +207,14 @@ def _scored(
 ) -> Iterable[tuple[int, float, int]]:
     """(note, raw score, whether it was asked for): those asked for, and the best ones."""
     table = note_fts_table(number)
-    limit, params = "", []
+    limit = ""
+    params: list[Any] = []
     if not where.is_empty:
-        condition = condition_of(connection, where)
+        condition, params = condition_of(where)
         # The unary plus keeps SQLite from running the full text query once per allowed row.
         limit = (
-            f" AND +rowid IN (SELECT n.id FROM note n WHERE n.vault_id = {number}"
-            f" AND {condition.sql})"
+            f" AND +rowid IN (SELECT n.id FROM note n WHERE n.vault_id = {number} AND {condition})"
         )
-        params = list(condition.params)
     return connection.execute(
         "WITH scored AS MATERIALIZED"
         f" (SELECT rowid AS note_id, bm25({table}) AS score FROM {table}"
