@@ -9,11 +9,13 @@ nor a citation nor a model's control token. Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate, pairwise, takewhile
 
 from ragvault.answering.citations.styles import CitationStyle, one_line, section_label
-from ragvault.model import Chunk, Hit
+from ragvault.model import Hit
 from ragvault.text import sentence_spans, strip_controls, without_definitions
 
 Neighbours = Mapping[str, Sequence[Hit]]  # by the hit's chunk id, in the order of the note
@@ -54,168 +56,104 @@ def pack(
     hits: Sequence[Hit], neighbours: Neighbours, *, tokens: int, chars: int, style: CitationStyle
 ) -> Packed:
     """The hits, best first, as far as there is room for them, at most MAX_CHUNKS. A first one
-    that is too big alone is cut at a sentence. Neighbours get what is left."""
-    room = _Room(tokens, chars, style)
-    passages: list[Passage] = []
-    cut: tuple[str, ...] = ()  # the first block, when it had to be cut
+    that is too big alone is cut at a sentence. Neighbours get what is left, one after the other,
+    the best hit's first; what two chunks share is counted twice there."""
+
+    def takes(text: str, length: int) -> bool:
+        """Whether there is room for the text with its ``length`` of a note; then that is gone."""
+        nonlocal tokens, chars
+        cost = estimate_tokens(text) + 2
+        fits = cost <= tokens and length <= chars
+        if fits:
+            tokens, chars = tokens - cost, chars - length
+        return fits
+
+    found: list[Hit] = []
+    cut = ""  # the first hit's text, when it had to be cut
     for hit in hits:
-        if len(passages) == MAX_CHUNKS:
+        if len(found) == MAX_CHUNKS:
             break
-        passage = Passage(hit, (hit,))
-        text = room.text(passage)
-        if room.take(text, room.block(len(passages) + 1, hit, text)):
-            passages.append(passage)
-        elif not passages:  # else a smaller one may still fit
-            left = room.tokens - estimate_tokens(room.block(1, hit, _ELLIPSIS)) - 2
-            text = _cut(text, room.chars, left)
-            if text:
-                cut = (room.block(1, hit, text),)
-                room.take(text, cut[0])
-                passages.append(passage)
+        text = _shown([hit], style)
+        if takes(_block(len(found) + 1, hit, text, style), len(text)):
+            found.append(hit)
+        elif not found:  # else a smaller one may still fit
+            frame = estimate_tokens(_block(1, hit, _ELLIPSIS, style)) + 2
+            cut = _cut(text, chars, tokens - frame)
+            if cut:
+                takes(_block(1, hit, cut, style), len(cut))
+                found.append(hit)
 
-    whole = widen(passages[len(cut) :], neighbours, room.add)
-    blocks = (room.block(i, p.hit, room.text(p)) for i, p in enumerate(whole, len(cut) + 1))
-    beside = tuple(hit for p in whole for hit in p.hits if hit is not p.hit)
-    return Packed(tuple(p.hit for p in passages), beside, (*cut, *blocks))
-
-
-@dataclass
-class _Room:
-    """What is left of the window, in tokens and in characters of notes."""
-
-    tokens: int
-    chars: int
-    style: CitationStyle
-
-    def take(self, text: str, block: str) -> bool:
-        return self._pay(estimate_tokens(block) + 2, len(text))
-
-    def add(self, neighbour: Hit) -> bool:
-        """Room for a neighbour's text; what it shares with the next one is counted twice."""
-        text = self.style.guard(neutralise(neighbour.chunk.text))
-        return self._pay(estimate_tokens(text) + 2, len(text) + 2)
-
-    def text(self, passage: Passage) -> str:
-        """Without the link definitions at its end: addresses, for which the window is too small."""
-        lines = passage.text.split("\n")
-        text = neutralise("\n".join(lines[: without_definitions(lines)])).strip("\n")
-        return self.style.guard(text)
-
-    def block(self, number: int, hit: Hit, text: str) -> str:
-        chunk = hit.chunk
-        return (
-            f"{self.style.label(number)}\n"
-            f"[Vault: {_name(chunk.vault)}] File: {_name(chunk.rel_path)}\n"
-            f"Section: {_name(section_label(chunk.heading_path))}\n"
-            f"Content: {text}"
-        )
-
-    def _pay(self, tokens: int, chars: int) -> bool:
-        if tokens > self.tokens or chars > self.chars:
-            return False
-        self.tokens -= tokens
-        self.chars -= chars
-        return True
+    blocks: list[str] = []
+    beside: list[Hit] = []
+    for number, hit in enumerate(found, 1):
+        if cut and number == 1:
+            blocks.append(_block(number, hit, cut, style))
+            continue
+        passage, left = [hit], list(neighbours.get(hit.chunk.id, ()))
+        while near := [n for n in left if _adjoins(n, passage)]:
+            # What follows explains more often than what precedes.
+            neighbour = max(near, key=lambda n: n.chunk.ordinal)
+            left.remove(neighbour)
+            text = style.guard(neutralise(neighbour.chunk.text))
+            if takes(text, len(text) + 2):
+                passage = sorted([*passage, neighbour], key=lambda n: n.chunk.ordinal)
+        blocks.append(_block(number, hit, _shown(passage, style), style))
+        beside += [n for n in passage if n is not hit]
+    return Packed(tuple(found), tuple(beside), tuple(blocks))
 
 
-def _name(name: str) -> str:
-    return one_line(without_control_tokens(name))
+def _adjoins(neighbour: Hit, passage: Sequence[Hit]) -> bool:
+    first, last = passage[0].chunk.ordinal, passage[-1].chunk.ordinal
+    return neighbour.chunk.ordinal in (first - 1, last + 1)
+
+
+def _shown(passage: Sequence[Hit], style: CitationStyle) -> str:
+    """Without the link definitions at its end: addresses, for which the window is too small."""
+    lines = joined(passage).split("\n")
+    return style.guard(neutralise("\n".join(lines[: without_definitions(lines)])).strip("\n"))
+
+
+def _block(number: int, hit: Hit, text: str, style: CitationStyle) -> str:
+    chunk = hit.chunk
+    vault, path, section = (
+        one_line(without_control_tokens(name))
+        for name in (chunk.vault, chunk.rel_path, section_label(chunk.heading_path))
+    )
+    label = style.label(number)
+    return f"{label}\n[Vault: {vault}] File: {path}\nSection: {section}\nContent: {text}"
 
 
 def _cut(text: str, max_chars: int, max_tokens: int) -> str:
-    """The whole sentences that fit, and an ellipsis; "" when hardly anything would be left."""
+    """The whole sentences that fit, or of an endless one the words, and an ellipsis; "" when
+    hardly anything would be left."""
     if max_tokens < _MIN_CUT_TOKENS:
         return ""
-    end, tokens = 0, 0
-    for start, stop in sentence_spans(text):
-        tokens += estimate_tokens(text[min(end, start) : stop])
-        if tokens > max_tokens or stop > max_chars - len(_ELLIPSIS):
-            break
-        end = stop
-    if end == 0:  # one endless sentence: cut at a word
-        end = _fitting(text, max_chars - len(_ELLIPSIS), max_tokens)
+    costs = accumulate(map(_tokens_of, text))
+    fitting = sum(1 for _ in takewhile(lambda cost: cost < max_tokens, costs))
+    fitting = max(0, min(fitting, max_chars - len(_ELLIPSIS)))
+    end = max((stop for _, stop in sentence_spans(text) if stop <= fitting), default=0)
+    if not end:
+        space = max(text.rfind(" ", 0, fitting), text.rfind("\n", 0, fitting))
+        end = space if space > fitting // 2 else fitting
     return text[:end] + _ELLIPSIS
 
 
-def _fitting(text: str, max_chars: int, max_tokens: int) -> int:
-    low, high = 0, max(0, min(len(text), max_chars))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if estimate_tokens(text[:middle]) <= max_tokens:
-            low = middle
-        else:
-            high = middle - 1
-    space = max(text.rfind(" ", 0, low), text.rfind("\n", 0, low))
-    return space if space > low // 2 else low
-
-
-# --------------------------------------------------------------------------- passages
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """Consecutive chunks of one section, of which ``hit`` is the one that was found."""
-
-    hit: Hit
-    hits: tuple[Hit, ...]
-
-    @property
-    def text(self) -> str:
-        text, last = self.hits[0].chunk.text, self.hits[0].chunk
-        for hit in self.hits[1:]:
-            text += _rest(text, last, hit.chunk)
-            last = hit.chunk
-        return text
-
-    def adjoining(self, neighbours: Sequence[Hit]) -> tuple[Hit, ...]:
-        """The next neighbour after it, and the one before it, where there are such: what follows
-        explains more often than what precedes."""
-        first, last = self.hits[0].chunk.ordinal, self.hits[-1].chunk.ordinal
-        found = [n for n in neighbours if n.chunk.ordinal in (first - 1, last + 1)]
-        return tuple(sorted(found, key=lambda n: -n.chunk.ordinal))
-
-    def widened(self, neighbour: Hit) -> Passage:
-        hits = sorted((*self.hits, neighbour), key=lambda n: n.chunk.ordinal)
-        return Passage(self.hit, tuple(hits))
-
-
-def widen(
-    passages: Sequence[Passage], neighbours: Neighbours, fits: Callable[[Hit], bool]
-) -> list[Passage]:
-    """Each passage as wide as there is room for, the best hit's first, a neighbour at a time.
-
-    ``fits`` says whether there is room for a neighbour, and counts it if so.
-    """
-    found = list(passages)
-    for i, passage in enumerate(passages):
-        left = list(neighbours.get(passage.hit.chunk.id, ()))
-        while adjoining := found[i].adjoining(left):
-            left.remove(adjoining[0])
-            if fits(adjoining[0]):
-                found[i] = found[i].widened(adjoining[0])
-    return found
-
-
-def _rest(text: str, last: Chunk, following: Chunk) -> str:
-    """What a chunk adds to the text before it, with the line ends between the two."""
-    gap = following.start_line - last.end_line
-    if gap <= 0:
-        shared = _shared(text, following.text)
-        if shared or gap < 0:
-            return following.text[shared:]
-        return f" {following.text}"  # two pieces of one long line
-    return "\n" * min(gap, 2) + following.text
-
-
-def _shared(text: str, following: str) -> int:
-    """How many characters the end of one text and the beginning of the next have in common."""
-    for length in range(min(len(text), len(following)), _MIN_SHARED - 1, -1):
-        if text.endswith(following[:length]):
-            return length
-    return 0
-
-
-# --------------------------------------------------------------------------- text
+def joined(passage: Sequence[Hit]) -> str:
+    """The text of consecutive chunks of one section, as the note has it: what two of them share
+    is said once."""
+    text = passage[0].chunk.text
+    for last, hit in pairwise(passage):
+        following = hit.chunk.text
+        gap = hit.chunk.start_line - last.chunk.end_line
+        if gap > 0:
+            text += "\n" * min(gap, 2) + following
+            continue
+        lengths = range(min(len(text), len(following)), _MIN_SHARED - 1, -1)
+        shared = next((n for n in lengths if text.endswith(following[:n])), 0)
+        if gap == 0 and not shared:  # two pieces of one long line
+            text += " "
+        text += following[shared:]
+    return text
 
 
 def without_control_tokens(text: str) -> str:
@@ -244,24 +182,16 @@ def estimate_tokens(text: str) -> int:
     all other scripts 1.3 a character, beyond the basic plane (emoji) 3. On prompts from three
     vaults that is 14 to 25 % more than SmolLM2's own count. Linear.
     """
-    total = 0.0
-    for char in text:
-        code = ord(char)
-        if code < 128:
-            total += _ASCII_COST[code]
-        elif code < 0x250:
-            total += 0.8
-        else:
-            total += 1.3 if code < 0x10000 else 3.0
-    return int(total) + 1
+    return int(sum(map(_tokens_of, text))) + 1
 
 
-def _ascii_cost(char: str) -> float:
+@cache
+def _tokens_of(char: str) -> float:
+    code = ord(char)
+    if code >= 128:
+        return 0.8 if code < 0x250 else 1.3 if code < 0x10000 else 3.0
     if char.isalpha():
         return 1 / 3.2
     if char.isdigit():
         return 1.0
     return {" ": 0.1, "\n": 0.6, "\t": 0.5, ".": 0.5, ",": 0.5}.get(char, 0.7)
-
-
-_ASCII_COST = tuple(_ascii_cost(chr(code)) for code in range(128))

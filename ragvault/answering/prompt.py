@@ -10,12 +10,7 @@ from collections.abc import Sequence
 from datetime import date
 
 from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle
-from ragvault.answering.context import (
-    Neighbours,
-    estimate_tokens,
-    pack,
-    without_control_tokens,
-)
+from ragvault.answering.context import Neighbours, estimate_tokens, pack, without_control_tokens
 from ragvault.config.settings import AnswerSettings
 from ragvault.model import Detail, Hit, Message, Prompt
 
@@ -68,14 +63,27 @@ def build_prompt(
     holds the question. ``neighbours`` widen the passages by what is left; those that came in
     follow the hits in ``included``.
     """
+    system = f"{SYSTEM_PROMPT}\n\n{RULES}"
+    if today is not None:
+        system += f"\nToday is {today.isoformat()}."
     question = without_control_tokens(question).strip()
-    system = _system(today)
-    fixed = estimate_tokens(system) + 2 * _MESSAGE_TOKENS + estimate_tokens(question)
-    fixed += estimate_tokens("\n".join(_frame("", (), detail, firm, hits[:1], style)))
-    budget = int(context_tokens * (1 - _SAFETY)) - answer_tokens - fixed
+
+    def user(blocks: Sequence[str], first: Hit | None) -> str:
+        lines = [question, "", CONTEXT_START, ""]
+        for block in blocks:
+            lines += [block, ""]
+        lines += [CONTEXT_END, "", style.instruction]
+        if DETAIL_HINTS[detail]:
+            lines.append(DETAIL_HINTS[detail])
+        if firm and first is not None:
+            lines.append(FIRM_INSTRUCTION.format(example=style.render(first, 1)))
+        return "\n".join(lines)
+
+    fixed = estimate_tokens(system) + estimate_tokens(user((), next(iter(hits), None)))
+    budget = int(context_tokens * (1 - _SAFETY)) - answer_tokens - fixed - 2 * _MESSAGE_TOKENS
     packed = pack(hits, neighbours or {}, tokens=budget, chars=settings.max_chars, style=style)
-    user = "\n".join(_frame(question, packed.blocks, detail, firm, packed.hits[:1], style))
-    messages = (Message("system", system), Message("user", user))
+    text = user(packed.blocks, next(iter(packed.hits), None))
+    messages = (Message("system", system), Message("user", text))
     chosen = {hit.chunk.id for hit in packed.hits}
     return Prompt(
         messages=messages,
@@ -83,30 +91,3 @@ def build_prompt(
         left_out=tuple(hit for hit in hits if hit.chunk.id not in chosen),
         estimated_tokens=sum(estimate_tokens(m.content) + _MESSAGE_TOKENS for m in messages),
     )
-
-
-def _system(today: date | None) -> str:
-    lines = [SYSTEM_PROMPT, "", RULES]
-    if today is not None:
-        lines.append(f"Today is {today.isoformat()}.")
-    return "\n".join(lines)
-
-
-def _frame(
-    question: str,
-    blocks: Sequence[str],
-    detail: Detail,
-    firm: bool,
-    first: Sequence[Hit],
-    style: CitationStyle,
-) -> list[str]:
-    """The user message: question, context, instruction, hint."""
-    lines = [question, "", CONTEXT_START, ""]
-    for block in blocks:
-        lines += [block, ""]
-    lines += [CONTEXT_END, "", style.instruction]
-    if DETAIL_HINTS[detail]:
-        lines.append(DETAIL_HINTS[detail])
-    if firm and first:
-        lines.append(FIRM_INSTRUCTION.format(example=style.render(first[0], 1)))
-    return lines

@@ -6,9 +6,9 @@ Names with commas, brackets and colons are read whole: the longest known name th
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 
 from ragvault.answering.citations.styles import (
     FILE_SECTION,
@@ -28,17 +28,23 @@ _LABEL = re.compile(
     r"(?P<file>(?:source\s+)?(?:file\s*name|file|source|note|datei|quelle|fichier|archivo|fuente))"
     r"\s*:\s*|(?P<section>section|sec\.|heading|abschnitt|sección|seccion)\s*(?::|(?=[#\"']))\s*"
     r"|(?P<number>(?:chunk|citation|document|doc|source|note|passage|context)s?\s*#?\s*|n|\^|#)"
-    r"(?=\d)|(?P<vault>vault\s*:\s*)|(?P<extra>(?:lines?|page|p\.)\s*:?\s*\d[\d\s–-]*)",
+    r"(?=\d)|(?P<vault>vault\s*:\s*[^\],;\n)]*)"
+    r"|(?P<extra>(?:lines?|page|p\.)\s*:?\s*\d[\d\s–-]*)",
     re.IGNORECASE,
 )
-_NEXT_LABEL = re.compile(
-    r"[\s\"']*(?:[,;|&]|\band\b|\n)\s*(?:file|source|section|chunk|heading|vault|lines?)\b",
-    re.IGNORECASE,
+_NEXT_LABEL = (
+    r"[\s\"']*(?:[,;|&]|\band\b|\n)\s*(?:file|source|section|chunk|heading|vault|lines?)\b"
 )
-_MD_END = re.compile(r"\.(?:md|markdown)(?![\w.-]*\w)", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"(\d{1,3})(?!\d|[.,]\d|\s*[-–/:]\s*\d)(?:(?=[\s,;|&\])】}])|\Z|:)"  # not 1.5, 2024, 1-3
+)
 _SEPARATOR = re.compile(r"(?:[\s,;|&]|\band\b|\bund\b|\bet\b|\by\b)+", re.I)
+_SECTION_FOLLOWS = re.compile(r"section\b", re.I)
 _LEAD = re.compile(r"(?:see(?: also)?|cf\.?|from|source|ref(?:erence)?|in)\s*:?\s+", re.IGNORECASE)
 _AFTER_VAULT = re.compile(r"\]\s*(\[)?\s*(?=file\s*:)", re.IGNORECASE)
+_OPEN_QUOTE = re.compile(r"[ *]*([\"'`<])?")
+_CLOSE_QUOTE = re.compile(r"[\"'`>*]*")
+_OPENERS = {"]": "[", ")": "(", "】": "【", "}": "{"}
 _MAX_LENGTH = 600  # of one citation, in characters
 
 
@@ -54,28 +60,21 @@ class DraftView:
         self.draft = draft
         self.original = "".join(draft[i] for i in kept)
         self.text = self.original.translate(_QUOTES)
-        self.lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in self.text)
-        self._places = [*kept, len(draft)]
-
-    def at(self, index: int) -> int:
-        """The place in the draft of a character of the text."""
-        return self._places[index]
-
-    def index(self, place: int) -> int:
-        """The first character of the text at or behind a place in the draft."""
-        return bisect_left(self._places, place)
+        self._places = kept
 
     def value(self, start: int, end: int) -> str:
         return one_line(self.original[start:end].strip(" \"'`“”‘’"))
 
     def citation(self, start: int, end: int, item: RawCitation) -> RawCitation:
-        a, b = self.at(start), self.at(end - 1) + 1
+        """The citation at its place in the draft."""
+        a, b = self._places[start], self._places[end - 1] + 1
         return replace(item, raw=self.draft[a:b], start=a, end=b)
 
 
 class CitedContext:
-    """What may be cited: the hits of the prompt, in its order, and their names as they may be
-    written, beside the styles' own forms, each longest first. ``style`` is the one asked for."""
+    """What may be cited: the hits of the prompt, in its order; patterns of the names of their
+    files and sections as they may be written; the styles' own ``forms``, longest first.
+    ``style`` is the one asked for."""
 
     def __init__(self, hits: Sequence[Hit], style: CitationStyle = FILE_SECTION) -> None:
         self.hits, self.style = tuple(hits), style
@@ -85,24 +84,27 @@ class CitedContext:
         for hit in hits:
             path = hit.chunk.rel_path
             base = path.rsplit("/", 1)[-1]
-            names = (path, f"{hit.chunk.vault}/{path}", base, _stemless(path), _stemless(base))
-            files.update(one_line(name) for name in names)
+            files.update(
+                (path, f"{hit.chunk.vault}/{path}", base, _stemless(path), _stemless(base))
+            )
             heading = hit.chunk.heading_path
             sections.update((section_label(heading), " > ".join(heading) or TOP))
             sections.update(name for h in heading for name in (h, f"# {h}"))
         forms = {form: raw for style in STYLES.values() for form, raw in style.forms(hits).items()}
         self.forms = sorted(forms.items(), key=lambda form: -len(form[0]))
-        self.files = self._ordered(files)
-        self.sections = self._ordered(sections)
+        self.file, self.section = _any_of(files, r"[§#>:]"), _any_of(sections, "(?!)")
 
     def holds(self, text: str) -> bool:
         """Whether squeezed text stands so in a note, as the prompt showed it."""
         return any(text in own for own in self._texts)
 
-    @staticmethod
-    def _ordered(names: set[str]) -> list[str]:
-        plain = {one_line(name).translate(_QUOTES).lower() for name in names}
-        return sorted((n for n in plain if n), key=lambda n: (-len(n), n))
+
+def _any_of(names: Iterable[str], end: str) -> re.Pattern[str]:
+    """The longest of the names that something follows which can end a name, such as ``end``."""
+    plain = {one_line(name).translate(_QUOTES) for name in names} - {""}
+    known = "|".join(map(re.escape, sorted(plain, key=lambda n: (-len(n), n)))) or "(?!)"
+    ends = rf"\Z|[\])】}}\n;|,]|[.!?](?=\s|\Z)|section|file|chunk|and|{end}"
+    return re.compile(rf"(?:{known})(?=[ \"'`]*(?:{ends}))", re.IGNORECASE)
 
 
 def squeezed(text: str) -> str:
@@ -112,6 +114,31 @@ def squeezed(text: str) -> str:
 
 def _stemless(path: str) -> str:
     return re.sub(r"\.(?:md|markdown)$", "", path, flags=re.IGNORECASE)
+
+
+@cache
+def _unknown_file(close: str, *, is_labelled: bool) -> re.Pattern[str]:
+    """A name that the context doesn't have: up to its extension, or, where a label says that it
+    is a file and a bracket that it ends, up to the next label, comma or the like."""
+    stops = rf"{re.escape(close)}\n;|\""
+    none = "" if is_labelled else r"\[(:"
+    pattern = rf"[^{stops}{none}]*?\.(?:md|markdown)(?![\w.-]*\w)"
+    if is_labelled and close:
+        pattern += rf"|[^{stops},]+?(?={_NEXT_LABEL}|[{stops},]|\Z)"
+    return re.compile(pattern, re.IGNORECASE)
+
+
+@cache
+def _unknown_section(close: str) -> re.Pattern[str]:
+    """Up to the bracket's end, the next label or, without a bracket, the sentence's end; brackets
+    within are its own."""
+    if not close:
+        return re.compile(rf"[^\n]+?(?=[.!?](?:\s|\Z)|\n|{_NEXT_LABEL}|\Z)", re.IGNORECASE)
+    opened, closed = re.escape(_OPENERS[close]), re.escape(close)
+    inner = rf"[^\n{opened}{closed}]"
+    return re.compile(
+        rf"(?:{inner}|{opened}{inner}*{closed})+?(?=\n|{closed}|{_NEXT_LABEL}|\Z)", re.IGNORECASE
+    )
 
 
 class BracketReader:
@@ -137,180 +164,99 @@ class BracketReader:
         while self.at < self.limit:
             if self.close and self.text[self.at] == self.close:
                 return (self.at + 1, self.items) if self.items else (self.start, [])
-            before = self.at
             if not self._separator() and not self._value():
                 break
-            if self.at == before:
-                break
-        return self._unclosed()
+        # A labelled citation that the draft never closes ends with its line.
+        at_end = self.at >= len(self.text) or self.text[self.at] == "\n" or not self.close
+        if self.items and self.labelled and at_end:
+            return self.start + len(self.text[self.start : self.at].rstrip(" \n\t,;")), self.items
+        return self.start, []
 
     def _separator(self) -> bool:
         match = _SEPARATOR.match(self.text, self.at, self.limit)
-        if not match or (not self.close and "\n" in match.group() and not self._goes_on(match)):
+        if match is None:
             return False
-        if self.close and match.group().count("\n") > 1:
+        breaks = match.group().count("\n")
+        if self.close and breaks > 1:
+            return False
+        if not self.close and breaks and not _SECTION_FOLLOWS.match(self.text, match.end()):
             return False
         self.at = match.end()
         return True
 
-    def _goes_on(self, match: re.Match[str]) -> bool:
-        return bool(re.compile(r"section\b", re.I).match(self.text, match.end()))
-
-    def _unclosed(self) -> tuple[int, list[RawCitation]]:
-        """A labelled citation that the draft never closes ends with its line."""
-        at_end = self.at >= len(self.text) or self.text[self.at] == "\n" or not self.close
-        if self.items and self.labelled and at_end:
-            end = self.at
-            while end > self.start and self.text[end - 1] in " \n\t,;":
-                end -= 1
-            return end, self.items
-        return self.start, []
-
     def _value(self) -> bool:
+        """Steps over one value with its label; False where there is none."""
         label = _LABEL.match(self.text, self.at, self.limit)
-        if not label:
-            return self._unlabelled()
+        if label is None:
+            return bool(self.close) and not self.strict and self._unlabelled()
         self.at = label.end()
-        kind = label.lastgroup
-        if kind == "file":
+        if label.lastgroup == "file":
             self.labelled = True
-            return self._file(required=True)
-        if kind == "section":
+            return self._file(is_labelled=True)
+        if label.lastgroup == "section":
             self.labelled = True
             return self._section()
-        if kind == "number":
-            return self._number(bare=label.group().strip() in ("", "#"))
-        if kind == "vault":
-            return self._vault()
-        return True
-
-    def _vault(self) -> bool:
-        """Steps over "Vault: name", and the brackets between it and the file it belongs to."""
-        self.at = self._until(lambda i: self.text[i] in "],;\n)")
-        follows = _AFTER_VAULT.match(self.text, self.at)
-        if follows:
-            self.at = follows.end()
-            self.close = "]" if follows.group(1) else ""
+        if label.lastgroup == "number":
+            return self._number(most=999 if label.group().strip(" #") else 99)
+        if label.lastgroup == "vault":  # the brackets between it and the file it belongs to
+            follows = _AFTER_VAULT.match(self.text, self.at)
+            if follows:
+                self.at = follows.end()
+                self.close = "]" if follows.group(1) else ""
         return True
 
     def _unlabelled(self) -> bool:
-        if self.close == "" or self.strict:
-            return False
+        last = self.items[-1] if self.items else None
         if self.text[self.at].isdigit():
             only_numbers = all(i.number is not None for i in self.items)
-            return only_numbers and self.close != ")" and self._number(bare=True)
-        if self._file(required=False):
+            return only_numbers and self.close != ")" and self._number(most=99)
+        if self._file(is_labelled=False):
             return True
-        if self.items and self.items[-1].file and self.items[-1].section is None:
+        if last is None or not last.file:
+            return False
+        if last.section is None:
             return self._section()
-        if self.items and self.items[-1].file:  # words after a complete citation: not ours
-            self.at = self._until(lambda i: self.text[i] in (self.close, "\n"))
-            return True
-        return False
+        # Words after a complete citation: not ours.
+        rest = self.text[self.at : self.limit]
+        self.at += len(re.split(rf"[{re.escape(self.close)}\n]", rest, maxsplit=1)[0])
+        return True
 
-    def _number(self, *, bare: bool) -> bool:
-        match = re.compile(r"(\d{1,3})(?!\d|[.,]\d|\s*[-–/:]\s*\d)").match(self.text, self.at)
-        if not match or (bare and int(match.group(1)) > 99):
+    def _number(self, *, most: int) -> bool:
+        match = _NUMBER.match(self.text, self.at)
+        if not match or int(match.group(1)) > most:
             return False
         self.at = match.end()
-        follows = self.text[self.at : self.at + 1]
-        if follows and not re.match(r"[\s,;|&\])】}:]", follows):
-            return False
-        if follows == ":":
-            self.at += 1
-        if any(item.file for item in self.items):
-            return True  # "File: a.md, Chunk 2": the file says it already
-        self.items.append(RawCitation("", 0, 0, number=int(match.group(1))))
+        if not any(item.file for item in self.items):  # "File: a.md, Chunk 2" says it already
+            self.items.append(RawCitation("", 0, 0, number=int(match.group(1))))
         return True
 
-    def _file(self, *, required: bool) -> bool:
-        quote = self._quote()
-        start = self.at
-        end = self._known(self.known.files, start)
-        if end is None:
-            end = self._file_end(start, required=required)
-        if end is None:
-            self.at = start
+    def _file(self, *, is_labelled: bool) -> bool:
+        name = self._name(self.known.file, _unknown_file(self.close, is_labelled=is_labelled))
+        if name is None:
             return False
-        self.at = end
-        self._close_quote(quote)
         self.items = [i for i in self.items if i.number is None]  # "[Chunk 1, File: …]"
-        self._add(file=self.view.value(start, end))
+        self.items.append(RawCitation("", 0, 0, file=name))
         return True
-
-    def _file_end(self, start: int, *, required: bool) -> int | None:
-        stop = self._until(lambda i: self.text[i] in (self.close or "\n", "\n", ";", "|", '"'))
-        end = _MD_END.search(self.text, start, stop)
-        if end and (required or not re.search(r"[\[(:]", self.text[start : end.end()])):
-            return end.end()
-        if not required or not self.close:
-            return None
-        label = _NEXT_LABEL.search(self.text, start, stop)
-        comma = self.text.find(",", start, stop)
-        ends = [i for i in (label.start() if label else -1, comma, stop) if i > start]
-        return min(ends) if ends else None
 
     def _section(self) -> bool:
-        quote = self._quote()
-        start = self.at
-        end = self._known(self.known.sections, start)
-        if end is None:
-            end = self._section_end(start)
-        name = self.view.value(start, end)
-        self.at = end
-        self._close_quote(quote)
-        if self.items and self.items[-1].file and self.items[-1].section is None:
-            self.items[-1] = replace(self.items[-1], section=name)
+        name = self._name(self.known.section, _unknown_section(self.close))
+        if name is None:
+            return False
+        last = self.items[-1] if self.items else None
+        if last and last.file and last.section is None:
+            self.items[-1] = replace(last, section=name)
         else:
-            self._add(file=self.items[-1].file if self.items else None, section=name)
+            self.items.append(RawCitation("", 0, 0, file=last and last.file, section=name))
         return True
 
-    def _section_end(self, start: int) -> int:
-        depth = 0
-        for i in range(start, self.limit):
-            char = self.text[i]
-            if char == "\n" or (depth == 0 and char == self.close):
-                return i
-            if i > start and depth == 0 and _NEXT_LABEL.match(self.text, i):
-                return i
-            if not self.close and char in ".!?" and not self.text[i + 1 : i + 2].strip():
-                return i
-            if self.close and char == {"]": "[", ")": "(", "】": "【", "}": "{"}[self.close]:
-                depth += 1
-            elif char == self.close:
-                depth -= 1
-        return self.limit
-
-    def _known(self, names: Sequence[str], start: int) -> int | None:
-        """Where a known name that starts here, and is followed by an end, ends."""
-        for name in names:
-            end = start + len(name)
-            if self.view.lower.startswith(name, start) and self._ends(end):
-                return end
-        return None
-
-    def _ends(self, end: int) -> bool:
-        rest = self.text[end : end + 40].lstrip(" \"'`")
-        if not rest or rest[0] in (self.close or "\n") or rest[0] in "\n;|,":
-            return True
-        if not self.close:
-            return rest[0] in ".!?)" or bool(_NEXT_LABEL.match(self.text, end))
-        return bool(re.match(r"(?:section|file|chunk|and|§|#|>|:)", rest, re.IGNORECASE))
-
-    def _quote(self) -> bool:
-        while self.at < self.limit and self.text[self.at] in " *":
-            self.at += 1
-        if self.at < self.limit and self.text[self.at] in "\"'`<":
-            self.at += 1
-            return True
-        return False
-
-    def _close_quote(self, opened: bool) -> None:
-        while opened and self.at < self.limit and self.text[self.at] in "\"'`>*":
-            self.at += 1
-
-    def _until(self, stop: Callable[[int], bool]) -> int:
-        return next((i for i in range(self.at, self.limit) if stop(i)), self.limit)
-
-    def _add(self, *, file: str | None = None, section: str | None = None) -> None:
-        self.items.append(RawCitation("", 0, 0, file=file, section=section))
+    def _name(self, *patterns: re.Pattern[str]) -> str | None:
+        """The name that starts here, in quotes or not, by the first pattern that fits."""
+        quote = _OPEN_QUOTE.match(self.text, self.at, self.limit)
+        assert quote is not None, "it matches nothing, too"
+        found = (pattern.match(self.text, quote.end(), self.limit) for pattern in patterns)
+        match = next(filter(None, found), None)
+        if match is None:
+            return None
+        closing = _CLOSE_QUOTE.match(self.text, match.end(), self.limit) if quote.group(1) else None
+        self.at = closing.end() if closing else match.end()
+        return self.view.value(*match.span())

@@ -17,8 +17,11 @@ from ragvault.model import Hit
 _PAIRS = {"[": "]", "(": ")", "【": "】", "{": "}"}
 _WIKILINK = re.compile(r"!?\[\[([^\[\]|#\n]+)(?:#([^\[\]|\n]+))?(?:\|[^\[\]\n]*)?\]\]")
 _BARE = re.compile(r"(?<![\w·\[(])(?:source\s+)?(?:file|source)\s*:\s*(?=[^\s\[(])", re.IGNORECASE)
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.M | re.S)
-_CODE = re.compile(r"(?<!`)(`+)(?!`)([^\n]*?[^`\n])\1(?!`)")
+_CODE = re.compile(
+    r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)"  # a fence
+    r"|(?<!`)(`+)(?!`)(?P<span>[^\n]*?[^`\n])\2(?!`)",
+    re.MULTILINE | re.DOTALL,
+)
 _WRAPPED = re.compile(r"[\[(]\s*(?:file|chunk|source)\b.*[\])]", re.IGNORECASE)
 # "[1](url)", and "[1]: url" on a line of its own.
 _LINK = re.compile(
@@ -35,7 +38,11 @@ def parse(draft: str, context: CitedContext | Sequence[Hit] = ()) -> list[RawCit
     """
     view = DraftView(draft)
     known = context if isinstance(context, CitedContext) else CitedContext(context)
-    code, skip = _code_spans(view.text)
+    around: dict[int, int] = {}  # code spans around a citation: start → end
+    skip: dict[int, int] = {}  # all other code
+    for match in _CODE.finditer(view.text):
+        is_citation = match["span"] and _WRAPPED.fullmatch(match["span"].strip())
+        (around if is_citation else skip)[match.start()] = match.end()
     found: list[RawCitation] = []
     index = 0
     while index < len(view.text):
@@ -47,26 +54,11 @@ def parse(draft: str, context: CitedContext | Sequence[Hit] = ()) -> list[RawCit
             index = max(end, index + 1)
             continue
         start = index
-        if index - 1 in code and code[index - 1] == end + 1:  # a code span around a citation
+        if around.get(index - 1) == end + 1:
             start, end = index - 1, end + 1
         found.extend(view.citation(start, end, item) for item in items)
         index = end
     return found
-
-
-def _code_spans(text: str) -> tuple[dict[int, int], dict[int, int]]:
-    """(Spans that may wrap a citation, spans to step over), each start → end."""
-    skip = {m.start(): m.end() for m in _FENCE.finditer(text)}
-    plain = list(text)
-    for start, end in skip.items():
-        plain[start:end] = " " * (end - start)
-    wraps: dict[int, int] = {}
-    for match in _CODE.finditer("".join(plain)):
-        if _WRAPPED.fullmatch(match.group(2).strip()):
-            wraps[match.start()] = match.end()
-        else:
-            skip[match.start()] = match.end()
-    return wraps, skip
 
 
 def _citation_at(view: DraftView, known: CitedContext, index: int) -> tuple[int, list[RawCitation]]:
@@ -76,44 +68,30 @@ def _citation_at(view: DraftView, known: CitedContext, index: int) -> tuple[int,
     is_glued = index > 0 and (view.text[index - 1].isalnum() or view.text[index - 1] == "_")
     if char == "[":
         link = _LINK.match(view.text, index)
-        if link and _is_link(link, view.text):
-            return link.end(), _linked(link, known)
-        place = view.at(index)
+        # Not so "[1]: see a/b" in the middle of a line.
+        if link and not (link["defined"] and view.text[index - 1 : index] not in ("", "\n")):
+            target = link["target"] or link["defined"]
+            # A number that names a link cites nothing, as on web pages, but for a note's link.
+            is_note = known.file.fullmatch(target)
+            return link.end(), [RawCitation("", 0, 0, file=target)] if is_note else []
         for form, item in known.forms:  # as asked for: nothing to interpret
-            if view.draft.startswith(form, place) and not (item.number and is_glued):
-                return view.index(place + len(form)), [item]
+            if view.original.startswith(form, index) and not (item.number and is_glued):
+                return index + len(form), [item]
     wiki = _WIKILINK.match(view.text, index) if char in "[!" else None
     if wiki:
-        return _wikilink(view, known, wiki)
+        return wiki.end(), _linked(wiki, known, view.text[:index].rstrip())
     if char in _PAIRS:
         return BracketReader(view, known, index + 1, _PAIRS[char], strict=is_glued).read()
-    bare = _BARE.match(view.text, index) if char in "fFsS" else None
-    if bare and (index == 0 or not view.text[index - 1].isalnum()):
+    if char in "fFsS" and not is_glued and _BARE.match(view.text, index):
         return BracketReader(view, known, index, "", strict=True).read()
     return index, []
 
 
-def _is_link(match: re.Match[str], text: str) -> bool:
-    """Not so "[1]: see a/b" in the middle of a line."""
-    start = match.start()
-    return not match.group("defined") or start == 0 or text[start - 1] == "\n"
-
-
-def _linked(match: re.Match[str], known: CitedContext) -> list[RawCitation]:
-    """A link with a number for its name, as a web page's footnotes are, cites nothing, except
-    one to a note of the context: that note."""
-    target = match.group("target") or match.group("defined")
-    return [RawCitation("", 0, 0, file=target)] if target.lower() in known.files else []
-
-
-def _wikilink(
-    view: DraftView, known: CitedContext, match: re.Match[str]
-) -> tuple[int, list[RawCitation]]:
+def _linked(wiki: re.Match[str], known: CitedContext, before: str) -> list[RawCitation]:
     """A wikilink is a citation where it can't be a word of the sentence: with a heading, in
     parentheses, or after the sentence's end."""
-    name, heading = match.group(1).strip(), match.group(2)
-    before = view.text[: match.start()].rstrip()
+    name, heading = wiki.group(1).strip(), wiki.group(2)
     apart = not before or before[-1] in ".!?(:;]。！？"
-    if one_line(name).lower() not in known.files or not (heading or apart):
-        return match.end(), []
-    return match.end(), [RawCitation("", 0, 0, file=name, section=heading and heading.strip())]
+    if not known.file.fullmatch(one_line(name)) or not (heading or apart):
+        return []
+    return [RawCitation("", 0, 0, file=name, section=heading and heading.strip())]

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from ragvault.answering.citations.resolve import resolve
 from ragvault.answering.citations.styles import RawCitation
-from ragvault.answering.context import Passage
+from ragvault.answering.context import joined
 from ragvault.answering.pipeline import AnswerRequest, answer
 from ragvault.answering.prompt import build_prompt
 from ragvault.config.settings import AnswerSettings, OllamaSettings
@@ -88,7 +88,7 @@ def test_only_what_adjoins_comes_in() -> None:
 def test_pieces_of_one_long_line_are_joined() -> None:
     line = " ".join(LINES)
     first, second = hit("a.md", "", line[:200], ordinal=0), hit("a.md", "", line[180:], ordinal=1)
-    assert Passage(first, (first, second)).text == line
+    assert joined((first, second)) == line
 
 
 @given(st.integers(2, 28), st.integers(0, 4))
@@ -96,7 +96,7 @@ def test_joined_chunks_give_back_the_note(cut: int, overlap: int) -> None:
     """What the model reads is the note's own text, wherever it was cut."""
     first = piece(0, 1, cut)
     second = piece(1, max(1, cut + 1 - overlap), 30)
-    assert Passage(first, (first, second)).text == "\n".join(LINES)
+    assert joined((first, second)) == "\n".join(LINES)
 
 
 # --------------------------------------------------------------------------- citations
