@@ -27,7 +27,7 @@ from typing import TypeAlias
 
 from ragvault.answering.check.support import coverage, is_verbatim
 from ragvault.answering.check.uncertainty import INSUFFICIENT, admits
-from ragvault.answering.citations.stream import CitationStream, CitedText, Statement
+from ragvault.answering.citations.stream import CitationStream, CitedText
 from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle, Marks
 from ragvault.answering.context import Neighbours
 from ragvault.answering.prompt import build_prompt
@@ -56,8 +56,8 @@ from ragvault.text import sentence_spans, snippet, strip_controls
 
 GREETING = "Hello! Ask me something about your notes."
 THANKS = "You're welcome! Ask me anything else about your notes."
-DEFAULT_CONTEXT = 4096  # tokens, for a server that doesn't say the model's context length
 NO_USAGE = ChatUsage(None, None)
+DEFAULT_CONTEXT = 4096  # tokens, for a server that doesn't say the model's context length
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +89,12 @@ class Spent:
     usage: ChatUsage = NO_USAGE
 
     def plus(self, ms: float, usage: ChatUsage) -> Spent:
-        total = ChatUsage(
-            _sum(self.usage.prompt_tokens, usage.prompt_tokens),
-            _sum(self.usage.completion_tokens, usage.completion_tokens),
-        )
-        return Spent((self.ms or 0.0) + ms, total)
+        def total(a: int | None, b: int | None) -> int | None:
+            return b if a is None else a + (b or 0)
+
+        prompt = total(self.usage.prompt_tokens, usage.prompt_tokens)
+        completion = total(self.usage.completion_tokens, usage.completion_tokens)
+        return Spent((self.ms or 0.0) + ms, ChatUsage(prompt, completion))
 
 
 NOTHING = Spent()
@@ -144,9 +145,13 @@ def answer(request: AnswerRequest) -> AnswerEvents:
         options = _options(request.chat, request.ollama)
         prompt = _prompt(request, options)
         if not prompt.included:
-            return (yield from _quoted(request, (_no_room(options),)))
+            no_room = (
+                f"The context length of {options.model} ({options.num_ctx} tokens) has no room for "
+                "the notes; quoted instead. Raise ollama.max_context or use another model."
+            )
+            return (yield from _quoted(request, (no_room,)))
         draft = yield from _drafted(request, prompt, options, spent)
-        if _is_uncited(draft):
+        if not draft.cited.substantial and not draft.cited.uncertain:
             spent = draft.spent
             prompt = _prompt(request, options, firm=True)
             draft = yield from _drafted(request, prompt, options, spent)
@@ -209,13 +214,12 @@ def _drafted(
     return _Draft(stream.result(), spent, error, stream.is_looping)
 
 
-def _is_uncited(draft: _Draft) -> bool:
-    return not draft.cited.substantial and not draft.cited.uncertain
-
-
 def _concluded(request: AnswerRequest, draft: _Draft, prompt: Prompt) -> AnswerEvents:
     """The last attempt's draft as the answer, as an abstention, or replaced by quotations."""
-    notices = _left_out_notice(prompt)
+    notices: tuple[str, ...] = ()
+    if count := len(prompt.left_out):
+        noun = "passage" if count == 1 else "passages"
+        notices = (f"{count} {noun} did not fit into the model's context and were left out.",)
     model = request.ollama.model
     if draft.cited.substantial:
         if draft.error is not None:
@@ -239,7 +243,11 @@ def _written(draft: _Draft, evidence: Evidence) -> Answer:
     ):
         caveats.append("The notes answer only a part of the question.")
     if wrong:
-        caveats.append(_unsupported_caveat(len(wrong), len(claims)))
+        verb = "is" if len(wrong) == 1 else "are"
+        caveats.append(
+            f"{len(wrong)} of {len(claims)} statements {verb} not held by the notes cited; "
+            "check them."
+        )
     if draft.is_looping:
         caveats.append("The model began to repeat itself; its answer ends there.")
     if draft.error is not None:
@@ -301,29 +309,21 @@ def compose(
 
 
 def _references(text: CitedText) -> tuple[Reference, ...]:
-    """Numbered in order of first citation, each with the sentences that hold what is said."""
-    return tuple(
-        Reference(marker, hit, _holding_snippet(hit, _first_claim(text.statements, hit)))
-        for marker, hit in enumerate(text.cited, 1)
-    )
+    """Numbered in order of first citation, each with its chunk's text from the sentence on that
+    best holds what is said of it first."""
+    references: list[Reference] = []
+    for marker, hit in enumerate(text.cited, 1):
+        claim = next((s.text for s in text.statements if hit in s.cited), "")
+        note = hit.chunk.text
+        spans = sentence_spans(note) if claim else []
 
+        def closeness(span: tuple[int, int], claim: str = claim, note: str = note) -> float:
+            sentence = note[slice(*span)]
+            return coverage(claim, sentence) + 0.5 * coverage(sentence, claim)
 
-def _first_claim(statements: Sequence[Statement], hit: Hit) -> str:
-    return next((s.text for s in statements if hit in s.cited), "")
-
-
-def _holding_snippet(hit: Hit, claim: str) -> str:
-    """The chunk's text from the sentence on that holds the claim best."""
-    text = hit.chunk.text
-    spans = sentence_spans(text)
-    if not claim or not spans:
-        return snippet(text)
-    start, _ = max(spans, key=lambda span: (_shared(claim, text[span[0] : span[1]]), -span[0]))
-    return snippet(text[start:])
-
-
-def _shared(claim: str, sentence: str) -> float:
-    return coverage(claim, sentence) + 0.5 * coverage(sentence, claim)
+        start, _ = max(spans, key=closeness, default=(0, 0))
+        references.append(Reference(marker, hit, snippet(note[start:])))
+    return tuple(references)
 
 
 def _insufficient(evidence: Evidence) -> Abstention:
@@ -337,30 +337,6 @@ def _insufficient(evidence: Evidence) -> Abstention:
 
 def _notice(error: ModelError) -> str:
     return f"{error.message.rstrip('.')}. {error.hint}".strip()
-
-
-def _no_room(options: ChatOptions) -> str:
-    return (
-        f"The context length of {options.model} ({options.num_ctx} tokens) has no room for the "
-        "notes; quoted instead. Raise ollama.max_context or use another model."
-    )
-
-
-def _left_out_notice(prompt: Prompt) -> tuple[str, ...]:
-    count = len(prompt.left_out)
-    if not count:
-        return ()
-    noun = "passage" if count == 1 else "passages"
-    return (f"{count} {noun} did not fit into the model's context and were left out.",)
-
-
-def _unsupported_caveat(wrong: int, claims: int) -> str:
-    verb = "is" if wrong == 1 else "are"
-    return f"{wrong} of {claims} statements {verb} not held by the notes cited; check them."
-
-
-def _sum(a: int | None, b: int | None) -> int | None:
-    return b if a is None else a + (b or 0)
 
 
 __all__ = ["AnswerRequest", "AnswerRun", "answer", "compose", "small_talk"]

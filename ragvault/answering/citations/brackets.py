@@ -246,7 +246,7 @@ class BracketReader:
         if last and last.file and last.section is None:
             self.items[-1] = replace(last, section=name)
         else:
-            self.items.append(RawCitation("", 0, 0, file=last and last.file, section=name))
+            self.items.append(RawCitation("", 0, 0, file=last.file if last else None, section=name))
         return True
 
     def _name(self, *patterns: re.Pattern[str]) -> str | None:

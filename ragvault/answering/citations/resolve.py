@@ -36,7 +36,6 @@ class _Level(IntEnum):
     FOLDED = 1  # case, Unicode form, quotes, heading marks, white space
     PART = 2  # folder, extension or a level of the heading path left out; the note's title
     TYPO = 3
-    HELD = 4  # the section is nowhere, but the one file it names holds the sentence
     ABSENT = 9
 
 
@@ -48,9 +47,6 @@ class Resolution:
     hit: Hit | None
 
 
-_REMOVED = Resolution(CitationStatus.REMOVED, None)
-
-
 def resolve(
     raw: RawCitation,
     hits: Sequence[Hit],
@@ -59,73 +55,47 @@ def resolve(
 ) -> Resolution:
     """The chunk that is meant. ``hits`` are those of the prompt, in its order; ``sentence`` is
     the citing one, without its citations; ``style`` the one that was asked for."""
-    is_as_asked = raw.raw in style.forms(hits)
-    if raw.number is not None:
-        hit = _numbered(raw.number, hits, sentence)
-        return _REMOVED if hit is None else _resolved(hit, is_as_asked)
     candidates = list(hits)
-    file_level = section_level = _Level.EXACT
+    if raw.number is not None:
+        candidates = _numbered(raw.number, hits)
     if raw.file is not None:
         wanted = raw.file
-        file_level, candidates = _best(candidates, lambda h: _file_level(wanted, h), _file_of)
-        candidates = _same_name_elsewhere(wanted, candidates, hits)
-    if raw.section is not None and candidates:
-        section = raw.section
-        section_level, found = _best(candidates, lambda h: _section_level(section, h), _place_of)
-        if not found and raw.file is not None:
-            section_level = _Level.HELD
-            found = [h for h in candidates if _holds(sentence, h)]
-        candidates = found
+        candidates = _best(candidates, lambda h: _file_level(wanted, h), _file_of)
+    if raw.section is not None:
+        section, named = raw.section, candidates
+        candidates = _best(named, lambda h: _section_level(section, h), _place_of)
+        if not candidates and raw.file is not None:
+            # The section is nowhere, but the one file it names holds the sentence.
+            candidates = [h for h in named if _overlap(sentence, h, of_note=False) >= _HELD]
+        elif raw.file is None and len({_place_of(h) for h in candidates}) > 1 and not sentence:
+            candidates = []
     if not candidates:
-        return _REMOVED
-    if raw.file is None and len({_place_of(h) for h in candidates}) > 1 and not sentence:
-        return _REMOVED
-    hit = max(candidates, key=lambda h: (_overlap(sentence, h), -hits.index(h)))
-    is_exact = (
-        file_level == section_level == _Level.EXACT
-        and len({_file_of(h) for h in candidates}) == 1
-        and is_as_asked
-    )
-    return _resolved(hit, is_exact)
-
-
-def _resolved(hit: Hit, is_exact: bool) -> Resolution:
+        return Resolution(CitationStatus.REMOVED, None)
+    hit = max(candidates, key=lambda h: _overlap(sentence, h))
+    is_unclear = raw.number is None and len({_file_of(h) for h in candidates}) > 1
+    is_exact = raw.raw in style.forms(hits) and not is_unclear
     return Resolution(CitationStatus.EXACT if is_exact else CitationStatus.REPAIRED, hit)
 
 
-def _numbered(number: int, hits: Sequence[Hit], sentence: str) -> Hit | None:
-    """The n-th passage of the prompt: its hit, or the neighbour in it that holds the sentence
-    better. Neighbours (not kept) follow the hits and have no number."""
+def _numbered(number: int, hits: Sequence[Hit]) -> list[Hit]:
+    """The n-th passage of the prompt: its hit, and the neighbours that may be in it. Neighbours
+    (not kept) follow the hits and have no number."""
     found = [hit for hit in hits if hit.kept]
     if not 1 <= number <= len(found):
-        return None
+        return []
     own = found[number - 1]
-    beside = [hit for hit in hits if not hit.kept and _place_of(hit) == _place_of(own)]
-    return max((own, *beside), key=lambda h: _overlap(sentence, h))
-
-
-def _same_name_elsewhere(wanted: str, candidates: list[Hit], hits: Sequence[Hit]) -> list[Hit]:
-    """A bare file name is no path: every note of that name is meant, also one at the root."""
-    if "/" in wanted or not candidates:
-        return candidates
-    name = _fold(wanted)
-    return [
-        h for h in hits if h in candidates or _fold(h.chunk.rel_path.rsplit("/", 1)[-1]) == name
-    ]
+    return [own, *(h for h in hits if not h.kept and _place_of(h) == _place_of(own))]
 
 
 def _best(
     hits: Sequence[Hit], level: Callable[[Hit], _Level], place: Callable[[Hit], object]
-) -> tuple[_Level, list[Hit]]:
-    """The strictest level reached, and its hits; a typo must point to one place only."""
+) -> list[Hit]:
+    """The hits at the strictest level that any reaches; a typo must point to one place only."""
     levels = [level(hit) for hit in hits]
     best = min(levels, default=_Level.ABSENT)
-    if best == _Level.ABSENT:
-        return best, []
     found = [hit for hit, reached in zip(hits, levels, strict=True) if reached == best]
-    if best == _Level.TYPO and len({place(hit) for hit in found}) > 1:
-        return _Level.ABSENT, []
-    return best, found
+    is_guess = best == _Level.TYPO and len({place(hit) for hit in found}) > 1
+    return [] if best == _Level.ABSENT or is_guess else found
 
 
 def _file_of(hit: Hit) -> object:
@@ -138,7 +108,10 @@ def _place_of(hit: Hit) -> object:
 
 def _file_level(wanted: str, hit: Hit) -> _Level:
     path = hit.chunk.rel_path
-    if wanted in (path, one_line(path)):
+    is_bare = "/" not in wanted  # no path: every note of that name is meant, also one at the root
+    if wanted in (path, one_line(path)) or (
+        is_bare and _fold(wanted) == _fold(path.rsplit("/", 1)[-1])
+    ):
         return _Level.EXACT
     name, full = _fold(wanted).removeprefix("./").lstrip("/"), _fold(path)
     qualified = f"{_fold(hit.chunk.vault)}/{full}"
@@ -210,9 +183,7 @@ def _is_typo(cited: str, known: str) -> bool:
     return SequenceMatcher(None, cited, known, autojunk=False).ratio() >= _TYPO_RATIO
 
 
-def _overlap(sentence: str, hit: Hit) -> float:
-    return coverage(sentence, evidence_text(hit)) if sentence.strip() else 0.0
-
-
-def _holds(sentence: str, hit: Hit) -> bool:
-    return bool(sentence.strip()) and coverage(sentence, hit.chunk.text) >= _HELD
+def _overlap(sentence: str, hit: Hit, *, of_note: bool = True) -> float:
+    """How much of the sentence the chunk holds, with what is known of its note or without."""
+    text = evidence_text(hit) if of_note else hit.chunk.text
+    return coverage(sentence, text) if sentence.strip() else 0.0

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from ragvault.model import HeadingPath, Hit
 from ragvault.text import strip_controls
@@ -34,46 +33,30 @@ class RawCitation:
     number: int | None = None
 
 
-class CitationStyle(Protocol):
-    """What one way of citing needs. All methods are pure."""
+class CitationStyle:
+    """``[File: a.md, Section: A > B]``, as notes-engine-rag.md asks for it, and what any other
+    style gives instead. All methods are pure."""
 
-    @property
-    def instruction(self) -> str:
-        """What the model is told, after the context."""
-
-    def label(self, number: int) -> str:
-        """The line that heads the context's block of that number."""
-
-    def render(self, hit: Hit, number: int) -> str:
-        """The citation as the answer shows it. ``number`` counts the answer's references from 1,
-        or the context's blocks where an example is given to the model."""
-
-    def forms(self, hits: Sequence[Hit]) -> dict[str, RawCitation]:
-        """What a model that follows the instruction may write, letter by letter, and what it
-        means. ``hits`` are those of the context."""
-
-    def guard(self, text: str) -> str:
-        """A note's text, with a "·" in what could be taken for this style's citation."""
-
-
-class FileSection:
-    """``[File: a.md, Section: A > B]``, as notes-engine-rag.md asks for it."""
-
+    # What the model is told, after the context.
     instruction = (
         "When citing sources, use the format '[File: filename.md, Section: section name]' "
         "matching the exact filename and section name from the context above."
     )
 
     def label(self, number: int) -> str:
-        """ "[Chunk 3]"."""
+        """The line that heads the context's block of that number."""
         return f"[Chunk {number}]"
 
     def render(self, hit: Hit, number: int) -> str:  # noqa: ARG002
-        """The same for all passages of a section."""
+        """The citation as the answer shows it, here the same for all passages of a section.
+        ``number`` counts the answer's references from 1, or the context's blocks where an example
+        is given to the model."""
         return canonical(hit)
 
     def forms(self, hits: Sequence[Hit]) -> dict[str, RawCitation]:
-        """With the headings' marks, which the context shows, and without."""
+        """What a model that follows the instruction may write, letter by letter, and what it
+        means: with the headings' marks, which the context shows, and without. ``hits`` are those
+        of the context."""
         found: dict[str, RawCitation] = {}
         for hit in hits:
             path = hit.chunk.heading_path
@@ -83,11 +66,12 @@ class FileSection:
         return found
 
     def guard(self, text: str) -> str:
-        """As it is: ``prompt.neutralise`` breaks labels and names in any case."""
+        """A note's text, with a "·" in what could be taken for this style's citation: here as it
+        is, since ``context.neutralise`` breaks labels and names in any case."""
         return text
 
 
-class Numeric:
+class Numeric(CitationStyle):
     """``[1]``: fewer tokens to write, and harder to misspell."""
 
     instruction = (
@@ -97,11 +81,9 @@ class Numeric:
     _NOTES_OWN = re.compile(r"(?<!\w)\[(?=\^?\d{1,3}(?:\s*[,;]\s*\d{1,3})*\](?!\())")
 
     def label(self, number: int) -> str:
-        """ "[3]"."""
         return f"[{number}]"
 
     def render(self, hit: Hit, number: int) -> str:  # noqa: ARG002
-        """The reference's number."""
         return f"[{number}]"
 
     def forms(self, hits: Sequence[Hit]) -> dict[str, RawCitation]:
@@ -114,7 +96,7 @@ class Numeric:
         return self._NOTES_OWN.sub("[·", text)
 
 
-FILE_SECTION: CitationStyle = FileSection()
+FILE_SECTION = CitationStyle()
 STYLES: dict[str, CitationStyle] = {"file-section": FILE_SECTION, "numeric": Numeric()}
 
 
