@@ -15,10 +15,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ragvault.answering.check.values import (
-    Date,
-    Number,
     compatible,
     find_dates,
     find_numbers,
@@ -65,16 +64,9 @@ def stem(word: str) -> str:
     Words of six letters or more are known by the first six of their stem, so that "decision"
     and "decisions", "organise" and "organisation" meet.
     """
-    for ending, keep in (
-        ("ies", "y"),
-        ("ing", ""),
-        ("ied", "y"),
-        ("ed", ""),
-        ("ly", ""),
-        ("s", ""),
-    ):
+    for ending in ("ies", "ing", "ied", "ed", "ly", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
-            word = word[: len(word) - len(ending)] + keep
+            word = word.removesuffix(ending) + ("y" if ending in ("ies", "ied") else "")
             break
     if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiouls":
         word = word[:-1]
@@ -105,11 +97,9 @@ def evidence_text(hit: Hit) -> str:
     """All the words that a citation of this chunk may stand on: the chunk and its note's data."""
     note = hit.note
     when = note.day if note.date > 0 else None
-    place = (note.title, *hit.chunk.heading_path, *note.aliases, *note.tags, note.rel_path)
-    lines = [hit.chunk.text, *place]
-    if when is not None:
-        lines.append(f"{when:%Y-%m-%d}")
-    return "\n".join(lines)
+    day = f"{when:%Y-%m-%d}" if when is not None else ""
+    place = (note.title, *hit.chunk.heading_path, *note.aliases, *note.tags, note.rel_path, day)
+    return "\n".join((hit.chunk.text, *place)).rstrip("\n")
 
 
 def language(text: str) -> str | None:
@@ -169,38 +159,27 @@ def _missing_values(statement: str, text: str) -> list[str]:
     reasons: list[str] = []
     known_dates = [date for _, dates in find_dates(text) for date in dates]
     known = find_numbers(text, spelled=True)
+    years = {value for number in known for value in number.values}
     rest = statement
     for (start, end), dates in find_dates(statement):
-        shown = statement[start:end]
-        if not _date_held(dates, known_dates, known):
-            reasons.append(f"the date {shown.strip()} is not there")
         rest = rest[:start] + " " * (end - start) + rest[end:]
+        if not any(
+            compatible(date, other)
+            or (date.year in years and compatible(replace(date, year=None), other))
+            for date in dates
+            for other in known_dates
+        ):
+            reasons.append(f"the date {statement[start:end].strip()} is not there")
     lowered = text.casefold()
     for number in find_numbers(rest):
         if not (number.values and number.is_plain) and number.token.casefold() in lowered:
             continue  # part of a name such as v2 or MD5, or of an address
-        reason = _number_reason(number, known)
-        if reason:
-            reasons.append(reason)
+        same = [other for other in known if number.values & other.values]
+        if not same:
+            reasons.append(f"the number {number.token} is not there")
+        elif number.unit and all(other.unit and other.unit != number.unit for other in same):
+            reasons.append(f"{number.token} stands with another unit there")
     return reasons + spelled_counts(rest, text)
-
-
-def _date_held(dates: Sequence[Date], known: Sequence[Date], numbers: Sequence[Number]) -> bool:
-    years = {value for number in numbers for value in number.values}
-    return any(
-        compatible(date, other) or (date.year in years and compatible(date.without_year(), other))
-        for date in dates
-        for other in known
-    )
-
-
-def _number_reason(number: Number, known: Sequence[Number]) -> str | None:
-    same = [other for other in known if number.values & other.values]
-    if not same:
-        return f"the number {number.token} is not there"
-    if number.unit and all(other.unit and other.unit != number.unit for other in same):
-        return f"{number.token} stands with another unit there"
-    return None
 
 
 def _missing_code(statement: str, text: str) -> list[str]:

@@ -8,7 +8,7 @@ number words are known.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ragvault.text import MONTHS
 
@@ -33,9 +33,6 @@ class Date:
     year: int | None
     month: int
     day: int | None
-
-    def without_year(self) -> Date:
-        return replace(self, year=None)
 
 
 # Beside the names that a question uses, the short ones that notes do.
@@ -70,10 +67,7 @@ _UNITS = {
     "week": "week weeks woche wochen semanas semaines",
     "month": "month months monat monate monaten meses mois",
     "year": "year years jahr jahre jahren años ans",
-    "kb": "kb kib",
-    "mb": "mb mib",
-    "gb": "gb gib",
-    "tb": "tb tib",
+    **{size: f"{size} {size[0]}ib" for size in ("kb", "mb", "gb", "tb")},
     "kg": "kg kilogram kilograms",
     "km": "km kilometer kilometers kilometre kilometres",
     "mi": "mile miles",
@@ -198,7 +192,7 @@ def _number(text: str, match: re.Match[str]) -> Number:
         values |= {value * _SCALE[unit] for value in values}
     if period:
         values = {(v % 12 + (12 if period.group(1).lower() == "p" else 0)) for v in values} | values
-        values |= _clock(digits, period.group(1).lower())
+        values |= _values(_in_24_hours(digits, period.group(1).lower()))
     before = text[match.start() - 1] if match.start() else " "
     glued = bool(after and after.start(1) == match.end()) and unit is None
     is_ordinal = bool(_ORDINAL.match(text, match.end()))
@@ -206,22 +200,19 @@ def _number(text: str, match: re.Match[str]) -> Number:
     return Number(token.strip(), frozenset(values), unit, is_plain)
 
 
-def _clock(digits: str, period: str) -> set[float]:
-    hour, _, minute = digits.partition(":")
-    if not minute.isdigit() or not hour.isdigit():
-        return set()
-    return {_minutes(int(hour) % 12 + (12 if period == "p" else 0), int(minute))}
-
-
-def _minutes(hour: int, minute: int) -> float:
-    return 1e7 + hour * 60 + minute  # times of day in a range of their own
+def _in_24_hours(clock: str, period: str) -> str:
+    """ "2:30" with "p" as "14:30"."""
+    hour, _, minute = clock.partition(":")
+    is_clock = hour.isdigit() and minute.isdigit()
+    return f"{int(hour) % 12 + (12 if period == 'p' else 0)}:{minute}" if is_clock else clock
 
 
 def _values(digits: str) -> set[float]:
     plain = re.sub(r"[\u00a0\u202f '’]", "", digits)
     if ":" in plain:  # a time of day; ratios and addresses are compared as text
         clock = re.fullmatch(r"(\d{1,2}):(\d\d)(?::\d\d)?", plain)
-        return {_minutes(int(clock.group(1)), int(clock.group(2)))} if clock else set()
+        # Times of day in a range of their own.
+        return {1e7 + int(clock.group(1)) * 60 + int(clock.group(2))} if clock else set()
     separators = re.findall(r"[.,]", plain)
     if not separators:
         return {float(plain)}
