@@ -103,7 +103,7 @@ def _any_of(names: Iterable[str], end: str) -> re.Pattern[str]:
     """The longest of the names that something follows which can end a name, such as ``end``."""
     plain = {one_line(name).translate(_QUOTES) for name in names} - {""}
     known = "|".join(map(re.escape, sorted(plain, key=lambda n: (-len(n), n)))) or "(?!)"
-    ends = rf"\Z|[\])】}}\n;|,]|[.!?](?=\s|\Z)|section|file|chunk|and|{end}"
+    ends = rf"\Z|[\])】}}\n;|,]|[.!?](?!\w)|section|file|chunk|and|{end}"
     return re.compile(rf"(?:{known})(?=[ \"'`]*(?:{ends}))", re.IGNORECASE)
 
 
@@ -164,7 +164,9 @@ class BracketReader:
         while self.at < self.limit:
             if self.close and self.text[self.at] == self.close:
                 return (self.at + 1, self.items) if self.items else (self.start, [])
-            if not self._separator() and not self._value():
+            before = self.at
+            found = self._separator() or self._value()
+            if not found or self.at == before:
                 break
         # A labelled citation that the draft never closes ends with its line.
         at_end = self.at >= len(self.text) or self.text[self.at] == "\n" or not self.close

@@ -52,3 +52,7 @@ def test_no_draft_breaks_the_parser_and_places_are_true(text: str) -> None:
     for raw in parse(text, HITS):
         assert text[raw.start : raw.end] == raw.raw
         resolve(raw, HITS, text)
+
+
+def test_a_bracket_that_a_blank_line_breaks_off_is_no_citation() -> None:
+    assert parse("[top.md, Introduction\n\nAnd more.", HITS) == []
