@@ -145,17 +145,14 @@ def ranking_of(retrieval: Retrieval) -> Ranking:
     """The list that a search would show. A folded duplicate counts for its note."""
     shown = [hit for hit in retrieval.hits if hit.dropped_by not in _HIDDEN]
     ranked = [hit for hit in shown if hit.is_ranked]
-    listed = [hit.stored for hit in sorted(ranked, key=_is_passed_over)]  # stable: by rank
+    # As in a search, those come last that stepped back for another note or a less similar passage.
+    ranked.sort(key=lambda hit: hit.dropped_by is DroppedBy.MMR)  # stable: by rank
+    listed = [hit.stored for hit in ranked]
     passages = tuple(listed[:TOP_PASSAGES])
     texts = {folded(stored.chunk.text) for stored in passages}
     duplicates = [hit.stored for hit in shown if hit.dropped_by is DroppedBy.DUPLICATE]
     copies = tuple(stored for stored in duplicates if folded(stored.chunk.text) in texts)
     return Ranking(_notes([hit.stored for hit in shown]), passages, copies)
-
-
-def _is_passed_over(hit: Hit) -> bool:
-    """For another note or a less similar passage: such hits come last in a search, too."""
-    return hit.dropped_by is DroppedBy.MMR
 
 
 def ranking_of_chunks(chunks: Sequence[StoredChunk]) -> Ranking:
@@ -246,7 +243,10 @@ def groundedness(answer: Answer, by_id: dict[str, StoredChunk]) -> float | None:
         quotes = _quotes(answer)
         held = [_holds(by_id.get(chunk_id or ""), quote) for quote, chunk_id in quotes]
         return sum(held) / len(held) if held else None
-    statements = len(sentence_spans(_without_citations(answer)))
+    text = answer.text
+    for citation in answer.citations:
+        text = text.replace(citation.raw, "")
+    statements = len(sentence_spans(text.strip()))
     if not statements:
         return None
     return 1.0 - min(len(answer.unsupported), statements) / statements
@@ -271,10 +271,3 @@ def _holds(stored: StoredChunk | None, quote: str) -> bool:
     text = " ".join(stored.chunk.text.split())
     parts = re.split(r"\[?…\]?|\n", quote)
     return all(" ".join(part.split()) in text for part in parts)
-
-
-def _without_citations(answer: Answer) -> str:
-    text = answer.text
-    for citation in answer.citations:
-        text = text.replace(citation.raw, "")
-    return text.strip()
