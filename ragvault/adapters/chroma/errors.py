@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragvault.adapters.files import CHECK_FOLDER, disk_is_full
+from ragvault.adapters.models import first_line
 from ragvault.errors import (
     DiskFullError,
     IndexBusyError,
@@ -126,22 +127,25 @@ def translate(error: BaseException, place: str, *, server: bool) -> RagvaultErro
 def _find(error: BaseException, server: bool) -> tuple[Translation, str]:
     chain = list(_chain(error))
     for link in chain:
-        for name in (kind.__name__ for kind in type(link).__mro__):
-            row = BY_CLASS.get(name)
-            if row is None:
-                continue
-            detail = _first_line(link)
-            if server:
-                # What is wrong behind a server is not for this machine's `index --full`.
-                return (_UNKNOWN if row is _DAMAGED else row), detail
-            if row in (_DAMAGED, _UNKNOWN):
-                row = next((t for p, t in BY_MESSAGE if p.search(str(link))), row)
-            return row, detail
+        named = (
+            BY_CLASS[kind.__name__] for kind in type(link).__mro__ if kind.__name__ in BY_CLASS
+        )
+        row = next(named, None)
+        if row is None:
+            continue
+        if row in (_DAMAGED, _UNKNOWN):
+            # What is wrong behind a server is not for this machine's `index --full`.
+            row = _UNKNOWN if server else _by_message(link) or row
+        return row, first_line(link)
     for link in chain:
-        row = next((t for p, t in BY_MESSAGE if p.search(str(link))), None)
-        if row is not None and not server:
-            return row, _first_line(link)
-    return _UNKNOWN, _first_line(error)
+        row = None if server else _by_message(link)
+        if row is not None:
+            return row, first_line(link)
+    return _UNKNOWN, first_line(error)
+
+
+def _by_message(error: BaseException) -> Translation | None:
+    return next((row for pattern, row in BY_MESSAGE if pattern.search(str(error))), None)
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -152,8 +156,3 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         links.append(link)
         link = link.__cause__ or link.__context__
     return reversed(links)
-
-
-def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return (lines[0][:200] if lines else type(error).__name__).rstrip(".")

@@ -106,7 +106,12 @@ class Database:
         self._connection = self._opened()
         try:
             with self.translated():
-                self._prepare()
+                run = self._connection.execute
+                run(f"PRAGMA busy_timeout = {self._busy_ms}")
+                run("PRAGMA foreign_keys = ON")
+                run("PRAGMA synchronous = FULL")
+                run("PRAGMA temp_store = MEMORY")
+                run("PRAGMA cache_size = -16384")  # KiB: bounds memory, covers the hot pages
         except BaseException:
             self._connection.close()
             raise
@@ -142,14 +147,6 @@ class Database:
             return self.path.stat().st_size > 0 and not (log.exists() and log.stat().st_size)
         except OSError:
             return False
-
-    def _prepare(self) -> None:
-        run = self._connection.execute
-        run(f"PRAGMA busy_timeout = {self._busy_ms}")
-        run("PRAGMA foreign_keys = ON")
-        run("PRAGMA synchronous = FULL")
-        run("PRAGMA temp_store = MEMORY")
-        run("PRAGMA cache_size = -16384")  # KiB: a bound on memory that covers the hot pages
 
     @contextmanager
     def translated(self) -> Iterator[None]:

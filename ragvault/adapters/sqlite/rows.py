@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 
 from ragvault.adapters.sqlite.migrations import fts_table, note_fts_table
 from ragvault.errors import NoIndexError
-from ragvault.model import Chunk, Note, NoteWrite
+from ragvault.model import Chunk, NoteWrite
 from ragvault.text import tokens
 
 NS_PER_S = 1_000_000_000
@@ -82,8 +82,8 @@ def _write_note(connection: sqlite3.Connection, number: int, write: NoteWrite) -
     _delete_chunks(connection, number, [rowid for id_, rowid in old.items() if id_ not in new_ids])
     _delete_elsewhere(connection, note_id, new_ids - old.keys())
 
-    names = _names_text(write.file.rel_path, note)
-    same_names = row is not None and names == _names_of(
+    names = _names_text(write.file.rel_path, note.title, note.aliases, note.tags)
+    same_names = row is not None and names == _names_text(
         write.file.rel_path, row[1], json.loads(row[2]), json.loads(row[3])
     )
     for chunk in write.chunks:
@@ -138,10 +138,11 @@ def write_note_text(connection: sqlite3.Connection, number: int, write: NoteWrit
     connection.execute(f"DELETE FROM {table} WHERE rowid = ?", (note_id,))
     if write.chunks:
         note = write.note
+        names = _names_text(write.file.rel_path, note.title, note.aliases, note.tags)
         body = "\n".join((note.frontmatter_text, *(section.text for section in note.sections)))
         connection.execute(
             f"INSERT INTO {table} (rowid, title, body) VALUES (?, ?, ?)",
-            (note_id, _names_text(write.file.rel_path, note), searchable(body)),
+            (note_id, names, searchable(body)),
         )
     return int(note_id)
 
@@ -156,13 +157,8 @@ def folder_of(rel_path: str) -> str:
     return rel_path.rpartition("/")[0]
 
 
-def _names_text(rel_path: str, note: Note) -> str:
-    """All that a note is called by, as the full text table reads it."""
-    return _names_of(rel_path, note.title, note.aliases, note.tags)
-
-
-def _names_of(rel_path: str, title: str, aliases: Iterable[str], tags: Iterable[str]) -> str:
-    """What the column ``title`` holds: all that a note is called by."""
+def _names_text(rel_path: str, title: str, aliases: Iterable[str], tags: Iterable[str]) -> str:
+    """All that a note is called by, as the full text table's column ``title`` has it."""
     return searchable("\n".join([title, *aliases, PurePosixPath(rel_path).stem, *tags]))
 
 
