@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from ragvault.answering.citations.brackets import CitedContext, squeezed
 from ragvault.answering.citations.parse import parse
@@ -40,7 +41,7 @@ def render(source: str, context: CitedContext, marks: Marks) -> Piece:
     citations: list[Citation] = []
     cited: list[Hit] = []
     placed: dict[str, int] = {}  # citations at the end of the text so far → place
-    for start, end, group in _grouped(raws):
+    for (start, end), group in groupby(raws, key=lambda raw: (raw.start, raw.end)):
         between = source[at:start]
         if between.strip():
             placed = {}
@@ -75,16 +76,6 @@ def _is_notes_own(raw: RawCitation, source: str, context: CitedContext) -> bool:
     return len(before) == _SAME_WORDS and context.holds(before + squeezed(raw.raw))
 
 
-def _grouped(raws: Sequence[RawCitation]) -> list[tuple[int, int, list[RawCitation]]]:
-    groups: list[tuple[int, int, list[RawCitation]]] = []
-    for raw in raws:
-        if groups and groups[-1][0] == raw.start:
-            groups[-1][2].append(raw)
-        else:
-            groups.append((raw.start, raw.end, [raw]))
-    return groups
-
-
 def _closed_up(before: str, after: str, *, is_repeated: bool) -> tuple[str, int]:
     """The text before a citation that goes, and how much to skip behind it, so that no bracket,
     space, lead-in or second full stop is left over."""
@@ -112,9 +103,9 @@ def _drop_empty_item(text: str, source: str) -> str:
 
 
 def _without(source: str, raws: Sequence[RawCitation]) -> str:
-    chars = list(source)
+    text, at = "", 0
     for raw in raws:
-        chars[raw.start : raw.end] = "\0" * (raw.end - raw.start)
-    text = "".join(chars).replace("\0", "")
+        text, at = text + source[at : raw.start], raw.end
+    text += source[at:]
     text = re.sub(r"\(\s*\)|\[\s*\]", "", text)
     return re.sub(r"[ \t]+([.,;:!?])", r"\1", re.sub(r"[ \t]{2,}", " ", text)).strip()

@@ -30,23 +30,18 @@ def next_end(buffer: str, known: CitedContext, *, final: bool) -> tuple[int | No
     whole = len(buffer) if final else None
     fence = _FENCE_OPEN.search(buffer)
     if fence and not buffer[: fence.start()].strip():
-        end = _fence_end(buffer, fence)
-        if end is None:
+        mark = re.escape(fence.group(1))
+        closing = re.compile(rf"(?m)^[ \t]{{0,3}}{mark}[`~]*[ \t]*(?:\n|\Z)")
+        closed = closing.search(buffer, fence.end())
+        if closed is None:
             return whole, True
-        return _with_citations(buffer, end, known, final=final), True
+        return _with_citations(buffer, closed.end(), known, final=final), True
     limit = fence.start() if fence else len(buffer)
     masked = _mask(buffer[:limit], parse(buffer[:limit], known))
     end = _sentence_end(masked)
     if end is not None:
         return _with_citations(buffer, end, known, final=final), True
     return (limit if fence else whole), bool(fence)
-
-
-def _fence_end(buffer: str, fence: re.Match[str]) -> int | None:
-    mark = re.escape(fence.group(1))
-    close = re.compile(rf"(?m)^[ \t]{{0,3}}{mark}[`~]*[ \t]*(?:\n|\Z)")
-    match = close.search(buffer, fence.end())
-    return match.end() if match else None
 
 
 def _mask(text: str, citations: Sequence[RawCitation]) -> str:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ragvault.answering.check.support import content_stems, is_verbatim, unsupported
@@ -181,14 +181,14 @@ class CitationStream:
         if re.search(r"\w", piece.statement) and not _is_heading(piece.statement):
             admits = _admits(piece)
             self._statements.append(Statement(piece.statement, piece.cited, (), admits))
-        return [*self._first_cited(piece.cited, citations), Token(text)]
-
-    def _first_cited(self, hits: Sequence[Hit], citations: Sequence[Citation]) -> Iterator[Cited]:
-        for hit in hits:
-            if hit.chunk.id not in self._cited:
-                self._cited[hit.chunk.id] = hit
-                place = next(c.position for c in citations if c.chunk_id == hit.chunk.id)
-                yield Cited(self._marks.number(hit), hit, self._marks.text(hit), place)
+        first = [hit for hit in piece.cited if hit.chunk.id not in self._cited]
+        self._cited |= {hit.chunk.id: hit for hit in first}
+        places = {c.chunk_id: c.position for c in reversed(citations)}
+        marks = self._marks
+        return [
+            *(Cited(marks.number(h), h, marks.text(h), places[h.chunk.id]) for h in first),
+            Token(text),
+        ]
 
     def _basis(self, cited: tuple[Hit, ...]) -> tuple[Hit, ...]:
         """The cited chunks, and those that the model read right before and after them in their
