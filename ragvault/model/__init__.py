@@ -1,4 +1,3 @@
-# ruff: noqa: F403 - a name is listed where it is defined
 """What the stages hand each other: frozen values, and unions for outcomes.
 
 No I/O, no third-party imports beyond the type of a vector. Times are seconds since the epoch
@@ -12,8 +11,79 @@ otherwise; lines are 1-based and inclusive, counted in the file as it is on disk
     events     an answer in the making
 """
 
-from ragvault.model.answers import *
-from ragvault.model.events import *
-from ragvault.model.notes import *
-from ragvault.model.retrieval import *
-from ragvault.model.stores import *
+from typing import TYPE_CHECKING
+
+from ragvault.model.answers import (
+    Answer as Answer,
+    AskResult as AskResult,
+    ChatOptions as ChatOptions,
+    ChatUsage as ChatUsage,
+    Citation as Citation,
+    CitationStatus as CitationStatus,
+    LoggedAnswer as LoggedAnswer,
+    Message as Message,
+    ModelInfo as ModelInfo,
+    Prompt as Prompt,
+    Reference as Reference,
+)
+from ragvault.model.events import (
+    AskEvent as AskEvent,
+    Cited as Cited,
+    Done as Done,
+    Retrieved as Retrieved,
+    Token as Token,
+)
+from ragvault.model.notes import (
+    Block as Block,
+    BlockKind as BlockKind,
+    Chunk as Chunk,
+    FileState as FileState,
+    HeadingPath as HeadingPath,
+    IndexReport as IndexReport,
+    Note as Note,
+    NoteFile as NoteFile,
+    NoteWrite as NoteWrite,
+    Section as Section,
+    Skipped as Skipped,
+    kept_ns as kept_ns,
+)
+from ragvault.model.retrieval import (
+    AbstainReason as AbstainReason,
+    Abstention as Abstention,
+    Band as Band,
+    Breadth as Breadth,
+    Closeness as Closeness,
+    Described as Described,
+    Detail as Detail,
+    DroppedBy as DroppedBy,
+    Evidence as Evidence,
+    Factor as Factor,
+    Findings as Findings,
+    FolderSelection as FolderSelection,
+    GateOutcome as GateOutcome,
+    Hit as Hit,
+    Intent as Intent,
+    Judgement as Judgement,
+    Query as Query,
+    Request as Request,
+    Retrieval as Retrieval,
+    Scope as Scope,
+    Scores as Scores,
+    Strategy as Strategy,
+    TimeHint as TimeHint,
+    Timing as Timing,
+    sigmoid as sigmoid,
+)
+from ragvault.model.stores import (
+    Filter as Filter,
+    FolderInfo as FolderInfo,
+    NoteInfo as NoteInfo,
+    NoteLexical as NoteLexical,
+    ScoredId as ScoredId,
+    StoredChunk as StoredChunk,
+    VaultInfo as VaultInfo,
+    VectorRecord as VectorRecord,
+)
+
+if TYPE_CHECKING:
+    from ragvault.model.stores import Matrix as Matrix, Vector as Vector
