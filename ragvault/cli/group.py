@@ -15,6 +15,11 @@ from typer.core import TyperCommand, TyperGroup
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 HELP_SETTINGS = {"help_option_names": ["-h", "--help"]}
+_OWN_WORDS = {
+    "--help": "Show this help.",
+    "--install-completion": "Install tab completion for this shell.",
+    "--show-completion": "Print the completion script instead.",
+}
 
 
 class Entry(NamedTuple):
@@ -55,13 +60,13 @@ class _Help:
         return ["[OPTIONS]", *arguments, *(["COMMAND"] if isinstance(self, TyperGroup) else [])]
 
     def format_options(self: Any, ctx: Any, formatter: Any) -> None:
+        if isinstance(self, TyperGroup):
+            self.format_commands(ctx, formatter)
         for kind in ("argument", "option"):
             params = [p for p in self.get_params(ctx) if p.param_type_name == kind]
             if params:
                 with formatter.section(f"{kind.title()}s"):
-                    formatter.write_dl([(_name_of(p), p.help or "") for p in params])
-        if isinstance(self, TyperGroup):
-            self.format_commands(ctx, formatter)
+                    formatter.write_dl([(_name_of(p), _said_of(p)) for p in params])
 
 
 def _name_of(param: Any) -> str:
@@ -71,6 +76,11 @@ def _name_of(param: Any) -> str:
         return f"{name}..." if param.nargs == -1 else str(name)
     names = ", ".join(sorted([*param.opts, *param.secondary_opts], key=len))
     return names if param.is_flag or not param.metavar else f"{names} {param.metavar}"
+
+
+def _said_of(param: Any) -> str:
+    """What it is for; typer's own options in words that don't change with its versions."""
+    return next((_OWN_WORDS[name] for name in param.opts if name in _OWN_WORDS), param.help or "")
 
 
 class PlainCommand(_Help, TyperCommand):

@@ -12,6 +12,7 @@ wrap it in fences, begin with "json", stop in the middle or invent names.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -57,8 +58,8 @@ strings, for example {example}. If none is directly relevant, reply with []."""
 # None of the listed names: what a small model copies from here has to be known for a copy.
 EXAMPLE = '["one/folder", "another/folder"]'
 
-_ARRAY = re.compile(r'\[\s*(?=["{\]])[^\]]*')  # of strings or objects, closed or not
-_STRING = re.compile(r'"([^"]*)"')
+_ARRAY = re.compile(r'\[\s*(?=["{\]])')  # the beginning of one, of strings or objects
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')  # a whole one, also in an array that is cut off
 
 
 def position_weight(position: int) -> float:
@@ -181,7 +182,13 @@ def parse_ranking(reply: str, names: Sequence[str]) -> list[str] | None:
     array = _ARRAY.search(reply[:MAX_REPLY_CHARS])
     if array is None:
         return None
-    said = _STRING.findall(array.group())
+    rest = reply[array.start() : MAX_REPLY_CHARS]
+    try:
+        whole, _ = json.JSONDecoder(strict=False).raw_decode(rest)
+        rest = json.dumps(whole)
+    except (ValueError, RecursionError):  # cut off, or with a comment in it
+        rest = rest.partition("]")[0]
+    said = [str(json.loads(found, strict=False)) for found in _STRING.findall(rest)]
     found = dict.fromkeys(name for item in said if (name := _match(item, names)) is not None)
     is_copy = len(found) >= _COPY and list(found) == list(names)
     return None if is_copy or (said and not found) else list(found)
