@@ -278,10 +278,24 @@ class _Sources:
         return origin if line is None else Origin("file", f"{self.path}:{line}", line)
 
 
+def _listed(key: Key, text: str, origin: Origin) -> list[str]:
+    import yaml
+
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError:
+        value = None
+    if not isinstance(value, list):
+        raise _bad_value([key.section, key.name], text, origin, key.expects)
+    return [str(part) for part in value]
+
+
 def _from_variable(key: Key, text: str, origin: Origin) -> object:
     if key.nullable and text.strip().lower() in ("", "null"):
         return None
     if key.kind == "list":
+        if text.strip().startswith("["):  # as in the file
+            return _listed(key, text, origin)
         return [part.strip() for part in text.split(",") if part.strip()]
     if key.kind == "block":
         message = "null here; set it in the configuration file"

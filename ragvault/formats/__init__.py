@@ -8,24 +8,29 @@
     plain_text    paragraphs between blank lines
     dates         when a note is from: in words, in fields, in its path
 
-A further format is a module with a reader (``ports.NoteReader``), named in ``reader_for``. Which
+A further format is a module with a reader (``ports.NoteReader``) and a line in ``READERS``. Which
 files are notes is the setting ``index.extensions``.
 """
 
 from __future__ import annotations
 
+import importlib
 from pathlib import PurePosixPath
+from typing import cast
 
 from ragvault.ports import NoteReader
+
+# Extension → where its reader is: text, so that who asks for one doesn't import the others.
+READERS = {
+    ".md": "ragvault.formats.markdown:read_markdown",
+    ".markdown": "ragvault.formats.markdown:read_markdown",
+    ".txt": "ragvault.formats.plain_text:read_plain_text",
+}
 
 
 def reader_for(rel_path: str) -> NoteReader:
     """The reader of a file, by its extension, whatever its case; what no reader is named for is
-    read as Markdown. Imported here: who needs a note's blocks alone doesn't pay for the YAML."""
-    if PurePosixPath(rel_path).suffix.lower() == ".txt":
-        from ragvault.formats.plain_text import read_plain_text
-
-        return read_plain_text
-    from ragvault.formats.markdown import read_markdown
-
-    return read_markdown
+    read as Markdown."""
+    place = READERS.get(PurePosixPath(rel_path).suffix.lower(), READERS[".md"])
+    module, _, name = place.partition(":")
+    return cast("NoteReader", getattr(importlib.import_module(module), name))

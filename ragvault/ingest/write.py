@@ -1,6 +1,6 @@
 """From chunks to both stores, in the order that survives a crash.
 
-The order (DESIGN.md, "what happens in a crash"):
+The order (ARCHITECTURE.md says what each step is for):
 
 1. the watermark of the vault says "open": from here on the vector store may differ
 2. new vectors into the embedding cache (work done is never lost)

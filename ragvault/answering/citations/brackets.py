@@ -19,8 +19,10 @@ from ragvault.answering.citations.styles import (
     one_line,
     section_label,
 )
+from ragvault.formats import READERS
 from ragvault.model import Hit
 
+_EXTENSION = f"(?:{'|'.join(extension[1:] for extension in READERS)})"
 _QUOTES = str.maketrans(
     {"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "：": ":"}
 )
@@ -113,7 +115,7 @@ def squeezed(text: str) -> str:
 
 
 def _stemless(path: str) -> str:
-    return re.sub(r"\.(?:md|markdown)$", "", path, flags=re.IGNORECASE)
+    return re.sub(rf"\.{_EXTENSION}$", "", path, flags=re.IGNORECASE)
 
 
 @cache
@@ -122,7 +124,7 @@ def _unknown_file(close: str, *, is_labelled: bool) -> re.Pattern[str]:
     is a file and a bracket that it ends, up to the next label, comma or the like."""
     stops = rf"{re.escape(close)}\n;|\""
     none = "" if is_labelled else r"\[(:"
-    pattern = rf"[^{stops}{none}]*?\.(?:md|markdown)(?![\w.-]*\w)"
+    pattern = rf"[^{stops}{none}]*?\.{_EXTENSION}(?![\w.-]*\w)"
     if is_labelled and close:
         pattern += rf"|[^{stops},]+?(?={_NEXT_LABEL}|[{stops},]|\Z)"
     return re.compile(pattern, re.IGNORECASE)

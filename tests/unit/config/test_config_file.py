@@ -367,3 +367,15 @@ def test_default_survives_its_yaml_form(dotted: str) -> None:
         file = Path(folder) / "config.yaml"
         file.write_text(f"{key.section}:\n  {key.name}: {as_yaml(key.default)}\n")
         assert load(file, {}).settings == Settings()
+
+
+@pytest.mark.parametrize("text", [".md,.org", '[".md", ".org"]', "[.md, .org]"])
+def test_a_list_in_a_variable_is_read_as_it_is_written_in_the_file_too(text: str) -> None:
+    """Split at its commas a bracketed list named no extension, and the next index forgot all."""
+    loaded = load(None, {"RAGVAULT_INDEX_EXTENSIONS": text, "RAGVAULT_CONFIG": ""})
+    assert loaded.settings.index.extensions == (".md", ".org")
+
+
+def test_a_list_that_is_broken_off_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="RAGVAULT_INDEX_EXTENSIONS"):
+        load(None, {"RAGVAULT_INDEX_EXTENSIONS": '[".md"'})

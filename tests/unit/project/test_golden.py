@@ -13,7 +13,7 @@ from tests.support import golden
 
 
 @pytest.mark.parametrize(
-    ("kind", "file"), golden.cases(), ids=lambda value: getattr(value, "stem", value)
+    ("kind", "file"), list(golden.cases()), ids=lambda value: getattr(value, "stem", value)
 )
 def test_output_is_the_golden_one(kind: str, file: Path) -> None:
     _, expected, today = golden.compared(kind, file)
