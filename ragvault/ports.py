@@ -178,10 +178,12 @@ class NoteStore(Protocol):
 
     def vector_watermark(self, name: str) -> str | None:
         """What the vector store was last brought in line with (its identity and the embedder's
-        fingerprint). None: never, or a run was cut off: compare the two stores."""
+        fingerprint). None: never. Anything else than today's: a run was cut off, or it is another
+        store or model: fill it afresh."""
 
     def set_vector_watermark(self, name: str, watermark: str | None) -> None:
-        """None before the first upsert of a run, the watermark after the last delete. Durable when
+        """One marked as open before the first upsert of a run, the watermark itself after the last
+        delete, None to forget. Durable when
         it returns; does not move ``generation``. ``rename_vault`` resets it to None."""
 
     # -- notes

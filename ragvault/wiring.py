@@ -118,8 +118,9 @@ class Container:
 
     def sizes(self) -> tuple[tuple[str, int], ...]:
         """Bytes on disk: of the catalog, and of the vector store. Linear in its files."""
-        files = self.data_dir.glob(f"{CATALOG_NAME}*")
-        catalog = sum(file.stat().st_size for file in files)
+        from ragvault.adapters.files import total_size
+
+        catalog = total_size(self.data_dir.glob(f"{CATALOG_NAME}*"))
         return (("catalog", catalog), ("vectors", self.vectors.size()))
 
     def try_writing(self) -> None:

@@ -13,7 +13,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -116,11 +116,15 @@ def _sync_folder(folder: Path) -> None:
 
 def folder_size(folder: Path) -> int:
     """Bytes of the files below a folder (0 if there is none). Linear in the files."""
+    return total_size(Path(place) / name for place, _, names in os.walk(folder) for name in names)
+
+
+def total_size(files: Iterable[Path]) -> int:
+    """Bytes of those that are still there: another process may close, or rebuild, meanwhile."""
     total = 0
-    for place, _, names in os.walk(folder):
-        for name in names:
-            with contextlib.suppress(FileNotFoundError):
-                total += (Path(place) / name).lstat().st_size
+    for file in files:
+        with contextlib.suppress(FileNotFoundError):
+            total += file.lstat().st_size
     return total
 
 

@@ -92,7 +92,14 @@ class PlainCommand(_Help, TyperCommand):
 
 
 class PlainGroup(_Help, TyperGroup):
-    """A group of commands (``vault``, ``config``) with the same."""
+    """A group of commands (``vault``, ``config``) with the same; each command's first paragraph
+    whole: that nothing is lost is what one looks for before ``remove``."""
+
+    def format_commands(self, _ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            said = {name: inspect.cleandoc(c.help or "") for name, c in self.commands.items()}
+            rows = [(name, " ".join(text.split("\n\n")[0].split())) for name, text in said.items()]
+            formatter.write_dl(rows)
 
 
 class LazyGroup(_Help, TyperGroup):

@@ -143,7 +143,7 @@ class Ranking:
 
 def ranking_of(retrieval: Retrieval) -> Ranking:
     """The list that a search would show. A folded duplicate counts for its note."""
-    shown = [hit for hit in retrieval.hits if hit.dropped_by not in _HIDDEN]
+    shown = [hit for hit in retrieval.findings.hits if hit.dropped_by not in _HIDDEN]
     ranked = [hit for hit in shown if hit.is_ranked]
     # As in a search, those come last that stepped back for another note or a less similar passage.
     ranked.sort(key=lambda hit: hit.dropped_by is DroppedBy.MMR)  # stable: by rank

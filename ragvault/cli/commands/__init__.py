@@ -5,6 +5,6 @@ opens a ``Session``, makes the service's request from its options (``cli.options
 service, and hands what comes back to ``cli.render``.
 
     ask, search, index, status, doctor   the commands of those names
-    vault, config                        groups: list, remove, rename; show, path, init, validate
+    vault, config                        groups of commands of their own
     eval, eval_*                         measuring, and what belongs to it
 """

@@ -94,7 +94,8 @@ def run(
     questions: Annotated[
         Path,
         typer.Argument(
-            metavar="QUESTIONS", help="Questions with known places, JSON Lines (see the README)."
+            metavar="QUESTIONS",
+            help="Questions with known places (docs/evaluation.md).",
         ),
     ],
     asking: Asking,

@@ -43,9 +43,10 @@ class IndexView:
         elif isinstance(event, OutOfReach):
             self._out_of_reach.append(event)
         else:
-            self._reports.append(event)
             self._session.notices(event.notices)
-            if not self._as_json:
+            if self._as_json:
+                self._reports.append(event)  # a watch goes on for ever: it keeps none
+            else:
                 print_report(self._session.out, event)
                 self._session.out.flush()
 

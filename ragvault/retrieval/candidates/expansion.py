@@ -217,9 +217,6 @@ def between(question: Vector, passage: Vector) -> Vector:
 # --------------------------------------------------------------------------- the fusion
 
 
-# --------------------------------------------------------------------------- the fusion
-
-
 def apply(ranked: Sequence[Scored], lists: Lists) -> Sequence[Scored]:
     """The candidates with a term for each kind that found any, in their new order."""
     for kind, found in lists.items():
