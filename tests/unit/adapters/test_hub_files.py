@@ -18,6 +18,8 @@ from ragvault.config.settings import EmbeddingSettings
 from ragvault.errors import EmbedderUnavailableError
 from tests.support.hub_server import Hub, hub_on_loopback
 
+pytestmark = pytest.mark.slow
+
 AVX2 = "onnx/model_quint8_avx2.onnx"
 
 

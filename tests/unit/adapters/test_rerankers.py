@@ -204,6 +204,7 @@ def test_nothing_is_fetched_when_the_config_forbids_it(hub: Hub, tmp_path: Path)
     assert hub.asked == []
 
 
+@pytest.mark.slow
 def test_a_hub_out_of_reach_names_the_way_out(hub: Hub) -> None:
     hub.stop()
     with pytest.raises(RerankerUnavailableError, match="can't be fetched") as caught:

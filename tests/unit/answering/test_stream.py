@@ -129,6 +129,7 @@ PIECES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=25), st.integers(1, 50))
 def test_the_borders_of_tokens_change_nothing(pieces: list[str], size: int) -> None:

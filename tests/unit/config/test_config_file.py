@@ -293,6 +293,7 @@ def test_not_utf8_and_a_folder(tmp_path: Path) -> None:
         load(tmp_path, {})
 
 
+@pytest.mark.slow
 def test_deep_nesting_is_an_error_not_a_crash(tmp_path: Path) -> None:
     error = failure(tmp_path, "index: " + "[" * 100_000)
     assert error.exit_code == 2

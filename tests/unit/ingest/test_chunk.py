@@ -324,6 +324,7 @@ def test_tokens_are_counted_once_for_a_note_that_fits():
     assert counter.calls == 1
 
 
+@pytest.mark.slow
 def test_fifty_thousand_lines_take_linear_work():
     """Twice the lines may cost about twice the counting, or a long log would never be indexed."""
     work = []
@@ -343,6 +344,7 @@ def test_the_fingerprint_moves_with_what_decides_the_chunks():
     assert index_fingerprint("m", ChunkingSettings(overlap=0.2)) != base
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

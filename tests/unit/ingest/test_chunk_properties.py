@@ -19,6 +19,8 @@ from tests.support.chunking import (
     uncovered_lines,
 )
 
+pytestmark = pytest.mark.slow
+
 COUNTERS = [WordCounter(), CharCounter(), EstimateCounter(), SuperadditiveCounter()]
 QUICK = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
 

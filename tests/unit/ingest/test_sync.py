@@ -466,6 +466,7 @@ def prepared(tmp_path: Path, number: int) -> World:
     return world
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [RuntimeError("power cut"), KeyboardInterrupt()])
 def test_a_run_cut_off_at_any_call_is_completed_by_the_next(
     tmp_path: Path, error: BaseException

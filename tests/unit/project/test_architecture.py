@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -40,8 +41,13 @@ def part_of(file: Path) -> str:
     return relative.parts[0].removesuffix(".py")
 
 
-def imports(file: Path, *, top_level_only: bool = False) -> Iterator[str]:
+@cache
+def imports(file: Path, *, top_level_only: bool = False) -> tuple[str, ...]:
     """Dotted names of all that a file imports at run time (not under TYPE_CHECKING)."""
+    return tuple(_imports(file, top_level_only=top_level_only))
+
+
+def _imports(file: Path, *, top_level_only: bool) -> Iterator[str]:
     tree = ast.parse(file.read_text(encoding="utf-8"))
     stack: list[ast.AST] = [tree]
     while stack:

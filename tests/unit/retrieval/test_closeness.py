@@ -14,6 +14,8 @@ from ragvault.model import Chunk, Closeness, Hit, NoteInfo, Scores, StoredChunk
 from ragvault.retrieval.confidence.features import LOOKED_AT, closeness_of, look_closer
 from tests.support.fakes import FakeEmbedder
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def embedder() -> Iterator[OnnxEmbedder]:

@@ -81,6 +81,7 @@ def test_what_the_reranker_likes_comes_first(index: SearchIndex) -> None:
     assert found.hits[0].scores.rerank == 1.0
 
 
+@pytest.mark.slow
 @settings(deadline=None)  # the machine's time is no property
 @given(
     scores=st.lists(UNIT, min_size=4, max_size=4),

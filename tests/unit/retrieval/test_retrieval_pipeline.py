@@ -67,6 +67,7 @@ def fake() -> SearchIndex:
     return index
 
 
+@pytest.mark.slow
 def test_a_question_finds_its_note_by_meaning(real: SearchIndex) -> None:
     found = real.search("how long should pastry be worked before proofing?")
     assert paths(found)[0] == "Recipes/bread.md"

@@ -15,6 +15,7 @@ from tests.support.stack import stack
 NOTES = {"pump.md": "# Pump\n\nServiced in May.\n"}
 
 
+@pytest.mark.slow
 def test_run_that_is_given_up_lets_go_of_the_index(tmp_path: Path) -> None:
     vault = make_vault(tmp_path / "notes", NOTES)
     with stack(tmp_path / "index", index={"lock_timeout_s": 0}) as container:
