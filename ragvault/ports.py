@@ -22,6 +22,7 @@ from ragvault.model import (
     Note,
     NoteLexical,
     NoteWrite,
+    Prefixes,
     ScoredId,
     StoredChunk,
     VaultInfo,
@@ -65,6 +66,10 @@ class Embedder(TokenCounter, Protocol):
     @property
     def name(self) -> str:
         """For people: ``all-MiniLM-L6-v2 (int8 ONNX)``."""
+
+    @property
+    def prefixes(self) -> Prefixes:
+        """What it puts before a text. Known without loading the model."""
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
         """Shape (len(texts), dimensions), float32, unit rows. Empty text gives a valid vector."""

@@ -8,13 +8,14 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ragvault.errors import EmbedderUnavailableError, ModelError, RerankerUnavailableError
 
 if TYPE_CHECKING:
     from ragvault.config.settings import EmbeddingSettings
-    from ragvault.model import Matrix, Vector
+    from ragvault.model import Matrix, Prefixes, Vector
 
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 _QUERIES = 512
@@ -121,17 +122,25 @@ class PrefixedEmbedder:
         self._wanted = wanted
         self._queries: dict[str, Vector] = {}
 
+    @cached_property
+    def prefixes(self) -> Prefixes:
+        return self._find_prefixes()
+
+    def _find_prefixes(self) -> Prefixes:
+        """Those of ``prefixes_for``, with the model's name and its folder's file."""
+        raise NotImplementedError
+
     def _embed(self, texts: Sequence[str]) -> Matrix:
         """Unit rows, one a text."""
         raise NotImplementedError
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        return self._embed([self._wanted.document_prefix + text for text in texts])
+        return self._embed([self.prefixes.document + text for text in texts])
 
     def embed_query(self, text: str) -> Vector:
         vector = self._queries.get(text)
         if vector is None:
-            vector = self._embed([self._wanted.query_prefix + text])[0].copy()
+            vector = self._embed([self.prefixes.query + text])[0].copy()
             vector.setflags(write=False)  # it is handed out again
             if len(self._queries) >= _QUERIES:
                 self._queries.pop(next(iter(self._queries)), None)
@@ -144,5 +153,5 @@ class PrefixedEmbedder:
 
     def _hashed(self, *parts: str) -> str:
         """16 hex digits of ``parts`` and the prefixes, for the end of a fingerprint."""
-        whole = "\0".join((*parts, self._wanted.query_prefix, self._wanted.document_prefix))
+        whole = "\0".join((*parts, self.prefixes.query, self.prefixes.document))
         return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -291,7 +291,9 @@ def _listed(key: Key, text: str, origin: Origin) -> list[str]:
 
 
 def _from_variable(key: Key, text: str, origin: Origin) -> object:
-    if key.nullable and text.strip().lower() in ("", "null"):
+    # An empty path or block is none; an empty text is a text.
+    nothing = ("null",) if key.kind == "text" and not key.is_path else ("", "null")
+    if key.nullable and text.strip().lower() in nothing:
         return None
     if key.kind == "list":
         if text.strip().startswith("["):  # as in the file

@@ -83,11 +83,13 @@ class EmbeddingSettings(_Part):
     threads: int = Field(
         default=0, ge=0, le=256, description="Threads that embed. 0: as many as cores."
     )
-    query_prefix: str = Field(
-        default="", description="Put before each question, for models that were trained with it."
+    query_prefix: str | None = Field(
+        default=None,
+        description='Put before each question. null: as the model was trained; "": nothing.',
     )
-    document_prefix: str = Field(
-        default="", description="Put before each passage, for models that were trained with it."
+    document_prefix: str | None = Field(
+        default=None,
+        description='Put before each passage. null: as the model was trained; "": nothing.',
     )
     download: bool = Field(
         default=True, description="May the model be fetched from the hub when it is nowhere local."

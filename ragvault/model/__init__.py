@@ -79,6 +79,7 @@ from ragvault.model.stores import (
     FolderInfo as FolderInfo,
     NoteInfo as NoteInfo,
     NoteLexical as NoteLexical,
+    Prefixes as Prefixes,
     ScoredId as ScoredId,
     StoredChunk as StoredChunk,
     VaultInfo as VaultInfo,

@@ -18,6 +18,16 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Prefixes:
+    """What an embedder puts before a question and before a passage. ``source`` says who knows
+    them: "configuration", "model" (its own folder), "family" (a known one); None: nobody does."""
+
+    query: str
+    document: str
+    source: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class VaultInfo:
     """A remembered vault. ``kind`` is "obsidian" (it has an .obsidian folder) or "folder"."""
 

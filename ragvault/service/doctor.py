@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import shutil
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragvault.errors import NoIndexError, RagvaultError
-from ragvault.model import ChatOptions, Message
+from ragvault.model import ChatOptions, Message, Prefixes
 from ragvault.service.status import ollama_status
 
 if TYPE_CHECKING:
@@ -139,7 +140,28 @@ def _check_embedder(container: Container) -> str:
             f"{embedder.name} doesn't tell related from unrelated text.",
             "Its file may be damaged, or of another model: reinstall it or choose another.",
         )
-    return f"{embedder.name}, {embedder.dimensions} dimensions, embeds as it should"
+    form = _described(embedder.prefixes)
+    return f"{embedder.name}, {embedder.dimensions} dimensions, embeds as it should; {form}"
+
+
+def _described(prefixes: Prefixes) -> str:
+    """What the model is given, and who says so."""
+    if prefixes.source is None:
+        return (
+            "not a model that ragvault knows, so it is given bare text (if it was trained with "
+            "prefixes, set embedding.query_prefix and embedding.document_prefix)"
+        )
+    says = {
+        "configuration": "as the configuration says",
+        "model": "as its own folder says",
+        "family": "as its family was trained",
+    }[prefixes.source]
+    if not prefixes.query and not prefixes.document:
+        return f"given bare text, {says}"
+    query, document = (
+        json.dumps(text, ensure_ascii=False) for text in (prefixes.query, prefixes.document)
+    )
+    return f"{query} before questions, {document} before passages, {says}"
 
 
 def _check_vectors(container: Container) -> str:

@@ -199,6 +199,12 @@ def test_prefixes_change_vectors_and_fingerprint() -> None:
     assert len({plain.fingerprint, prefixed.fingerprint, *others}) == 5
 
 
+def test_an_index_of_the_bundled_model_is_used_as_it_is() -> None:
+    """Another fingerprint, and everybody's notes would be embedded again."""
+    bundled = OnnxEmbedder(Settings(embedding={"download": False}))
+    assert bundled.fingerprint == "onnx-8199be6f-256-ffeb0a264bd922e4"
+
+
 @pytest.mark.torch
 @pytest.mark.slow
 def test_the_small_model_agrees_with_the_original_weights() -> None:

@@ -45,12 +45,52 @@ def test_what_the_server_says_of_its_model(shared: OllamaHandle) -> None:
 def test_a_large_index_goes_in_small_requests_in_order(shared: OllamaHandle) -> None:
     shared.play({"models": [MODEL]})
     texts = [f"text {number}" for number in range(70)]
-    made = embedder(shared, document_prefix="search_document: ")
+    made = embedder(shared)
     matrix = made.embed_documents(texts)
     sent = [item["body"]["input"] for item in shared.requests("/api/embed")]
     assert [len(batch) for batch in sent] == [32, 32, 6]
     assert sent[0][0] == "search_document: text 0"
     assert np.array_equal(matrix[69], made.embed_documents(["text 69"])[0])
+
+
+@pytest.mark.parametrize(
+    ("model", "question", "passage"),
+    [
+        ("nomic-embed-text", "search_query: tides?", "search_document: The tide."),
+        (
+            "bge-large:335m",
+            "Represent this sentence for searching relevant passages: tides?",
+            "The tide.",
+        ),
+        ("jeffh/intfloat-multilingual-e5-base", "query: tides?", "passage: The tide."),
+        (
+            "embeddinggemma",
+            "task: search result | query: tides?",
+            "title: none | text: The tide.",
+        ),
+        ("somebody/new-model", "tides?", "The tide."),
+    ],
+)
+def test_each_model_gets_the_text_that_it_was_trained_with(
+    shared: OllamaHandle, model: str, question: str, passage: str
+) -> None:
+    shared.play({"models": [{**MODEL, "name": model}]})
+    used = {"host": shared.url, "embedding_model": model, "timeout_s": 20}
+    made = OllamaEmbedder(Settings(ollama=used))
+    made.embed_query("tides?")
+    made.embed_documents(["The tide."])
+    sent = [item["body"]["input"] for item in shared.requests("/api/embed")]
+    assert sent == [[question], [passage]]
+
+
+def test_prefixes_of_the_configuration_count_and_make_vectors_anew(shared: OllamaHandle) -> None:
+    shared.play({"models": [MODEL]})
+    bare = embedder(shared, query_prefix="", document_prefix="")
+    bare.embed_query("tides?")
+    bare.embed_documents(["The tide."])
+    sent = [item["body"]["input"] for item in shared.requests("/api/embed")]
+    assert sent == [["tides?"], ["The tide."]]
+    assert bare.fingerprint != embedder(shared).fingerprint
 
 
 def test_a_new_version_of_the_model_is_another_fingerprint(
@@ -89,9 +129,10 @@ def test_text_that_the_server_refuses_as_too_long_is_cut(shared: OllamaHandle) -
     """Some versions of Ollama refuse it in spite of `truncate`."""
     shared.play({"models": [MODEL], "embed": {"max_chars": 100}})
     long = "abcdefghij" * 39
-    matrix = embedder(shared).embed_documents(["short", long])
-    assert np.array_equal(matrix[1], embedder(shared).embed_documents([long[:97]])[0])
-    assert np.array_equal(matrix[0], embedder(shared).embed_documents(["short"])[0])
+    bare = embedder(shared, document_prefix="")
+    matrix = bare.embed_documents(["short", long])
+    assert np.array_equal(matrix[1], bare.embed_documents([long[:97]])[0])
+    assert np.array_equal(matrix[0], bare.embed_documents(["short"])[0])
 
 
 @pytest.mark.parametrize(

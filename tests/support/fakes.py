@@ -29,6 +29,7 @@ from ragvault.model import (
     NoteInfo,
     NoteLexical,
     NoteWrite,
+    Prefixes,
     ScoredId,
     StoredChunk,
     VaultInfo,
@@ -70,6 +71,10 @@ class FakeEmbedder:
     @property
     def name(self) -> str:
         return f"fake ({self._fingerprint})"
+
+    @property
+    def prefixes(self) -> Prefixes:
+        return Prefixes("", "", "family")
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         return [len(text.split()) for text in texts]

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from ragvault.adapters.facts import FactStore
 from ragvault.adapters.models import Notify, PrefixedEmbedder, encodable, unit_rows
 from ragvault.adapters.ollama.client import OllamaServer, context_length, failures, same_model
+from ragvault.adapters.prefixes import prefixes_for
 from ragvault.errors import EmbedderUnavailableError, ModelMissingError
 
 if TYPE_CHECKING:
     from ragvault.config.settings import Settings
-    from ragvault.model import Matrix
+    from ragvault.model import Matrix, Prefixes
 
 _BATCH = 32  # texts a request: bounds the reply, and how long Ctrl-C waits
 _WINDOW = 512  # tokens, however much longer the model's context is: more in a vector finds nothing
@@ -72,6 +73,9 @@ class OllamaEmbedder(PrefixedEmbedder):
             known = str(self._context_length())
             self._facts.put("context", key, known)
         return max(16, min(int(known), _WINDOW) - 2)
+
+    def _find_prefixes(self) -> Prefixes:
+        return prefixes_for(self._wanted, self._model)
 
     def _known_digest(self) -> str:
         """The server's digest of the model, asked once a process; the last known if it is down."""

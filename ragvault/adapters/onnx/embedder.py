@@ -19,11 +19,12 @@ from ragvault.adapters.models import EMBEDDING, Notify, PrefixedEmbedder, unit_r
 from ragvault.adapters.onnx.model_files import ModelFiles, find_model
 from ragvault.adapters.onnx.runtime import Session, SideBySide
 from ragvault.adapters.onnx.tokenizer import Tokenizer
+from ragvault.adapters.prefixes import prefixes_for
 from ragvault.errors import EmbedderUnavailableError
 
 if TYPE_CHECKING:
     from ragvault.config.settings import Settings
-    from ragvault.model import Matrix
+    from ragvault.model import Matrix, Prefixes
 
 _ARITHMETIC = "l2/1"  # change it when the arithmetic below changes: it is fingerprinted
 
@@ -87,6 +88,10 @@ class OnnxEmbedder(PrefixedEmbedder):
     def name(self) -> str:
         return self.files.name
 
+    def _find_prefixes(self) -> Prefixes:
+        named = self._wanted.path or self._wanted.model
+        return prefixes_for(self._wanted, named, self.files.prompts)
+
     # ------------------------------------------------------------------ embedding
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
@@ -99,7 +104,7 @@ class OnnxEmbedder(PrefixedEmbedder):
     def embed_tokens(self, texts: Sequence[str]) -> list[Matrix]:
         """One matrix a text, a unit row for each of its tokens (specials left out), for late
         interaction. Shape (tokens of the text, dimensions); an empty text has no rows."""
-        prefixed = [self._wanted.document_prefix + text for text in texts]
+        prefixed = [self.prefixes.document + text for text in texts]
         return self._run_all(prefixed, self._load_session().token_rows)
 
     def close(self) -> None:

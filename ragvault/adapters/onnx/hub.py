@@ -105,6 +105,11 @@ class Hub:
         file = self._cached(name)
         return self._fetched(name) if file is None and self._download else file
 
+    def companion(self, name: str) -> Path | None:
+        """As ``file``, but the hub is asked only while it is asked for the model anyway: for a
+        file that models of earlier versions were cached without."""
+        return self.file(name) if self._reached else self._cached(name)
+
     def verified(self, file: Path, name: str) -> str:
         """The file's hash, after comparing it with all that is known of it."""
         actual = remembered_sha256(file, self._facts)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from ragvault.adapters.facts import FactStore, check_sha256, remembered_sha256
 from ragvault.adapters.models import DEFAULT_MODEL, EMBEDDING, Notify, Purpose
 from ragvault.adapters.onnx.hub import Hub
+from ragvault.adapters.prefixes import OWN_FILE
 
 if TYPE_CHECKING:
     from ragvault.config.settings import EmbeddingSettings, RerankSettings
@@ -35,7 +36,8 @@ class ModelFiles:
     """A model that is on this disk.
 
     ``sha256`` and ``tokenizer_sha256`` are what the files must have when they are loaded;
-    ``config`` is the one that was asked for, if the model has it.
+    ``config`` is the one that was asked for, ``prompts`` the file of its prefixes, if the model
+    has them.
     """
 
     name: str
@@ -44,6 +46,7 @@ class ModelFiles:
     tokenizer: Path = BUNDLED_TOKENIZER
     tokenizer_sha256: str = BUNDLED_TOKENIZER_SHA256
     config: Path | None = None
+    prompts: Path | None = None
 
     def verify(self) -> None:
         """Read both files and compare. Raises EmbedderUnavailableError when one was changed."""
@@ -86,7 +89,15 @@ def find_model(
             f"The {purpose.noun} {wanted.model} lacks its tokenizer.json.", purpose.remedy
         )
     tokenizer_sha256 = hub.verified(tokenizer, "tokenizer.json")
-    return ModelFiles(name, model, sha256, tokenizer, tokenizer_sha256, hub.file(config))
+    return ModelFiles(
+        name,
+        model,
+        sha256,
+        tokenizer,
+        tokenizer_sha256,
+        config=hub.file(config),
+        prompts=hub.companion(OWN_FILE) if purpose is EMBEDDING else None,
+    )
 
 
 def _package_file(package: str) -> Path | None:
@@ -123,6 +134,7 @@ def _at(path: Path, purpose: Purpose, config: str, facts: FactStore) -> ModelFil
         tokenizer=tokenizer,
         tokenizer_sha256=remembered_sha256(tokenizer, facts),
         config=_beside(file, config),
+        prompts=_beside(file, OWN_FILE),
     )
 
 

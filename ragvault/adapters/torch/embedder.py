@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from ragvault.adapters.facts import FactStore, remembered_sha256
 from ragvault.adapters.models import EMBEDDING, Notify, PrefixedEmbedder, encodable, unit_rows
+from ragvault.adapters.prefixes import OWN_FILE, prefixes_for
 from ragvault.adapters.torch.model import TorchModel
 
 if TYPE_CHECKING:
     from ragvault.config.settings import Settings
-    from ragvault.model import Matrix
+    from ragvault.model import Matrix, Prefixes
 
 _BATCH = 16  # padded to the longest of the batch: more costs memory and gains nothing on a CPU
 _FILES = ("*.json", "*.txt", "*.model", "*.safetensors", "*.bin", "*/*.json", "*/*.safetensors")
@@ -84,18 +85,27 @@ class SentenceTransformersEmbedder(PrefixedEmbedder):
         """Of every file in the model's folder that decides about a vector."""
         with self._lock:
             if self._weights is None:
-                folder = self._model.folder()
-                if folder is None:
-                    self._model.get()
-                    folder = self._model.folder()
-                if folder is None:
-                    raise self._model.unusable("its files can't be found in the hub's cache")
+                folder = self._folder()
                 digest = hashlib.sha256()
                 for file in sorted({file for mask in _FILES for file in folder.glob(mask)}):
                     name = file.relative_to(folder).as_posix()
                     digest.update(f"{name}\0{remembered_sha256(file, self._facts)}\0".encode())
                 self._weights = digest.hexdigest()
             return self._weights
+
+    def _folder(self) -> Path:
+        """Of the model's files. Downloads them when they are on no disk yet."""
+        folder = self._model.folder()
+        if folder is None:
+            self._model.get()
+            folder = self._model.folder()
+        if folder is None:
+            raise self._model.unusable("its files can't be found in the hub's cache")
+        return folder
+
+    def _find_prefixes(self) -> Prefixes:
+        named = self._wanted.path or self._wanted.model
+        return prefixes_for(self._wanted, named, self._folder() / OWN_FILE)
 
     # ------------------------------------------------------------------ embedding
 
@@ -134,6 +144,7 @@ class SentenceTransformersEmbedder(PrefixedEmbedder):
         model = sentence_transformers.SentenceTransformer(
             place, device="cpu", local_files_only=local_only
         )
+        model.default_prompt_name = None  # the prefixes are before the texts already
         if self._window:
             model.max_seq_length = self._window
         return model

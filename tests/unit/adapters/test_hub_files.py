@@ -104,6 +104,22 @@ def test_another_model_brings_its_own_tokenizer_and_pooling(hub: Hub) -> None:
     assert files.name == "other-model (model ONNX)"
 
 
+def test_a_model_brings_its_own_prefixes_and_none_are_asked_for_later(hub: Hub) -> None:
+    hub.files = {
+        "onnx/model.onnx": b"weights",
+        "tokenizer.json": b"{}",
+        "1_Pooling/config.json": b"{}",
+    }
+    assert find("someone/without").prompts is None
+    hub.files["config_sentence_transformers.json"] = b'{"prompts": {"query": "q: "}}'
+    prompts = find("someone/with").prompts
+    assert prompts is not None and b"q: " in prompts.read_bytes()
+    hub.asked.clear()
+    assert find("someone/with").prompts == prompts
+    assert find("someone/without").prompts is None
+    assert hub.asked == [], "a model that is cached needs no network"
+
+
 def test_a_cached_file_that_was_changed_is_refused(hub: Hub, tmp_path: Path) -> None:
     """The cache keeps a large file under its hash: a damaged one shows."""
     hub.files[AVX2] = b"the weights"

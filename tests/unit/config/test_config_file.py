@@ -153,6 +153,20 @@ def test_yaml_words_that_look_like_booleans_stay_words(tmp_path: Path, word: str
     assert loaded.settings.ollama.model == "on"
 
 
+def test_an_empty_prefix_is_not_none(tmp_path: Path) -> None:
+    """None is what the model was trained with; empty is nothing before the text."""
+    text = 'embedding:\n  query_prefix: ""\n  document_prefix: null\n'
+    made = load_text(tmp_path, text).settings.embedding
+    assert (made.query_prefix, made.document_prefix) == ("", None)
+    variables = {
+        "RAGVAULT_EMBEDDING_QUERY_PREFIX": "null",
+        "RAGVAULT_EMBEDDING_DOCUMENT_PREFIX": "",
+        "RAGVAULT_EMBEDDING_PATH": "",
+    }
+    made = load_text(tmp_path, text, variables).settings.embedding
+    assert (made.query_prefix, made.document_prefix, made.path) == (None, "", None)
+
+
 def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
     """A config beside its index works from any folder."""
     loaded = load_text(tmp_path, "index:\n  path: ../idx\n")

@@ -1,0 +1,159 @@
+"""What is put before a question and a passage: a model that lacks it finds less, silently."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ragvault.adapters.onnx.embedder import OnnxEmbedder
+from ragvault.adapters.prefixes import OWN_FILE, prefixes_for
+from ragvault.adapters.torch.embedder import SentenceTransformersEmbedder
+from ragvault.config.settings import EmbeddingSettings, Settings
+from ragvault.model import Prefixes
+from tests.support.tiny_onnx import write_model
+
+SEARCH = "Represent this sentence for searching relevant passages: "
+WEB = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"
+UNKNOWN = Prefixes("", "", None)
+
+
+def of(name: str, own: Path | None = None, **settings: str) -> Prefixes:
+    return prefixes_for(EmbeddingSettings.model_validate(settings), name, own)
+
+
+@pytest.mark.parametrize(
+    ("names", "query", "document"),
+    [
+        (
+            "embeddinggemma:300m google/embeddinggemma-300m "
+            "onnx-community/embeddinggemma-300m-ONNX",
+            "task: search result | query: ",
+            "title: none | text: ",
+        ),
+        (
+            "nomic-embed-text nomic-embed-text:v1.5 nomic-ai/nomic-embed-text-v1 "
+            "nomic-embed-text-v2-moe hf.co/nomic-ai/nomic-embed-text-v1.5-GGUF:Q4_K_M",
+            "search_query: ",
+            "search_document: ",
+        ),
+        ("mxbai-embed-large:335m mixedbread-ai/mxbai-embed-large-v1", SEARCH, ""),
+        ("snowflake-arctic-embed:137m Snowflake/snowflake-arctic-embed-m-v1.5", SEARCH, ""),
+        ("snowflake-arctic-embed2:568m Snowflake/snowflake-arctic-embed-m-v2.0", "query: ", ""),
+        ("bge-large bge-large:335m BAAI/bge-small-en-v1.5 BAAI/bge-base-en", SEARCH, ""),
+        ("BAAI/bge-large-zh-v1.5", "为这个句子生成表示以用于检索相关文章：", ""),
+        ("bge-m3:567m BAAI/bge-m3", "", ""),
+        (
+            "intfloat/e5-base-v2 intfloat/multilingual-e5-small jeffh/intfloat-e5-base-v2:f32",
+            "query: ",
+            "passage: ",
+        ),
+        ("intfloat/multilingual-e5-large-instruct", WEB + " ", ""),
+        ("Alibaba-NLP/gte-Qwen2-1.5B-instruct", WEB + " ", ""),
+        ("thenlper/gte-large Alibaba-NLP/gte-multilingual-base", "", ""),
+        ("qwen3-embedding:0.6b Qwen/Qwen3-Embedding-8B", WEB, ""),
+        (
+            "jinaai/jina-embeddings-v3",
+            "Represent the query for retrieving evidence documents: ",
+            "Represent the document for retrieval: ",
+        ),
+        ("jina/jina-embeddings-v2-base-de granite-embedding:278m all-minilm:latest", "", ""),
+        ("paraphrase-multilingual sentence-transformers/all-MiniLM-L12-v2", "", ""),
+        ("/models/bge-small-en-v1.5/onnx/model.onnx C:\\models\\bge-small-en-v1.5", SEARCH, ""),
+    ],
+)
+def test_a_known_family_gets_what_its_card_asks_for(names: str, query: str, document: str) -> None:
+    for name in names.split():
+        assert of(name) == Prefixes(query, document, "family"), name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "someone/new-embedder",
+        "BAAI/bge-reranker-base",
+        "BAAI/bge-en-icl",
+        "deepset-mxbai-embed-de-large-v1",
+        "embeddinggemma-2",
+        "jina-embeddings-v4",
+        "nomic-embed-text-v3",
+    ],
+)
+def test_a_model_that_nobody_knows_is_bare(name: str) -> None:
+    assert of(name) == UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ({"query": "q: ", "document": "d: "}, ("q: ", "d: ")),
+        ({"query": "q: ", "passage": "p: "}, ("q: ", "p: ")),
+        ({"retrieval.query": "q: ", "retrieval.passage": "p: "}, ("q: ", "p: ")),
+        ({"query": "q: "}, ("q: ", "")),
+    ],
+)
+def test_what_the_model_says_itself_is_better_than_its_family(
+    tmp_path: Path, said: dict[str, str], expected: tuple[str, str]
+) -> None:
+    own = tmp_path / OWN_FILE
+    own.write_text(json.dumps({"prompts": said, "default_prompt_name": None}))
+    assert of("intfloat/e5-base-v2", own) == Prefixes(*expected, "model")
+
+
+def test_a_default_prompt_is_for_both_sides(tmp_path: Path) -> None:
+    own = tmp_path / OWN_FILE
+    own.write_text('{"prompts": {"any": "a: ", "query": "q: "}, "default_prompt_name": "any"}')
+    assert of("someone/model", own) == Prefixes("q: ", "a: ", "model")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"prompts": {"query": "", "document": ""}}',
+        '{"prompts": {"query": 3}}',
+        '{"prompts": null}',
+        "[]",
+        "{",
+    ],
+)
+def test_a_model_that_says_nothing_itself_is_of_its_family(tmp_path: Path, content: str) -> None:
+    own = tmp_path / OWN_FILE
+    own.write_text(content)
+    assert of("intfloat/e5-base-v2", own) == Prefixes("query: ", "passage: ", "family")
+    assert of("someone/model", own) == UNKNOWN
+
+
+def test_a_prefix_that_is_set_counts_also_an_empty_one() -> None:
+    e5 = "intfloat/e5-base-v2"
+    assert of(e5, query_prefix="", document_prefix="") == Prefixes("", "", "configuration")
+    assert of(e5, query_prefix="ask: ") == Prefixes("ask: ", "passage: ", "configuration")
+
+
+def onnx(file: Path, **more: Any) -> OnnxEmbedder:
+    return OnnxEmbedder(Settings(embedding={"path": str(file), **more}))
+
+
+def test_a_folder_in_onnx_form_is_read_too(tmp_path: Path) -> None:
+    (tmp_path / "onnx").mkdir()
+    file = write_model(tmp_path / "onnx" / "model.onnx")
+    plain = onnx(file)
+    vectors = [plain.embed_query("query: hello"), plain.embed_query("passage: hello")]
+    assert plain.prefixes == UNKNOWN
+    own = {"prompts": {"query": "query: ", "document": "passage: "}}
+    (tmp_path / OWN_FILE).write_text(json.dumps(own))
+    trained = onnx(file)
+    assert np.array_equal(trained.embed_query("hello"), vectors[0])
+    assert np.array_equal(trained.embed_documents(["hello"])[0], vectors[1])
+    assert trained.fingerprint != plain.fingerprint, "else old and new vectors are compared"
+    bare = onnx(file, query_prefix="", document_prefix="")
+    assert bare.fingerprint == plain.fingerprint
+
+
+def test_a_folder_of_sentence_transformers_is_read_without_torch(tmp_path: Path) -> None:
+    (tmp_path / "modules.json").write_text("[]")
+    (tmp_path / OWN_FILE).write_text('{"prompts": {"query": "query: ", "document": "passage: "}}')
+    made = SentenceTransformersEmbedder(Settings(embedding={"path": str(tmp_path)}))
+    assert made.prefixes == Prefixes("query: ", "passage: ", "model")
