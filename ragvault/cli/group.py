@@ -70,10 +70,10 @@ class _Help:
 
 
 def _name_of(param: Any) -> str:
-    """``PATH``, ``[PATH]...``; ``--vault NAME``, ``-h, --help``."""
+    """``PATH``, ``[PATH...]``; ``--vault NAME``, ``-h, --help``."""
     if param.param_type_name == "argument":
-        name = param.metavar if param.required else f"[{param.metavar}]"
-        return f"{name}..." if param.nargs == -1 else str(name)
+        name = f"{param.metavar}..." if param.nargs == -1 else str(param.metavar)
+        return name if param.required else f"[{name}]"
     names = ", ".join(sorted([*param.opts, *param.secondary_opts], key=len))
     return names if param.is_flag or not param.metavar else f"{names} {param.metavar}"
 
