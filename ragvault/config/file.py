@@ -7,6 +7,7 @@ line, and a word is read by the type of its setting (``links: off`` is "off", no
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -279,15 +280,17 @@ class _Sources:
 
 
 def _listed(key: Key, text: str, origin: Origin) -> list[str]:
-    import yaml
-
+    """Texts between commas, or a JSON list. (What begins with a bracket alone may be a pattern of
+    .gitignore's: ``[Dd]rafts/``.)"""
+    if not text.lstrip().startswith('["'):
+        return [part.strip() for part in text.split(",") if part.strip()]
     try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
         value = None
-    if not isinstance(value, list):
+    if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
         raise _bad_value([key.section, key.name], text, origin, key.expects)
-    return [str(part) for part in value]
+    return value
 
 
 def _from_variable(key: Key, text: str, origin: Origin) -> object:
@@ -296,9 +299,7 @@ def _from_variable(key: Key, text: str, origin: Origin) -> object:
     if key.nullable and text.strip().lower() in nothing:
         return None
     if key.kind == "list":
-        if text.strip().startswith("["):  # as in the file
-            return _listed(key, text, origin)
-        return [part.strip() for part in text.split(",") if part.strip()]
+        return _listed(key, text, origin)
     if key.kind == "block":
         message = "null here; set it in the configuration file"
         raise _bad_value([key.section, key.name], text, origin, message)

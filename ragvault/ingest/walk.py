@@ -111,13 +111,14 @@ class _Walk:
             is_folder = Path(target).is_dir()
         except OSError:  # it leads nowhere, or back to itself
             if is_note or not Path(path).suffix:
-                self.skip(rel, "is a symlink that leads nowhere")
+                self.skip(rel, "is a symlink that leads nowhere, or back to itself")
             return
         if not (is_note or is_folder):
             return
         if is_within(target, self.real_root):
             place = shown(os.path.relpath(target, self.real_root))
-            self.skip(rel, f"is a symlink to {place} in this vault, read only there")
+            what = "the vault's own folder" if place == "." else f"{place} in this vault"
+            self.skip(rel, f"is a symlink to {what}, read only there")
         else:
             self.skip(rel, f"is a symlink out of the vault (to {printable(target)})")
 

@@ -384,13 +384,20 @@ def test_default_survives_its_yaml_form(dotted: str) -> None:
         assert load(file, {}).settings == Settings()
 
 
-@pytest.mark.parametrize("text", [".md,.org", '[".md", ".org"]', "[.md, .org]"])
-def test_a_list_in_a_variable_is_read_as_it_is_written_in_the_file_too(text: str) -> None:
-    """Split at its commas a bracketed list named no extension, and the next index forgot all."""
+@pytest.mark.parametrize("text", [".md,.org", '[".md", ".org"]'])
+def test_a_list_in_a_variable_is_read_as_config_show_prints_it_too(text: str) -> None:
+    """Split at its commas a JSON list named no extension, and the next index forgot all."""
     loaded = load(None, {"RAGVAULT_INDEX_EXTENSIONS": text, "RAGVAULT_CONFIG": ""})
     assert loaded.settings.index.extensions == (".md", ".org")
 
 
-def test_a_list_that_is_broken_off_is_refused(tmp_path: Path) -> None:
+def test_patterns_that_begin_with_a_bracket_are_patterns() -> None:
+    """Read as a list, ``[Dd]rafts/`` would leave nothing out."""
+    loaded = load(None, {"RAGVAULT_INDEX_EXCLUDE": "[Dd]rafts/,[abc]", "RAGVAULT_CONFIG": ""})
+    assert loaded.settings.index.exclude == ("[Dd]rafts/", "[abc]")
+
+
+@pytest.mark.parametrize("text", ['[".md"', '["a", 5]', '["a", ' + "[" * 5000])
+def test_a_list_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="RAGVAULT_INDEX_EXTENSIONS"):
-        load(None, {"RAGVAULT_INDEX_EXTENSIONS": '[".md"'})
+        load(None, {"RAGVAULT_INDEX_EXTENSIONS": text})
