@@ -14,7 +14,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from ragvault.adapters.files import atomic_write, private_folder
-from ragvault.adapters.models import EMBEDDING
 from ragvault.errors import EmbedderUnavailableError, StoreError
 
 _VERSION = 1
@@ -120,5 +119,6 @@ def _compare(file: Path, expected: str, actual: str) -> None:
 
 def _unreadable(file: Path, error: OSError) -> EmbedderUnavailableError:
     return EmbedderUnavailableError(
-        f"The model file {file} can't be read: {error.strerror or error}.", EMBEDDING.remedy
+        f"The model file {file} can't be read: {error.strerror or error}.",
+        "Look at its permissions, or delete it and install or download the model again.",
     )
