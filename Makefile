@@ -54,7 +54,7 @@ demo: $(VENV)/.installed ## index the sample vault, ask a question that it answe
 # ---- hold it to account
 
 test: $(VENV)/.installed-dev ## run every test
-	$(PY) -m pytest -n $(JOBS)
+	$(PY) -m pytest -n $(JOBS) --dist worksteal
 
 test-fast: $(VENV)/.installed-dev ## the parts by themselves: no process is started, under half a minute
 	$(PY) -m pytest -n $(JOBS) -m "not slow and not llm and not torch" tests/unit
