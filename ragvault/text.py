@@ -81,6 +81,11 @@ def strip_controls(text: str) -> str:
     return _CONTROLS.sub("", _ESCAPES.sub("", text))
 
 
+def one_line(name: str) -> str:
+    """A file or section name without line breaks and control characters, which names can hold."""
+    return " ".join(strip_controls(name).split())
+
+
 def normalise(text: str) -> str:
     """NFKC, lower case, Arabic letters and marks folded: the form in which words are compared."""
     text = unicodedata.normalize("NFKC", text).lower()

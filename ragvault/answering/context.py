@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, pairwise, takewhile
 
-from ragvault.answering.citations.styles import CitationStyle, one_line, section_label
+from ragvault.answering.citations.styles import CitationStyle, section_label
 from ragvault.model import Hit
-from ragvault.text import sentence_spans, strip_controls, without_definitions
+from ragvault.text import one_line, sentence_spans, strip_controls, without_definitions
 
 Neighbours = Mapping[str, Sequence[Hit]]  # by the hit's chunk id, in the order of the note
 

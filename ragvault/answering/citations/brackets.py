@@ -16,11 +16,11 @@ from ragvault.answering.citations.styles import (
     TOP,
     CitationStyle,
     RawCitation,
-    one_line,
     section_label,
 )
 from ragvault.formats import READERS
 from ragvault.model import Hit
+from ragvault.text import one_line
 
 _EXTENSION = f"(?:{'|'.join(extension[1:] for extension in READERS)})"
 _QUOTES = str.maketrans(

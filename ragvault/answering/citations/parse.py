@@ -11,8 +11,9 @@ import re
 from collections.abc import Sequence
 
 from ragvault.answering.citations.brackets import BracketReader, CitedContext, DraftView
-from ragvault.answering.citations.styles import RawCitation, one_line
+from ragvault.answering.citations.styles import RawCitation
 from ragvault.model import Hit
+from ragvault.text import one_line
 
 _PAIRS = {"[": "]", "(": ")", "【": "】", "{": "}"}
 _WIKILINK = re.compile(r"!?\[\[([^\[\]|#\n]+)(?:#([^\[\]|\n]+))?(?:\|[^\[\]\n]*)?\]\]")

@@ -20,10 +20,10 @@ from ragvault.answering.citations.styles import (
     TOP,
     CitationStyle,
     RawCitation,
-    one_line,
     section_label,
 )
 from ragvault.model import CitationStatus, Hit
+from ragvault.text import one_line
 
 _TYPO_RATIO = 0.86  # of difflib: about one wrong letter in seven
 _MIN_TYPO_LENGTH = 5

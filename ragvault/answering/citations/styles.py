@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragvault.model import HeadingPath, Hit
-from ragvault.text import strip_controls
+from ragvault.text import one_line
 
 TOP = "(top)"  # the section of a chunk that stands before its note's first heading
 
@@ -125,8 +125,3 @@ def canonical(hit: Hit) -> str:
     """``[File: rel_path, Section: A > B]``."""
     section = " > ".join(hit.chunk.heading_path) or TOP
     return f"[File: {one_line(hit.chunk.rel_path)}, Section: {one_line(section)}]"
-
-
-def one_line(name: str) -> str:
-    """A file or section name without line breaks and control characters, which names can hold."""
-    return " ".join(strip_controls(name).split())

@@ -7,7 +7,7 @@ from ragvault.cli.render.layout import columns, hanging
 from ragvault.cli.render.terminal import Terminal
 from ragvault.model import AskResult, Hit, Judgement, Retrieval, Timing
 from ragvault.service.json_objects import local_day
-from ragvault.text import strip_controls
+from ragvault.text import one_line
 
 _ID_LENGTH = 12  # of 32: enough to tell chunks apart; --json has the whole
 _FOLDERS_SHOWN = 12
@@ -142,8 +142,8 @@ def _place(hit: Hit, room: int | None, mark: str) -> str:
     """Path, line and section. Where they don't fit into ``room`` columns, the section loses its
     end, and then the path its beginning: the note's name is what tells places apart."""
     chunk = hit.chunk
-    path = _one_line(f"{chunk.vault}/{chunk.rel_path}:{chunk.start_line}")
-    whole = _one_line(f"{path} {' > '.join(chunk.heading_path)}")
+    path = one_line(f"{chunk.vault}/{chunk.rel_path}:{chunk.start_line}")
+    whole = one_line(f"{path} {' > '.join(chunk.heading_path)}")
     if room is None or columns(whole) <= room:
         return whole
     if columns(path) < room:
@@ -153,7 +153,3 @@ def _place(hit: Hit, room: int | None, mark: str) -> str:
     while path and columns(path) > room - 1:
         path = path[1:]
     return mark + path
-
-
-def _one_line(text: str) -> str:
-    return " ".join(strip_controls(text).split())
