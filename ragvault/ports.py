@@ -68,6 +68,10 @@ class Embedder(TokenCounter, Protocol):
         """For people: ``all-MiniLM-L6-v2 (int8 ONNX)``."""
 
     @property
+    def model(self) -> str:
+        """Hub id, name on the server, or path: what is known of the model goes by it."""
+
+    @property
     def prefixes(self) -> Prefixes:
         """What it puts before a text. Known without loading the model."""
 

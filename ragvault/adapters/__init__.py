@@ -3,7 +3,7 @@
 - ``sqlite/``: the catalog (``NoteStore``, ``ChunkSearch``, ``EmbeddingCache``, ``AnswerLog``).
 - ``chroma/``: vector stores. ``onnx/``, ``torch/``, ``ollama/``: embedders, rerankers, chat.
 - ``models.py``, ``facts.py``, ``cores.py``: what the adapters of models share.
-- ``prefixes.py``: what embedding models were trained to find before a text, by family.
+- ``families.py``: what is known of embedding models, by family: prefixes, pooling, window.
 - ``files.py``: the index folder itself: whole-or-nothing writes, the writer's lock.
 
 Third-party exceptions stop here: each package turns its libraries' into ragvault's, in one table

@@ -53,7 +53,7 @@ class ChunkingSettings(_Part):
     """How notes are cut. Sizes are in the embedding model's tokens."""
 
     max_tokens: int = Field(
-        default=0,
+        default=254,
         ge=0,
         le=8192,
         description="Longest passage. 0: as long as the model reads at once. Tokens.",
@@ -255,8 +255,9 @@ class OllamaSettings(_Part):
 
     host: str = Field(default="http://127.0.0.1:11434", description="Where Ollama listens.")
     model: str = Field(default="llama3.2", description="The model that writes answers.")
-    embedding_model: str = Field(
-        default="nomic-embed-text", description="The model for embedding.backend: ollama."
+    embedding_model: str | None = Field(
+        default=None,
+        description="For embedding.backend: ollama. null: the best there that ragvault knows.",
     )
     temperature: float = Field(
         default=0.3,

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ragvault.errors import ConfigError
+from ragvault.errors import ConfigError, ModelError
 from ragvault.model import Findings, Query, Strategy
 
 if TYPE_CHECKING:
-    from ragvault.config.settings import LogisticSettings, Settings
+    from ragvault.config.settings import LogisticSettings
     from ragvault.retrieval.confidence.calibration import Calibration, Logistic
     from ragvault.wiring import Container
 
 
-def embedding_model(settings: Settings) -> str:
-    """The embedding model's name, as the calibration of the confidence is kept under it."""
-    is_served = settings.embedding.backend == "ollama"
-    return settings.ollama.embedding_model if is_served else settings.embedding.model
+def embedding_model(container: Container) -> str:
+    """The embedding model's name, as the calibration of the confidence is kept under it; "" when
+    only a server knows it that can't be asked."""
+    try:
+        return container.embedder.model
+    except ModelError:
+        return ""
 
 
 def built_in_calibration(container: Container) -> Calibration:
     """The one that came with ragvault for the embedding model."""
     from ragvault.retrieval.confidence.calibration import for_model
 
-    return for_model(embedding_model(container.settings))
+    return for_model(embedding_model(container))
 
 
 def gate_calibration(container: Container) -> Calibration:
@@ -32,8 +35,7 @@ def gate_calibration(container: Container) -> Calibration:
     from ragvault.retrieval.confidence.calibration import Calibration
     from ragvault.retrieval.confidence.features import features_of
 
-    settings = container.settings
-    model, own = embedding_model(settings), settings.gate.calibration
+    model, own = embedding_model(container), container.settings.gate.calibration
     if own is None or own.model != model:
         return built_in_calibration(container)
     own_calibration = Calibration(

@@ -27,8 +27,13 @@ def shared() -> Iterator[OllamaHandle]:
         yield handle
 
 
-def embedder(server: OllamaHandle, facts: Path | None = None, **more: str) -> OllamaEmbedder:
-    used = {"host": server.url, "embedding_model": "nomic-embed-text", "timeout_s": 20}
+def embedder(
+    server: OllamaHandle,
+    facts: Path | None = None,
+    model: str | None = "nomic-embed-text",
+    **more: str,
+) -> OllamaEmbedder:
+    used = {"host": server.url, "embedding_model": model, "timeout_s": 20}
     return OllamaEmbedder(Settings(ollama=used, embedding=more), facts)
 
 
@@ -36,10 +41,52 @@ def test_what_the_server_says_of_its_model(shared: OllamaHandle) -> None:
     shared.play({"models": [MODEL], "embed": {"dimensions": 24}})
     made = embedder(shared)
     assert made.dimensions == 24
-    assert made.max_tokens == 510, "a window fit for a chunk, not the model's 2048"
+    assert made.max_tokens == 2048 - 2 - 6, "what stands before a passage counts too"
     assert made.name == "nomic-embed-text (Ollama)"
     shared.play({"models": [{**MODEL, "context_length": 256}]})
-    assert embedder(shared).max_tokens == 254
+    assert embedder(shared).max_tokens == 256 - 2 - 6
+
+
+def test_a_model_reads_no_more_than_it_was_trained_on(shared: OllamaHandle) -> None:
+    """Ollama serves all-minilm with 512 tokens; its card says 256."""
+    shared.play({"models": [{**MODEL, "name": "all-minilm", "context_length": 512}]})
+    assert embedder(shared, model="all-minilm").max_tokens == 254
+
+
+def test_without_a_name_it_is_the_best_known_one_that_is_there(
+    shared: OllamaHandle, tmp_path: Path
+) -> None:
+    def there(*names: str) -> None:
+        shared.play({"models": [{**MODEL, "name": name} for name in names]})
+
+    facts = tmp_path / "facts"
+    there("llama3.2", "all-minilm:latest", "nomic-embed-text:latest", "aaa-embedder")
+    made = embedder(shared, facts, model=None)
+    made.embed_query("tides?")
+    assert [item["body"]["model"] for item in shared.requests("/api/embed")] == [made.model]
+    assert made.model == "nomic-embed-text:latest"
+    there("all-minilm:latest", "embeddinggemma:latest", "nomic-embed-text:latest")
+    assert embedder(shared, model=None).model == "embeddinggemma:latest"
+    assert embedder(shared, facts, model=None).model == "nomic-embed-text:latest", (
+        "pulling another model must not make every vector anew"
+    )
+    there("embeddinggemma:latest")
+    assert embedder(shared, facts, model=None).model == "embeddinggemma:latest"
+
+
+def test_without_a_name_and_none_that_is_known(shared: OllamaHandle) -> None:
+    shared.play({"models": ["llama3.2", "aaa-embedder"]})
+    with pytest.raises(EmbedderUnavailableError, match="no embedding model that") as caught:
+        _ = embedder(shared, model=None).fingerprint
+    assert "ollama pull embeddinggemma" in caught.value.hint
+
+
+def test_with_the_server_down_the_chosen_model_stays(tmp_path: Path) -> None:
+    with scripted_ollama({"models": [MODEL]}) as server:
+        known = embedder(server, tmp_path / "facts", model=None).fingerprint
+    assert embedder(server, tmp_path / "facts", model=None).fingerprint == known
+    with pytest.raises(EmbedderUnavailableError, match="can't be reached"):
+        _ = embedder(server, model=None).model
 
 
 def test_a_large_index_goes_in_small_requests_in_order(shared: OllamaHandle) -> None:
@@ -75,8 +122,7 @@ def test_each_model_gets_the_text_that_it_was_trained_with(
     shared: OllamaHandle, model: str, question: str, passage: str
 ) -> None:
     shared.play({"models": [{**MODEL, "name": model}]})
-    used = {"host": shared.url, "embedding_model": model, "timeout_s": 20}
-    made = OllamaEmbedder(Settings(ollama=used))
+    made = embedder(shared, model=model)
     made.embed_query("tides?")
     made.embed_documents(["The tide."])
     sent = [item["body"]["input"] for item in shared.requests("/api/embed")]

@@ -73,6 +73,10 @@ class FakeEmbedder:
         return f"fake ({self._fingerprint})"
 
     @property
+    def model(self) -> str:
+        return "fake"
+
+    @property
     def prefixes(self) -> Prefixes:
         return Prefixes("", "", "family")
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ragvault.adapters.facts import FactStore
+from ragvault.adapters.families import best_known, family_of, prefixes_for
 from ragvault.adapters.models import Notify, PrefixedEmbedder, encodable, unit_rows
 from ragvault.adapters.ollama.client import OllamaServer, context_length, failures, same_model
-from ragvault.adapters.prefixes import prefixes_for
 from ragvault.errors import EmbedderUnavailableError, ModelMissingError
 
 if TYPE_CHECKING:
@@ -19,12 +20,14 @@ if TYPE_CHECKING:
     from ragvault.model import Matrix, Prefixes
 
 _BATCH = 32  # texts a request: bounds the reply, and how long Ctrl-C waits
-_WINDOW = 512  # tokens, however much longer the model's context is: more in a vector finds nothing
+_WINDOW = 512  # tokens, for a model that neither ragvault nor the server knows the context of
 _BLANK = "-"  # sent in place of a text without any token, for which models give no vector
 
 
 class OllamaEmbedder(PrefixedEmbedder):
-    """The model ``ollama.embedding_model`` of the server at ``ollama.host``.
+    """The model ``ollama.embedding_model`` of the server at ``ollama.host``; where none is named,
+    the best that the server has of those that ragvault knows. That one stays as long as the
+    server has it: one that is pulled later must not make every vector anew.
 
     The fingerprint holds the digest that the server names, so pulling a new version of the model
     re-indexes. With the server down it is the last one known, from the file ``facts``: what is
@@ -41,10 +44,9 @@ class OllamaEmbedder(PrefixedEmbedder):
         super().__init__(settings.embedding)
         self._server = OllamaServer(settings.ollama)
         self._url = self._server.url
-        self._model = settings.ollama.embedding_model
+        self._named = settings.ollama.embedding_model
         self._keep_alive = settings.ollama.keep_alive
         self._facts = FactStore(facts)
-        self._fact_key = f"{self._url} {self._model}"
         self._lock = threading.RLock()
         self._digest: str | None = None
 
@@ -52,13 +54,35 @@ class OllamaEmbedder(PrefixedEmbedder):
 
     @property
     def name(self) -> str:
-        return f"{self._model} (Ollama)"
+        return f"{self.model} (Ollama)"
+
+    @cached_property
+    def model(self) -> str:
+        """The model's name on the server."""
+        if self._named is not None:
+            return self._named
+        chosen = self._facts.get("ollama-model", self._url)
+        try:
+            there = [item.model for item in self._listed() if item.model]
+        except EmbedderUnavailableError:
+            if chosen is None:
+                raise
+            return chosen
+        if chosen not in there:
+            chosen = best_known(there)
+        if chosen is None:
+            raise EmbedderUnavailableError(
+                f"Ollama at {self._url} has no embedding model that ragvault knows.",
+                "Pull one with `ollama pull embeddinggemma`, or name one as "
+                "`ollama.embedding_model`.",
+            )
+        self._facts.put("ollama-model", self._url, chosen)
+        return chosen
 
     @property
     def fingerprint(self) -> str:
         digest = self._known_digest()
-        whole = self._hashed(digest, str(_WINDOW))
-        return f"ollama-{digest[:8]}-{self.max_tokens}-{whole}"
+        return f"ollama-{digest[:8]}-{self._window}-{self._hashed(digest, str(self._window))}"
 
     @property
     def dimensions(self) -> int:
@@ -67,45 +91,58 @@ class OllamaEmbedder(PrefixedEmbedder):
     @property
     def max_tokens(self) -> int:
         """In the server's tokens; ``count_tokens`` estimates them."""
+        prefix = self.count_tokens([self.prefixes.document])[0]
+        return max(16, self._window - 2 - prefix)
+
+    @cached_property
+    def _window(self) -> int:
+        """The longest input in tokens: what the model was trained on, at most what it is served
+        with."""
         key = self._known_digest()
         known = self._facts.get("context", key)
         if known is None or not known.isdigit():
             known = str(self._context_length())
             self._facts.put("context", key, known)
-        return max(16, min(int(known), _WINDOW) - 2)
+        family = family_of(self.model)
+        return min(int(known), family.window if family else int(known))
 
     def _find_prefixes(self) -> Prefixes:
-        return prefixes_for(self._wanted, self._model)
+        return prefixes_for(self._wanted, self.model)
 
     def _known_digest(self) -> str:
         """The server's digest of the model, asked once a process; the last known if it is down."""
+        key = f"{self._url} {self.model}"
         with self._lock:
             if self._digest is None:
                 try:
                     self._digest = self._served_digest()
-                    self._facts.put("ollama", self._fact_key, self._digest)
+                    self._facts.put("ollama", key, self._digest)
                 except EmbedderUnavailableError:
-                    self._digest = self._facts.get("ollama", self._fact_key)
+                    self._digest = self._facts.get("ollama", key)
                     if self._digest is None:
                         raise
             return self._digest
 
-    def _served_digest(self) -> str:
+    def _listed(self) -> Sequence[Any]:
+        """What the server has, each with its name and digest."""
         try:
-            listed = self._server.client().list().models
+            listed: Sequence[Any] = self._server.client().list().models
         except failures() as error:
             raise self._unavailable(error) from error
-        for item in listed:
-            if item.model and same_model(item.model, self._model):
-                return item.digest or item.model
+        return listed
+
+    def _served_digest(self) -> str:
+        for item in self._listed():
+            if item.model and same_model(item.model, self.model):
+                return str(item.digest or item.model)
         raise EmbedderUnavailableError(
-            f"Ollama at {self._url} has no embedding model {self._model!r}.",
-            f"Pull it with `ollama pull {self._model}`.",
+            f"Ollama at {self._url} has no embedding model {self.model!r}.",
+            f"Pull it with `ollama pull {self.model}`.",
         )
 
     def _context_length(self) -> int:
         try:
-            info = self._server.client().show(self._model).modelinfo or {}
+            info = self._server.client().show(self.model).modelinfo or {}
         except failures() as error:
             raise self._unavailable(error) from error
         return context_length(info) or _WINDOW
@@ -142,7 +179,7 @@ class OllamaEmbedder(PrefixedEmbedder):
 
         try:
             reply = self._server.client().embed(
-                model=self._model, input=list(texts), truncate=True, keep_alive=self._keep_alive
+                model=self.model, input=list(texts), truncate=True, keep_alive=self._keep_alive
             )
         except ollama.ResponseError as error:
             if "context length" not in str(error.error) or max(map(len, texts)) < 64:
@@ -168,7 +205,7 @@ class OllamaEmbedder(PrefixedEmbedder):
         return unit_rows(rows, self._bad)
 
     def _unavailable(self, error: Exception) -> EmbedderUnavailableError:
-        known = self._server.explain(error, self._model)
+        known = self._server.explain(error, self._named or self.__dict__.get("model", ""))
         hint = known.hint
         if not isinstance(known, ModelMissingError) and "ollama serve" in hint:
             hint = "Start Ollama with `ollama serve`, or set `embedding.backend: onnx`."
@@ -176,6 +213,6 @@ class OllamaEmbedder(PrefixedEmbedder):
 
     def _bad(self, what: str) -> EmbedderUnavailableError:
         return EmbedderUnavailableError(
-            f"The embedding model {self._model!r} of Ollama at {self._url} {what}.",
+            f"The embedding model {self.model!r} of Ollama at {self._url} {what}.",
             "Pull it again, or use another embedding model (ollama.embedding_model).",
         )

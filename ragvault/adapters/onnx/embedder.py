@@ -15,17 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 from ragvault.adapters.cores import usable_cores
 from ragvault.adapters.facts import FactStore
+from ragvault.adapters.families import family_of, prefixes_for
 from ragvault.adapters.models import EMBEDDING, Notify, PrefixedEmbedder, unit_rows
 from ragvault.adapters.onnx.model_files import ModelFiles, find_model
 from ragvault.adapters.onnx.runtime import Session, SideBySide
 from ragvault.adapters.onnx.tokenizer import Tokenizer
-from ragvault.adapters.prefixes import prefixes_for
 from ragvault.errors import EmbedderUnavailableError
 
 if TYPE_CHECKING:
     from ragvault.config.settings import Settings
     from ragvault.model import Matrix, Prefixes
 
+_WINDOW = 256  # tokens, for a model of a family that nobody knows
 _ARITHMETIC = "l2/1"  # change it when the arithmetic below changes: it is fingerprinted
 
 
@@ -33,9 +34,9 @@ class OnnxEmbedder(PrefixedEmbedder):
     """Embeds on this machine's processor, as the section ``embedding`` says. Thread-safe; loads
     its model at the first embedding.
 
-    ``window`` is the longest input in tokens, specials included (the model card says 256; the
-    model itself takes 512). ``facts`` is the file where hashes are remembered; ``notify`` is
-    told in one line what is downloaded from where. All methods but ``close`` raise
+    ``window`` is the longest input in tokens, specials included; None: as the model's family was
+    trained, 256 where that isn't known. ``facts`` is the file where hashes are remembered;
+    ``notify`` is told in one line what is downloaded from where. All methods but ``close`` raise
     EmbedderUnavailableError when the model can't be found, loaded or run.
     """
 
@@ -45,11 +46,14 @@ class OnnxEmbedder(PrefixedEmbedder):
         facts: Path | None = None,
         notify: Notify = lambda _line: None,
         *,
-        window: int = 256,
+        window: int | None = None,
     ) -> None:
         super().__init__(settings.embedding)
         self._side_by_side = SideBySide(self._wanted.threads or usable_cores())
-        self._window = window
+        self._named = self._wanted.path or self._wanted.model
+        family = family_of(self._named)
+        self._window = window or (family.window if family else _WINDOW)
+        self._pooling = family.pooling if family else "mean"
         self._facts = FactStore(facts)
         self._notify = notify
         self._lock = threading.RLock()
@@ -72,7 +76,7 @@ class OnnxEmbedder(PrefixedEmbedder):
     @property
     def fingerprint(self) -> str:
         files = self.files
-        arithmetic = f"{pooling_of(files.config)}-{_ARITHMETIC}"
+        arithmetic = f"{pooling_of(files.config, self._pooling)}-{_ARITHMETIC}"
         digest = self._hashed(files.sha256, files.tokenizer_sha256, arithmetic, str(self._window))
         return f"onnx-{files.sha256[:8]}-{self._window}-{digest}"
 
@@ -82,15 +86,20 @@ class OnnxEmbedder(PrefixedEmbedder):
 
     @property
     def max_tokens(self) -> int:
-        return self._window - 2  # [CLS] and [SEP]
+        document = self.prefixes.document
+        prefix = self.count_tokens([document])[0] if document else 0
+        return self._window - 2 - prefix  # [CLS] and [SEP]
 
     @property
     def name(self) -> str:
         return self.files.name
 
+    @property
+    def model(self) -> str:
+        return self._named
+
     def _find_prefixes(self) -> Prefixes:
-        named = self._wanted.path or self._wanted.model
-        return prefixes_for(self._wanted, named, self.files.prompts)
+        return prefixes_for(self._wanted, self._named, self.files.prompts)
 
     # ------------------------------------------------------------------ embedding
 
@@ -145,7 +154,7 @@ class OnnxEmbedder(PrefixedEmbedder):
             if self._session is None:
                 self.files.verify()
                 empty = self._load_tokenizer().encode("", 8)
-                pooling = pooling_of(self.files.config)
+                pooling = pooling_of(self.files.config, self._pooling)
                 self._session = _SentenceModel(self.files.model, pooling, empty)
             return self._session
 
@@ -169,13 +178,15 @@ class _SentenceModel(Session):
         return output[0]
 
     def pool(self, output: Any) -> Matrix:
-        """One row: the mean over tokens, or the first one, then L2. Summed in float64: linear in
-        tokens x dimensions, and no part of the model's time."""
+        """One row: the mean over tokens, or the first or last one, then L2. Summed in float64:
+        linear in tokens x dimensions, and no part of the model's time."""
         import numpy as np
 
         vector = output.astype(np.float64)
         if vector.ndim == 2:
-            vector = vector[0] if self._pooling == "cls" else vector.sum(axis=0) / len(vector)
+            ends = {"cls": 0, "last": -1}
+            end = ends.get(self._pooling)
+            vector = vector.sum(axis=0) / len(vector) if end is None else vector[end]
         return unit_rows(vector[None], self.bad)
 
     def token_rows(self, output: Any) -> Matrix:
@@ -185,13 +196,12 @@ class _SentenceModel(Session):
         return unit_rows(output[1:-1], self.bad)
 
 
-def pooling_of(file: Path | None) -> str:
-    """ "cls" or "mean", from sentence-transformers' ``1_Pooling/config.json``; mean without one.
-
-    Raises EmbedderUnavailableError for a pooling that isn't one of these two.
+def pooling_of(file: Path | None, usual: str = "mean") -> str:
+    """ "cls", "mean" or "last", from sentence-transformers' ``1_Pooling/config.json``; ``usual``
+    without one. Raises EmbedderUnavailableError for a pooling that isn't one of these.
     """
     if file is None:
-        return "mean"
+        return usual
     try:
         settings = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -204,6 +214,8 @@ def pooling_of(file: Path | None) -> str:
         return "mean"
     if modes <= {"pooling_mode_cls_token", "pooling_mode_cls"}:
         return "cls"
+    if modes <= {"pooling_mode_lasttoken", "pooling_mode_last"}:
+        return "last"
     raise EmbedderUnavailableError(
         f"The embedding model pools in a way that ragvault's ONNX adapter doesn't know ({file}).",
         "Use `embedding.backend: sentence-transformers` for this model.",

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragvault.adapters.facts import FactStore, check_sha256, remembered_sha256
+from ragvault.adapters.families import OWN_FILE
 from ragvault.adapters.models import DEFAULT_MODEL, EMBEDDING, Notify, Purpose
 from ragvault.adapters.onnx.hub import Hub
-from ragvault.adapters.prefixes import OWN_FILE
 
 if TYPE_CHECKING:
     from ragvault.config.settings import EmbeddingSettings, RerankSettings

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragvault.adapters.facts import FactStore, remembered_sha256
+from ragvault.adapters.families import OWN_FILE, prefixes_for
 from ragvault.adapters.models import EMBEDDING, Notify, PrefixedEmbedder, encodable, unit_rows
-from ragvault.adapters.prefixes import OWN_FILE, prefixes_for
 from ragvault.adapters.torch.model import TorchModel
 
 if TYPE_CHECKING:
@@ -54,6 +54,10 @@ class SentenceTransformersEmbedder(PrefixedEmbedder):
     @property
     def name(self) -> str:
         return self._model.name
+
+    @property
+    def model(self) -> str:
+        return self._wanted.path or self._wanted.model
 
     @property
     def fingerprint(self) -> str:
@@ -104,8 +108,7 @@ class SentenceTransformersEmbedder(PrefixedEmbedder):
         return folder
 
     def _find_prefixes(self) -> Prefixes:
-        named = self._wanted.path or self._wanted.model
-        return prefixes_for(self._wanted, named, self._folder() / OWN_FILE)
+        return prefixes_for(self._wanted, self.model, self._folder() / OWN_FILE)
 
     # ------------------------------------------------------------------ embedding
 

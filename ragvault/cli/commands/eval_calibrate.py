@@ -112,7 +112,7 @@ def _fitted(
     session.notices(done.notices)
     return calibrate(
         done.results,
-        _as_settings(built_in_calibration(container), embedding_model(session.settings)),
+        _as_settings(built_in_calibration(container), embedding_model(container)),
         threshold=session.settings.gate.min_confidence,
         seed=asking.seed,
     )

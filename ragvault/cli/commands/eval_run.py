@@ -58,7 +58,7 @@ def run_set(
     setting = Setting(
         name=set_name(file),
         vault=vault,
-        model=embedding_model(settings),
+        model=embedding_model(container),
         threshold=settings.gate.min_confidence,
         seed=asking.seed,
     )

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ragvault.adapters.families import OWN_FILE, family_of, prefixes_for
 from ragvault.adapters.onnx.embedder import OnnxEmbedder
-from ragvault.adapters.prefixes import OWN_FILE, prefixes_for
+from ragvault.adapters.onnx.model_files import BUNDLED_TOKENIZER
+from ragvault.adapters.onnx.tokenizer import Tokenizer
 from ragvault.adapters.torch.embedder import SentenceTransformersEmbedder
 from ragvault.config.settings import EmbeddingSettings, Settings
 from ragvault.model import Prefixes
@@ -68,6 +70,35 @@ def of(name: str, own: Path | None = None, **settings: str) -> Prefixes:
 def test_a_known_family_gets_what_its_card_asks_for(names: str, query: str, document: str) -> None:
     for name in names.split():
         assert of(name) == Prefixes(query, document, "family"), name
+
+
+@pytest.mark.parametrize(
+    ("names", "pooling", "window"),
+    [
+        ("google/embeddinggemma-300m embeddinggemma:latest", "mean", 2048),
+        ("nomic-ai/nomic-embed-text-v1 nomic-embed-text", "mean", 8192),
+        ("nomic-embed-text-v2-moe", "mean", 512),
+        ("mxbai-embed-large Snowflake/snowflake-arctic-embed-m-v1.5", "cls", 512),
+        ("Snowflake/snowflake-arctic-embed-m-long", "cls", 2048),
+        ("snowflake-arctic-embed2 bge-m3 Alibaba-NLP/gte-multilingual-base", "cls", 8192),
+        ("BAAI/bge-large-zh-v1.5 bge-large ibm-granite/granite-embedding-30m-english", "cls", 512),
+        ("intfloat/multilingual-e5-large-instruct intfloat/e5-base-v2", "mean", 512),
+        ("thenlper/gte-large", "mean", 512),
+        ("intfloat/e5-mistral-7b-instruct", "last", 4096),
+        ("qwen3-embedding:0.6b Alibaba-NLP/gte-Qwen2-7B-instruct", "last", 32768),
+        ("jinaai/jina-embeddings-v3 jina/jina-embeddings-v2-base-de", "mean", 8192),
+        ("ibm-granite/granite-embedding-small-english-r2", "cls", 8192),
+        ("sentence-transformers/all-MiniLM-L6-v2 all-minilm all-minilm:22m", "mean", 256),
+        ("all-minilm:33m sentence-transformers/all-MiniLM-L12-v2", "mean", 128),
+        ("paraphrase-multilingual", "mean", 128),
+    ],
+)
+def test_a_known_family_is_pooled_and_cut_as_it_was_trained(
+    names: str, pooling: str, window: int
+) -> None:
+    for name in names.split():
+        row = family_of(name)
+        assert row is not None and (row.pooling, row.window) == (pooling, window), name
 
 
 @pytest.mark.parametrize(
@@ -150,6 +181,37 @@ def test_a_folder_in_onnx_form_is_read_too(tmp_path: Path) -> None:
     assert trained.fingerprint != plain.fingerprint, "else old and new vectors are compared"
     bare = onnx(file, query_prefix="", document_prefix="")
     assert bare.fingerprint == plain.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("name", "question", "passage", "pooled"),
+    [
+        ("nomic-embed-text-v1.5", "search_query: tides?", "search_document: tide", "mean"),
+        ("bge-small-en-v1.5", f"{SEARCH}tides?", "tide", "cls"),
+        ("e5-base-v2", "query: tides?", "passage: tide", "mean"),
+        ("Qwen3-Embedding-0.6B", f"{WEB}tides?", "tide", "last"),
+    ],
+)
+def test_a_folder_in_onnx_form_is_used_as_its_family_was_trained(
+    tmp_path: Path, name: str, question: str, passage: str, pooled: str
+) -> None:
+    """The stand-in's vector for a token is (id, 1, 1): it shows which tokens came, and which
+    count."""
+    (tmp_path / name).mkdir()
+    made = onnx(write_model(tmp_path / name / "model.onnx"))
+    tokenizer = Tokenizer(BUNDLED_TOKENIZER)
+    for vector, text in (
+        (made.embed_query("tides?"), question),
+        (made.embed_documents(["tide"])[0], passage),
+    ):
+        ids = tokenizer.encode(text, 512)
+        counted = {"mean": sum(ids) / len(ids), "cls": ids[0], "last": ids[-1]}[pooled]
+        expected = np.array([counted, 1.0, 1.0]) / np.linalg.norm([counted, 1.0, 1.0])
+        assert vector == pytest.approx(expected, abs=1e-6)
+    row = family_of(name)
+    assert row is not None
+    taken = len(tokenizer.encode(row.document, 512)) - 2
+    assert made.max_tokens == row.window - 2 - taken
 
 
 def test_a_folder_of_sentence_transformers_is_read_without_torch(tmp_path: Path) -> None:
