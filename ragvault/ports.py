@@ -249,9 +249,6 @@ class ChunkSearch(Protocol):
     def matching(self, chunk_ids: Collection[str], where: Filter) -> set[str]:
         """Those of the ids that the filter lets through."""
 
-    def filtered_ids(self, where: Filter, limit: int) -> list[str] | None:
-        """All ids that the filter lets through, or None when they are more than ``limit``."""
-
     def count_chunks(self, where: Filter) -> int:
         """How many chunks the filter lets through."""
 
@@ -284,6 +281,11 @@ class EmbeddingCache(Protocol):
 
     def vectors(self, fingerprint: str, chunk_ids: Collection[str]) -> dict[str, Vector]:
         """By chunk id; those that aren't cached are absent."""
+
+    def nearest(self, fingerprint: str, vector: Vector, n: int, where: Filter) -> list[ScoredId]:
+        """The ``n`` visible chunks of the highest cosine that the filter lets through, best
+        first, ties by id. Exact: every vector is compared. ``vector`` is of unit length; chunks
+        whose vector isn't cached are absent. Linear in the chunks."""
 
     def note_vectors(self, fingerprint: str, chunk_ids: Collection[str]) -> dict[str, Vector]:
         """By chunk id the mean of its note's vectors, not normalised. Absent for a note that

@@ -103,6 +103,11 @@ class StoreSettings(_Part):
         default="persistent",
         description="persistent: files in the index folder. http: a Chroma server.",
     )
+    search: Literal["auto", "chroma"] = Field(
+        default="auto",
+        description="auto: a vault of up to 20,000 passages is compared in full, without the"
+        " vector store. chroma: the vector store proposes in every vault.",
+    )
     host: str = Field(default="localhost", description="Host of the Chroma server.")
     port: int = Field(default=8000, ge=1, le=65535, description="Port of the Chroma server.")
     ssl: bool = Field(default=False, description="Speak https to the Chroma server.")

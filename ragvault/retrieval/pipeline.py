@@ -2,8 +2,9 @@
 
 1. Which vaults, which filter. No index or an unknown vault: NoIndexError.
 2. A question for recent notes and nothing else: the recent notes, newest first.
-3. Side by side: the question's vector, the vector store's opening, and BM25 over everything that
-   the filter lets through (with a time in the question, over that time once more).
+3. Side by side: the question's vector, the vector store's opening (where a vault is too large to
+   be compared in full), and BM25 over everything that the filter lets through (with a time in the
+   question, over that time once more).
 4. Folder selection (it may compare the question's vector to the folders' centroids), then the
    nearest chunks of each scope; with ``retrieval.expand`` or ``hyde`` what the model's wordings
    find.
@@ -15,9 +16,8 @@
    may be answered from.
 
 Without the model steps 4 to 7 run on BM25 and dates, and a notice says so (auroranotes-rag.md,
-"Fallback Modes"). Without the vector store the embedding cache is searched in full where that is
-small enough, else the same. One vault whose store fails doesn't stop the others. The catalog is
-used from the calling thread only.
+"Fallback Modes"). A vault whose vector store fails is compared in full like a small one. The
+catalog is used from the calling thread only.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def _search(context: Context, *, for_answer: bool) -> Retrieval:
     selection = select_folders(context, meaning.readable)
     scopes = selection.scopes
     with context.timed(Timing.VECTOR):
-        by_vector, meaning = nearest(context, meaning, scopes)
+        by_vector = nearest(context, meaning, scopes)
         lists = search_expansion(context, written, meaning, scopes)
     with context.timed(Timing.BLEND):
         proposed = (*by_vector, *chain(*chain(*lists.values())))

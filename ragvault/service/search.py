@@ -40,15 +40,19 @@ def retrieve(
     isn't there.
     """
     from ragvault.retrieval import pipeline
+    from ragvault.retrieval.context import EXACT_LIMIT
     from ragvault.retrieval.question.query import analyse
     from ragvault.service.calibration import gate_calibration
 
+    store = container.settings.store
+    asks_store = store.search == "chroma" or store.mode == "http"  # a server was set up to be asked
     deps = pipeline.Deps(
         catalog=container.catalog,
         embedder=lambda: container.embedder,
         vector_index=lambda: container.vectors,
         chat=lambda: container.chat,
         reranker=container.reranker(request.rerank),
+        exact_limit=0 if asks_store else EXACT_LIMIT,
     )
     return pipeline.retrieve(
         request,

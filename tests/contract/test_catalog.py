@@ -498,17 +498,31 @@ def test_every_read_lets_through_the_same_chunks(catalog: Catalog, where: Filter
         if _passes(note.vault, write, where):
             expected.add(chunk_id)
     assert catalog.matching(by_id, where) == expected
-    assert catalog.filtered_ids(where, 1000) == sorted(expected)
+    (question,) = list(vectors_of([note_write("x", "q.md", [((), "q")])]).values())
+    assert {h.chunk_id for h in catalog.nearest(FP, question, 1000, where)} == expected
     assert {hit.chunk_id for hit in catalog.lexical(["common"], 1000, where)} == expected
     assert catalog.document_frequencies(["common"], where) == {"common": len(expected)}
     assert catalog.count_chunks(where) == len(expected)
     assert {s.chunk.id for s in catalog.recent(1000, where)} <= expected
 
 
-def test_filtered_ids_gives_up_beyond_the_limit(catalog: Catalog) -> None:
-    ids = sorted(_filtered_vaults(catalog))
-    assert catalog.filtered_ids(EVERYTHING, len(ids)) == ids
-    assert catalog.filtered_ids(EVERYTHING, len(ids) - 1) is None
+def test_the_nearest_are_those_of_the_highest_cosine(catalog: Catalog) -> None:
+    """None is missed, whatever was read before: a graph of neighbours loses a few."""
+    writes = [note_write("notes", f"{i}.md", [((), f"passage {i}")]) for i in range(60)]
+    writes.append(note_write("notes", "same.md", [((), "passage 7")]))
+    put(catalog, *writes)
+    for write in writes:
+        (question,) = catalog.vectors(FP, [write.chunks[0].id]).values()
+        every = catalog.vectors(FP, [w.chunks[0].id for w in writes])
+        ranked = sorted(every, key=lambda i: (-round(float(every[i] @ question), 5), i))
+        found = catalog.nearest(FP, question, 5, EVERYTHING)
+        assert [h.chunk_id for h in found] == ranked[:5]
+        assert found[0].score == pytest.approx(1.0, abs=1e-5)
+    assert catalog.nearest("another model", question, 5, EVERYTHING) == []
+    assert catalog.nearest(FP, question, 0, EVERYTHING) == []
+    gone = writes[-1].chunks[0].id
+    put(catalog, removed=["same.md"])
+    assert gone not in {h.chunk_id for h in catalog.nearest(FP, question, 99, EVERYTHING)}
 
 
 def test_a_filter_applies_before_the_best_are_taken(catalog: Catalog) -> None:

@@ -129,23 +129,14 @@ class SqliteChunks(OnDatabase):
             )
             return {row[0] for row in rows}
 
-    def filtered_ids(self, where: Filter, limit: int) -> list[str] | None:
-        """Sorted. The notes are counted first, so that a wide filter costs no list of ids."""
-        with self.database.read() as con:
-            condition, params = condition_of(where)
-            if _count(con, where) > limit:
-                return None
-            rows = con.execute(
-                "SELECT c.id FROM note n JOIN chunk c ON c.note_id = n.id"
-                f" WHERE {condition} ORDER BY c.id",
-                params,
-            )
-            return [row[0] for row in rows]
-
     def count_chunks(self, where: Filter) -> int:
         """Linear in the notes."""
         with self.database.read() as con:
-            return _count(con, where)
+            condition, params = condition_of(where)
+            row = con.execute(
+                f"SELECT coalesce(sum(n.chunk_count), 0) FROM note n WHERE {condition}", params
+            ).fetchone()
+            return int(row[0])
 
     def neighbours(self, chunk_id: str, reach: int) -> list[StoredChunk]:
         with self.database.read() as con:
@@ -180,11 +171,3 @@ class SqliteChunks(OnDatabase):
                 (*params, max(0, n)),
             )
             return [_stored(row) for row in rows]
-
-
-def _count(connection: sqlite3.Connection, where: Filter) -> int:
-    condition, params = condition_of(where)
-    row = connection.execute(
-        f"SELECT coalesce(sum(n.chunk_count), 0) FROM note n WHERE {condition}", params
-    ).fetchone()
-    return int(row[0])

@@ -18,7 +18,13 @@ from ragvault.adapters.sqlite.migrations import (
     fts_table,
     note_fts_table,
 )
-from ragvault.adapters.sqlite.rows import bump_generation, commit_notes, vault_id, write_note_text
+from ragvault.adapters.sqlite.rows import (
+    bump_generation,
+    commit_notes,
+    generation_of,
+    vault_id,
+    write_note_text,
+)
 from ragvault.errors import UsageError
 from ragvault.model import FileState, FolderInfo, NoteWrite, VaultInfo
 
@@ -32,8 +38,7 @@ class SqliteNotes(OnDatabase):
     @property
     def generation(self) -> int:
         with self.database.read() as con:
-            row = con.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()
-            return int(row[0])
+            return generation_of(con)
 
     # -- vaults
     def vaults(self) -> list[VaultInfo]:

@@ -27,6 +27,14 @@ def vault_id(connection: sqlite3.Connection, name: str) -> int:
     return int(row[0])
 
 
+def generation_of(connection: sqlite3.Connection) -> int:
+    """Moves with each write that changes what is found."""
+    row = connection.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()
+    if row is None:  # every catalog has it
+        raise sqlite3.DatabaseError("the generation is missing")
+    return int(row[0])
+
+
 def bump_generation(connection: sqlite3.Connection) -> None:
     """Tell other processes that what is found has changed."""
     connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")

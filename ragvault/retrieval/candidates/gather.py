@@ -1,6 +1,7 @@
 """Which chunks are candidates: what the two retrievers propose, once each, with exact scores.
 
-The vector store proposes the nearest of each scope, the word search the best of all that the
+The nearest of each scope are proposed (by the catalog itself in a vault that is small enough to be
+compared in full, else by the vector store), and by the word search the best of all that the
 filter lets through. Both only propose ids: every score that ranks is computed afterwards, from
 the catalog, for every candidate, also where the other retriever proposed it.
 """
@@ -31,13 +32,13 @@ _GROWTH = 4
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """The vector store, and what turns out while it is asked: ``broken`` says for a vault why it
-    can't be; an ``index`` of None is broken for all. Vaults in ``unsearched`` were too large to do
-    without it."""
+    """The vector store for the ``vaults`` that are too large to be compared in full, and what
+    turns out while it is asked: ``broken`` says for a vault why it can't be. It is compared in
+    full then, however large."""
 
-    index: VectorIndex | None
-    broken: dict[str, str]
-    unsearched: set[str] = field(default_factory=set)
+    index: VectorIndex | None = None
+    vaults: frozenset[str] = frozenset()
+    broken: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Meaning:
     vector: Vector | None = None
     fingerprint: str = ""
     trust: float = 1.0
-    store: Store = field(default_factory=lambda: Store(None, {}))
+    store: Store = field(default_factory=Store)
 
     @property
     def readable(self) -> Vector | None:
@@ -61,22 +62,25 @@ class Meaning:
 
 
 def open_store(context: Context, generation: int) -> Store:
-    """Open the store, current to ``generation``, and see that it holds each vault's vectors: one
-    that was lost would otherwise answer that nothing is near. Raises no StoreError: that is what
-    ``Store`` tells."""
+    """Open the store if it is needed, current to ``generation``, and see that it holds each
+    vault's vectors: one that was lost would otherwise answer that nothing is near. Raises no
+    StoreError: that is what ``Store`` tells."""
+    large = frozenset(v.name for v in context.vaults if v.chunks > context.deps.exact_limit)
+    if not large:
+        return Store()
     broken: dict[str, str] = {}
     try:
         index = context.deps.vector_index()
         index.sync_to(generation)
     except StoreError as error:
-        return Store(None, {vault.name: error.message for vault in context.vaults})
-    for vault in context.vaults:
+        return Store(None, large, dict.fromkeys(large, error.message))
+    for vault in large:
         try:
-            if vault.chunks and not index.count(vault.name):
-                broken[vault.name] = "it is empty"
+            if not index.count(vault):
+                broken[vault] = "it is empty"
         except StoreError as error:
-            broken[vault.name] = error.message
-    return Store(index, broken)
+            broken[vault] = error.message
+    return Store(index, large, broken)
 
 
 def by_words(context: Context, terms: Sequence[str], filters: Sequence[Filter]) -> tuple[str, ...]:
@@ -96,43 +100,35 @@ def by_meaning(
     scopes: Sequence[Scope],
     filters: Sequence[Filter],
 ) -> tuple[str, ...]:
-    """The nearest chunks of each scope under each filter. A vault that fails doesn't stop the
-    others: it is scored in full from the catalog if it isn't too large."""
+    """The nearest chunks of each scope under each filter."""
     ids: dict[str, None] = {}
     store = meaning.store
     for scope, where in product(scopes, filters):
-        index = None if scope.vault in store.broken else store.index
         inside = _narrowed(where, scope)
-        try:
-            found = _search_scope(context, index, meaning.fingerprint, vector, scope, inside)
-        except StoreError as error:
-            store.broken[scope.vault] = error.message
-            found = _search_scope(context, None, meaning.fingerprint, vector, scope, inside)
+        found = None
+        if store.index is not None and scope.vault in store.vaults.difference(store.broken):
+            try:
+                found = _ask_store(context, store.index, vector, scope, inside)
+            except StoreError as error:
+                store.broken[scope.vault] = error.message
         if found is None:
-            store.unsearched.add(scope.vault)
-        else:
-            ids.update((hit.chunk_id, None) for hit in found)
+            fingerprint, n = meaning.fingerprint, VECTOR_CANDIDATES
+            found = context.catalog.nearest(fingerprint, vector, n, inside)
+        ids.update((hit.chunk_id, None) for hit in found)
     return tuple(ids)
 
 
-def nearest(
-    context: Context, meaning: Meaning, scopes: Sequence[Scope]
-) -> tuple[tuple[str, ...], Meaning]:
-    """The question's own nearest chunks. Where no vault could be searched by vector, meaning is
-    given up: it comes back without its vector."""
+def nearest(context: Context, meaning: Meaning, scopes: Sequence[Scope]) -> tuple[str, ...]:
+    """The question's own nearest chunks."""
     if meaning.readable is None:
-        return (), meaning
+        return ()
     ids = by_meaning(context, meaning, meaning.readable, scopes, context.filters)
-    unsearched = meaning.store.unsearched
     context.notices.extend(
-        f"The vector store of {vault} can't be used ({why.rstrip('. ')}): "
-        + ("only keywords searched it. " if vault in unsearched else "searched without. ")
-        + "Run `ragvault index` to rebuild it."
+        f"The vector store of {vault} can't be used ({why.rstrip('. ')}): searched without. "
+        "Run `ragvault index` to rebuild it."
         for vault, why in meaning.store.broken.items()
     )
-    if unsearched >= {scope.vault for scope in scopes}:
-        meaning = replace(meaning, vector=None)
-    return ids, meaning
+    return ids
 
 
 def _narrowed(where: Filter, scope: Scope) -> Filter:
@@ -144,33 +140,21 @@ def _narrowed(where: Filter, scope: Scope) -> Filter:
     return replace(where, vaults=vaults, folders=tuple((scope.vault, f) for f in scope.folders))
 
 
-def _search_scope(
-    context: Context,
-    index: VectorIndex | None,
-    fingerprint: str,
-    vector: Vector,
-    scope: Scope,
-    inside: Filter,
+def _ask_store(
+    context: Context, index: VectorIndex, vector: Vector, scope: Scope, inside: Filter
 ) -> list[ScoredId] | None:
-    """The nearest chunks of a scope that the filter lets through, best first.
+    """What the vector store has for a scope under a filter, best first; None where the filter
+    leaves few enough to compare them all.
 
-    Few enough are scored one by one from the embedding cache. Otherwise the index is asked for
-    more and more until enough pass or it has no more: a filter never lets through what it
-    excludes, and few matches are never lost behind many others. Linear in ``exact_limit``, or in
-    the share that the filter refuses. Without an ``index`` everything is scored one by one, and
-    None says that there is too much of it.
+    It is asked for more and more until enough pass or it has no more: a filter never lets through
+    what it excludes, and few matches are never lost behind many others. Linear in the share that
+    the filter refuses.
     """
-    catalog, deps, n = context.catalog, context.deps, VECTOR_CANDIDATES
-    if index is not None and inside.is_empty:
+    catalog, asked, n = context.catalog, VECTOR_CANDIDATES, VECTOR_CANDIDATES
+    if inside.is_empty:
         return index.query(scope.vault, vector, n)
-    ids = catalog.filtered_ids(inside, deps.fallback_limit if index is None else deps.exact_limit)
-    if ids is not None:
-        vectors = catalog.vectors(fingerprint, ids)
-        scored = [ScoredId(key, float(value @ vector)) for key, value in vectors.items()]
-        return sorted(scored, key=lambda hit: (-hit.score, hit.chunk_id))[:n]
-    if index is None:
+    if catalog.count_chunks(inside) <= context.deps.filtered_limit:
         return None
-    asked = n
     while True:
         found = index.query(scope.vault, vector, asked, folders=scope.folders)
         allowed = catalog.matching([hit.chunk_id for hit in found], inside)

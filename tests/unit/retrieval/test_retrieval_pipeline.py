@@ -260,26 +260,38 @@ def test_without_the_model_keywords_and_dates_still_find(fake: SearchIndex) -> N
     assert all(hit.scores.vector is None for hit in found.hits)
 
 
-def test_without_the_vector_store_the_cache_is_searched(fake: SearchIndex) -> None:
-    healthy = fake.search("API backend")
+def test_a_small_vault_is_searched_without_the_vector_store(fake: SearchIndex) -> None:
     found = fake.search("API backend", deps=replace(fake.deps, vector_index=no_store))
+    assert found.strategy == "hybrid"
+    assert found.notices == ()
+
+
+def test_the_ranking_is_the_same_with_the_vector_store_and_without(real: SearchIndex) -> None:
+    asked = ("API backend", "how long is dough kneaded?", "what did we decide last week?", "drum")
+    filtered = (Request("backend", tags=("decision",)), Request("soup", folders=("Recipes",)))
+    for question in (*asked, *filtered):
+        without = real.search(question)
+        through = real.search(question, deps=replace(real.deps, exact_limit=0, filtered_limit=0))
+        assert [(h.chunk.id, h.scores) for h in through.hits] == [
+            (h.chunk.id, h.scores) for h in without.hits
+        ]
+
+
+def test_a_large_vault_whose_store_fails_is_compared_in_full(fake: SearchIndex) -> None:
+    healthy = fake.search("API backend", deps=replace(fake.deps, exact_limit=0))
+    deps = replace(fake.deps, vector_index=no_store, exact_limit=0)
+    found = fake.search("API backend", deps=deps)
     assert found.hits == healthy.hits
     assert "It is locked" in found.notices[0]
     assert healthy.notices == ()
-
-
-def test_a_vault_too_large_for_that_is_searched_by_keyword(fake: SearchIndex) -> None:
-    deps = replace(fake.deps, vector_index=no_store, fallback_limit=1)
-    found = fake.search("API backend", deps=deps)
-    assert paths(found)[0] == "Projects/api.md"
-    assert "only keywords searched it" in found.notices[0]
 
 
 def test_a_lost_store_is_noticed_and_not_taken_for_no_answer(fake: SearchIndex) -> None:
     """An empty store answers every query with nothing: that must not read as "not in your
     notes"."""
     healthy = fake.search("API backend")
-    found = fake.search("API backend", deps=replace(fake.deps, vector_index=FakeVectorIndex))
+    deps = replace(fake.deps, vector_index=FakeVectorIndex, exact_limit=0)
+    found = fake.search("API backend", deps=deps)
     assert found.hits == healthy.hits
     assert len(found.notices) == 2  # one a vault
     assert "ragvault index" in found.notices[0]
@@ -297,7 +309,7 @@ class OneBroken(FakeVectorIndex):
 def test_one_broken_vault_does_not_stop_the_others(fake: SearchIndex) -> None:
     assert isinstance(fake.vectors, FakeVectorIndex)
     broken = OneBroken(fake.vectors.place)
-    deps = replace(fake.deps, vector_index=lambda: broken, fallback_limit=0)
+    deps = replace(fake.deps, vector_index=lambda: broken, exact_limit=0)
     found = fake.search("API backend", deps=deps)
     assert found.strategy == "hybrid"
     assert paths(found)[0] == "Projects/api.md"
@@ -326,7 +338,7 @@ def test_few_matches_behind_many_others_are_found(fake: SearchIndex) -> None:
     needle = source("noise/needle.md", "something else entirely", tags=("rare",))
     fake.add("big", [*noise, needle])
     settings = Settings(retrieval=RetrievalSettings(min_vector=-1.0))
-    deps = replace(fake.deps, exact_limit=0)
+    deps = replace(fake.deps, exact_limit=0, filtered_limit=0)
     request = Request("alpha beta gamma", vaults=("big",), tags=("rare",))
     found = fake.search(request, deps=deps, settings=settings)
     assert paths(found) == ["noise/needle.md"]
@@ -346,8 +358,8 @@ def test_a_hint_brings_in_notes_that_many_others_hide(fake: SearchIndex) -> None
 
 
 def test_legs_run_side_by_side(fake: SearchIndex) -> None:
-    """Model, store and keywords wait for each other only if one needs the other: with a barrier
-    that all three have to reach, a search one after the other would never end."""
+    """In a large vault model, store and keywords wait for each other only if one needs the other:
+    with a barrier that all three have to reach, a search one after the other would never end."""
     meeting = threading.Barrier(3, timeout=20)
 
     def embedder() -> Embedder:
@@ -365,7 +377,7 @@ def test_legs_run_side_by_side(fake: SearchIndex) -> None:
 
     catalog = Catalog()
     catalog.__dict__.update(fake.catalog.__dict__)
-    assert paths(fake.search("bread dough", deps=Deps(catalog, embedder, store)))
+    assert paths(fake.search("bread dough", deps=Deps(catalog, embedder, store, exact_limit=0)))
 
 
 def test_the_questions_rare_words_are_known(fake: SearchIndex) -> None:
