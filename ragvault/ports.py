@@ -150,6 +150,10 @@ class VectorIndex(Protocol):
     def reset(self) -> None:
         """Forget everything, also what is damaged."""
 
+    def seal(self) -> None:
+        """What was written is whole: other processes may open it. So does ``close``. A process that
+        dies before has left a store that is not to be trusted (``stored_identity`` is None)."""
+
     def sync_to(self, generation: int) -> None:
         """Make writes of other processes up to ``generation`` visible (reopens when it moved)."""
 

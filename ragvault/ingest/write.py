@@ -162,6 +162,7 @@ class Writer:
     def close_watermark(self) -> None:
         """All is written: say that the two stores agree. The last step of a run."""
         if self._index is not None:
+            self._index.seal()
             self._catalog.set_vector_watermark(self._vault, self._watermark)
 
     def _vectors(self, chunks: Sequence[Chunk]) -> dict[str, Vector]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ragvault.adapters.chroma.persistent import PersistentChroma, damage
-from ragvault.errors import StoreDamagedError
+from ragvault.errors import StoreDamagedError, StoreError
 from ragvault.model import VectorRecord
 
 COUNT = 1200  # above Chroma's 1,000, so that a segment is saved
@@ -48,6 +48,13 @@ def cut(file: Path) -> None:
     file.write_bytes(file.read_bytes()[: file.stat().st_size // 3])
 
 
+def flipped(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    middle = len(content) // 2
+    content[middle : middle + 512] = bytes(255 - byte for byte in content[middle : middle + 512])
+    file.write_bytes(content)
+
+
 def as_file(folder: Path) -> None:
     shutil.rmtree(folder)
     folder.write_text("not a folder")
@@ -59,6 +66,13 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "its vectors are cut short (Chroma dies of SIGSEGV)": lambda f: cut(
         segment(f) / "data_level0.bin"
     ),
+    "512 bytes of its vectors are flipped (SIGSEGV too)": lambda f: flipped(
+        segment(f) / "data_level0.bin"
+    ),
+    "its vectors are overwritten in place": lambda f: zeroed(segment(f) / "data_level0.bin"),
+    "its links are flipped": lambda f: flipped(segment(f) / "link_lists.bin"),
+    "what it was left as is gone": lambda f: (f / "store.json").unlink(),
+    "what it was left as is garbage": lambda f: (f / "store.json").write_bytes(b"[" * 100_000),
     "its header is cut short": lambda f: (segment(f) / "header.bin").write_bytes(b"\1"),
     "the database is empty": lambda f: (f / "chroma.sqlite3").write_bytes(b""),
     "the database is garbage": lambda f: (f / "chroma.sqlite3").write_bytes(b"garbage" * 999),
@@ -91,15 +105,26 @@ def test_damage_is_seen_before_chroma_opens_it_and_reset_makes_it_usable(
         store.close()
 
 
-def test_vectors_overwritten_in_place_are_seen_at_the_first_use(folder: Path) -> None:
-    """Nothing shows in the files' sizes then, and Chroma would find other notes than the near."""
-    zeroed(segment(folder) / "data_level0.bin")
-    store = PersistentChroma(folder.parent)
-    try:
-        with pytest.raises(StoreDamagedError):
-            store.count("v")
-    finally:
-        store.close()
+def test_a_store_whose_writer_died_is_not_opened(folder: Path) -> None:
+    """Half-saved vectors look like whole ones."""
+    writer = PersistentChroma(folder.parent)
+    writer.delete("v", [f"{0:032x}"])
+    with pytest.raises(StoreDamagedError, match="didn't finish"):
+        PersistentChroma(folder.parent).count("v")
+    writer.seal()
+    reader = PersistentChroma(folder.parent)
+    assert reader.count("v") == COUNT - 1
+    reader.close()
+    writer.close()
+
+
+def test_a_store_after_a_failed_write_is_not_sealed(folder: Path) -> None:
+    """A full disk leaves half of a file, and Chroma goes on."""
+    writer = PersistentChroma(folder.parent)
+    with pytest.raises(StoreError):
+        writer.upsert("v", [VectorRecord("a" * 32, np.ones(3, dtype=np.float32), "", 0.0)])
+    writer.close()
+    assert _stored(folder) is None
 
 
 def test_sound_stores_are_left_alone(folder: Path, tmp_path: Path) -> None:
@@ -108,6 +133,7 @@ def test_sound_stores_are_left_alone(folder: Path, tmp_path: Path) -> None:
     assert _stored(folder)
     small = PersistentChroma(tmp_path / "small")
     small.upsert("v", [VectorRecord("0" * 32, np.ones(3, dtype=np.float32), "", 0.0)])
+    small.seal()
     assert damage(tmp_path / "small" / "chroma") is None, (
         "nothing is saved yet, all is in the queue"
     )

@@ -225,10 +225,12 @@ def test_a_reader_sees_other_writers_after_sync(open_index: Reopen) -> None:
     reader, writer = open_index(), open_index()
     vectors = unit(2)
     writer.upsert("notes", [record("old", vectors[0])])
+    writer.seal()
     reader.sync_to(1)
     assert ids_of(reader.query("notes", vectors[1], 5)) == ["old"]
     writer.upsert("notes", [record("new", vectors[1])])
     writer.delete("notes", ["old"])
+    writer.seal()
     reader.sync_to(2)
     assert ids_of(reader.query("notes", vectors[1], 5)) == ["new"]
 
@@ -236,10 +238,12 @@ def test_a_reader_sees_other_writers_after_sync(open_index: Reopen) -> None:
 def test_a_reader_outlives_a_store_that_is_made_anew(open_index: Reopen) -> None:
     reader, writer = open_index(), open_index()
     writer.upsert("notes", records(3))
+    writer.seal()
     reader.sync_to(1)
     assert reader.count("notes") == 3
     writer.drop("notes")
     writer.upsert("notes", records(2))
+    writer.seal()
     reader.sync_to(2)
     assert reader.count("notes") == 2
     assert len(reader.query("notes", unit(1)[0], 9)) == 2
@@ -318,6 +322,8 @@ def test_the_identity_is_the_stores_own(folder: Path) -> None:
     """A store that was deleted or copied over must not be taken for the one the catalog knows."""
     index = PersistentChroma(folder.parent)
     first = index.identity
+    assert index.stored_identity() is None, "not before it is whole"
+    index.seal()
     assert index.stored_identity() == first
     index.upsert("notes", records(1))
     index.close()
@@ -380,6 +386,7 @@ def test_a_long_lived_reader_sees_another_process_after_sync(folder: Path) -> No
     """The real thing: a writer in a process of its own, and a reader that was open before."""
     reader = PersistentChroma(folder.parent)
     reader.upsert("notes", records(300))
+    reader.seal()
     rows = np.eye(16, dtype=np.float32)
     reader.sync_to(1)
     assert ids_of(reader.query("notes", rows[3], 1)) != ["new3"]

@@ -171,6 +171,9 @@ class FakeVectorIndex:
         self._check()
         return len(self.place.get(vault, {}))
 
+    def seal(self) -> None:
+        """Nothing is kept in files."""
+
     def drop(self, vault: str) -> None:
         self._check()
         self.place.pop(vault, None)

@@ -77,9 +77,6 @@ class ChromaIndex:
         """False when there is surely nothing to read, known without a connection."""
         raise NotImplementedError
 
-    def _prove(self, collection: Any) -> None:
-        """Raise, whatever Chroma raises, if a collection that was just found can't be read."""
-
     # -- ports.VectorIndex
     def upsert(self, vault: str, records: Sequence[VectorRecord]) -> None:
         """Chroma's limit on a batch is kept; of records with the same id the last one counts.
@@ -158,6 +155,9 @@ class ChromaIndex:
             with self.translated():
                 self._client.delete_collection(collection_name(vault, self._namespace))
 
+    def seal(self) -> None:
+        """A server keeps its own files."""
+
     def close(self) -> None:
         with self._lock:
             client, self._client = self._client, None
@@ -201,8 +201,6 @@ class ChromaIndex:
 
                     with suppress(NotFoundError):
                         collection = client.get_collection(name, embedding_function=None)
-                if collection is not None:
-                    self._prove(collection)
             if collection is not None:
                 self._collections[vault] = collection
             return collection
