@@ -161,13 +161,14 @@ def test_damaged_catalog_is_mended_by_the_command_that_the_message_names(
 
 
 def test_damaged_vector_store_is_mended_by_index(copy: Cli) -> None:
-    """Searches go on meanwhile, from the catalog, and say what to do."""
+    """Searches go on meanwhile, from the catalog, and say what to do where they need it."""
     (copy.index_path / "chroma" / "chroma.sqlite3").write_bytes(b"garbage " * 9999)
-    run = copy("search", "ferry")
+    assert copy("search", "ferry").err == ""
+    run = copy("search", "ferry", RAGVAULT_STORE_SEARCH="chroma")
     assert run.code == 0 and "Boats.md" in run.out and "`ragvault index`" in run.err
     mended = copy("index", "--json")
     assert mended.code == 0 and mended.json["vaults"][0]["embedded"] == 0
-    assert copy("search", "ferry").err == ""
+    assert copy("search", "ferry", RAGVAULT_STORE_SEARCH="chroma").err == ""
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs mount")
