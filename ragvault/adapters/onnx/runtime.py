@@ -19,7 +19,7 @@ _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
 class Session:
-    """A BERT-like model: token ids in, one output out.
+    """A BERT-like model: token ids in, one of its ``outputs`` out.
 
     Raises the purpose's error for a file that can't be loaded and for a run that fails:
     onnxruntime raises a dozen classes that share no base but Exception.
@@ -31,24 +31,35 @@ class Session:
         try:
             self._session = _open(file)
         except Exception as error:
+            if "External " in str(error):  # data or initializer: a file beside it
+                raise purpose.error(
+                    f"The {purpose.noun} {file} is incomplete: the file beside it that holds its "
+                    f"weights is missing or was cut off.",
+                    "Copy or download the model's folder again, whole.",
+                ) from error
             raise purpose.error(
                 f"The {purpose.noun} {file} can't be loaded: {first_line(error)}.",
                 purpose.unloadable,
             ) from error
         self._inputs = tuple(item.name for item in self._session.get_inputs())
+        self.outputs = tuple(item.name for item in self._session.get_outputs())
         unknown = set(self._inputs) - set(_INPUTS)
         if unknown:
             raise self.bad(f"asks for inputs that ragvault doesn't know: {sorted(unknown)}")
 
-    def run(self, ids: Sequence[int], types: Sequence[int] | None = None) -> Any:
-        """The first output for one text, an array; ``types`` are 0 where they aren't given."""
+    def run(
+        self, ids: Sequence[int], types: Sequence[int] | None = None, output: str | None = None
+    ) -> Any:
+        """An output for one text, an array, the first unless another is named; ``types`` are 0
+        where they aren't given."""
         import numpy as np
 
         row = np.array([ids], np.int64)
         kinds = np.zeros_like(row) if types is None else np.array([types], np.int64)
         feed = dict(zip(_INPUTS, (row, np.ones_like(row), kinds), strict=True))
         try:
-            return self._session.run(None, {name: feed[name] for name in self._inputs})[0]
+            wanted = [output or self.outputs[0]]
+            return self._session.run(wanted, {name: feed[name] for name in self._inputs})[0]
         except Exception as error:
             raise self.bad(f"failed on {len(ids)} tokens: {first_line(error)}") from error
 

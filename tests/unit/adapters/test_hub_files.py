@@ -11,7 +11,7 @@ import pytest
 from ragvault.adapters.facts import FactStore
 from ragvault.adapters.models import DEFAULT_MODEL, EMBEDDING
 from ragvault.adapters.onnx import hub as onnx_hub
-from ragvault.adapters.onnx.embedder import pooling_of
+from ragvault.adapters.onnx.head import Head
 from ragvault.adapters.onnx.hub import onnx_candidates
 from ragvault.adapters.onnx.model_files import BUNDLED_TOKENIZER, ModelFiles, find_model
 from ragvault.config.settings import EmbeddingSettings
@@ -99,7 +99,7 @@ def test_another_model_brings_its_own_tokenizer_and_pooling(hub: Hub) -> None:
         "1_Pooling/config.json": b'{"pooling_mode_cls_token": true}',
     }
     files = find("someone/other-model")
-    assert pooling_of(files.config) == "cls"
+    assert Head(files.model).pooling == "cls"
     assert files.tokenizer.read_bytes() == b"{}"
     assert files.name == "other-model (model ONNX)"
 
