@@ -5,12 +5,13 @@
    beside the evidence's fill what is left.
 3. The draft streams through ``CitationStream``: shown from its first held citation on.
 4. A draft that cites nothing valid, and admits no uncertainty, is asked for once more with the
-   firmer instruction; what admits it, and holds nothing else, is an abstention
-   (insufficient_information).
+   firmer instruction; what admits it, and holds nothing else, is an abstention that points at
+   the likeliest passages (``pointed``).
 5. What remains is the answer. Its confidence is the gate's, less half of it times the share of
    statements that no cited chunk holds; those are listed.
 6. Otherwise, or when the server fails before anything is shown, the extractive answer: passages
-   quoted from the evidence, marked ``mode: extractive``, with a notice that says why. With
+   quoted from the evidence, marked ``mode: extractive``, with a notice that says why; where they
+   hardly answer, the passages are pointed at instead. With
    ``answer.fallback: none`` the error is raised instead, and a draft without a citation is an
    abstention.
 A server that fails after something was shown leaves what is shown, marked as cut off. A caller
@@ -26,16 +27,16 @@ from datetime import date
 from typing import TypeAlias
 
 from ragvault.answering.check.support import coverage, is_verbatim
-from ragvault.answering.check.uncertainty import INSUFFICIENT, admits
+from ragvault.answering.check.uncertainty import admits
 from ragvault.answering.citations.stream import CitationStream, CitedText
 from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle, Marks
 from ragvault.answering.context import Neighbours
+from ragvault.answering.pointed import point
 from ragvault.answering.prompt import build_prompt
 from ragvault.answering.quote.extract import Embed, Quote, extract
 from ragvault.config.settings import AnswerSettings, OllamaSettings
 from ragvault.errors import ModelError
 from ragvault.model import (
-    AbstainReason,
     Abstention,
     Answer,
     ChatOptions,
@@ -66,7 +67,7 @@ class AnswerRequest:
 
     ``neighbours`` are the chunks around the evidence's, which may be answered from too. ``chat``
     None: quote the notes. ``embed`` helps to choose the quotations; ``today`` is told to the
-    model.
+    model. Quotations of less than ``min_confidence`` aren't shown as an answer.
     """
 
     question: str
@@ -79,6 +80,7 @@ class AnswerRequest:
     embed: Embed | None = None
     today: date | None = None
     style: CitationStyle = FILE_SECTION
+    min_confidence: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +228,7 @@ def _concluded(request: AnswerRequest, draft: _Draft, prompt: Prompt) -> AnswerE
             notices = (*notices, _notice(draft.error))
         return AnswerRun(_written(draft, request.evidence), model, draft.spent, notices)
     if draft.cited.uncertain or request.settings.fallback == "none":
-        return AnswerRun(_insufficient(request.evidence), model, draft.spent, notices)
+        return AnswerRun(_pointed(request), model, draft.spent, notices)
     why = "The model cited none of the notes, so its text is not shown; quoted instead."
     return (yield from _quoted(request, (*notices, why), draft.spent))
 
@@ -270,8 +272,8 @@ def _quoted(
     beside = (hit for found in request.neighbours.values() for hit in found)
     hits = (*request.evidence.hits, *beside)
     quotes = extract(request.question, hits, detail=request.detail, embed=request.embed)
-    if not quotes:
-        return AnswerRun(_insufficient(request.evidence), None, spent, notices)
+    if not quotes or request.evidence.confidence < request.min_confidence:
+        return AnswerRun(_pointed(request), None, spent, notices)
     said = compose(quotes, request.evidence, request.style)
     for reference in said.references:
         first = next(c for c in said.citations if c.chunk_id == reference.hit.chunk.id)
@@ -326,13 +328,8 @@ def _references(text: CitedText) -> tuple[Reference, ...]:
     return tuple(references)
 
 
-def _insufficient(evidence: Evidence) -> Abstention:
-    return Abstention(
-        AbstainReason.INSUFFICIENT_INFORMATION,
-        evidence.confidence,
-        f"{INSUFFICIENT} in your notes to answer that.",
-        nearest=evidence.hits,
-    )
+def _pointed(request: AnswerRequest) -> Abstention:
+    return point(request.evidence, request.neighbours, request.evidence.confidence)
 
 
 def _notice(error: ModelError) -> str:

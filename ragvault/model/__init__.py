@@ -6,6 +6,7 @@ otherwise; lines are 1-based and inclusive, counted in the file as it is on disk
 
     notes      a note on its way into the index: file, sections, chunks, the run's report
     stores     what the stores hold and give back: vaults, stored chunks, folders, filters
+    confidence how sure, and why there is no answer
     retrieval  one search: request, query, scores, hits, the gate's outcome
     answers    one answer: prompt, citations, references, the log's row
     events     an answer in the making
@@ -25,6 +26,12 @@ from ragvault.model.answers import (
     ModelInfo as ModelInfo,
     Prompt as Prompt,
     Reference as Reference,
+)
+from ragvault.model.confidence import (
+    AbstainReason as AbstainReason,
+    Band as Band,
+    Factor as Factor,
+    sigmoid as sigmoid,
 )
 from ragvault.model.events import (
     AskEvent as AskEvent,
@@ -48,16 +55,13 @@ from ragvault.model.notes import (
     kept_ns as kept_ns,
 )
 from ragvault.model.retrieval import (
-    AbstainReason as AbstainReason,
     Abstention as Abstention,
-    Band as Band,
     Breadth as Breadth,
     Closeness as Closeness,
     Described as Described,
     Detail as Detail,
     DroppedBy as DroppedBy,
     Evidence as Evidence,
-    Factor as Factor,
     Findings as Findings,
     FolderSelection as FolderSelection,
     GateOutcome as GateOutcome,
@@ -72,7 +76,6 @@ from ragvault.model.retrieval import (
     Strategy as Strategy,
     TimeHint as TimeHint,
     Timing as Timing,
-    sigmoid as sigmoid,
 )
 from ragvault.model.stores import (
     Filter as Filter,

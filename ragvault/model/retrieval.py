@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Self, TypeAlias
 
+from ragvault.model.confidence import AbstainReason, Factor
 from ragvault.model.notes import Chunk
 from ragvault.model.stores import NoteInfo, StoredChunk
 
@@ -234,31 +234,6 @@ class Closeness:
     asked: int
 
 
-class AbstainReason(StrEnum):
-    """Why there is no answer; the names are those of the JSON."""
-
-    NO_RELEVANT_CONTEXT = "no_relevant_context"
-    INSUFFICIENT_INFORMATION = "insufficient_information"
-    AMBIGUOUS_QUESTION = "ambiguous_question"
-
-
-class Band(StrEnum):
-    """Bands of the confidence: at least 0.8, 0.6, 0.4, or below."""
-
-    HIGH = "high"
-    MEDIUM = "medium"
-    LOW = "low"
-    VERY_LOW = "very_low"
-
-    @classmethod
-    def of(cls, confidence: float) -> Band:
-        if confidence >= 0.8:
-            return cls.HIGH
-        if confidence >= 0.6:
-            return cls.MEDIUM
-        return cls.LOW if confidence >= 0.4 else cls.VERY_LOW
-
-
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """The gate opened: these hits, best first, may be answered from."""
@@ -270,33 +245,21 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Abstention:
-    """An honest no. ``nearest`` is what came closest; ``searched`` what was looked through."""
+    """An honest no. ``nearest`` is what came closest; ``searched`` what was looked through.
+
+    With INSUFFICIENT_INFORMATION the place is likely known: ``passages`` are then the texts of
+    ``nearest`` as they are shown, whole.
+    """
 
     reason: AbstainReason
     confidence: float
     message: str
     nearest: tuple[Hit, ...] = ()
     searched: str = ""
+    passages: tuple[str, ...] = ()
 
 
 GateOutcome: TypeAlias = Evidence | Abstention
-
-
-def sigmoid(logit: float) -> float:
-    """1 / (1 + exp(−logit)), in 0..1 for any finite logit: of a confidence, and of a reranker."""
-    if logit >= 0:
-        return 1.0 / (1.0 + math.exp(-logit))
-    return math.exp(logit) / (1.0 + math.exp(logit))
-
-
-@dataclass(frozen=True, slots=True)
-class Factor:
-    """``name``: "topic" (is it about this?) or "answered" (does it hold the answer?); its
-    probability, 0..1, and the names of the features that it is made from."""
-
-    name: str
-    probability: float
-    features: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

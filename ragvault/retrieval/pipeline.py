@@ -100,7 +100,7 @@ def retrieve(
     found = _recent(context) if query.recent_only else None
     if found is None:
         found = _search(context, for_answer=calibration is not None)
-    judgement = None if calibration is None else judge(found.findings, settings.gate, calibration())
+    judgement = None if calibration is None else judge(found.findings, calibration())
     neighbours: Mapping[str, tuple[Hit, ...]] = {}
     is_open = judgement is not None and isinstance(judgement.outcome, Evidence)
     if is_open and found.strategy is not Strategy.RECENT:

@@ -97,6 +97,7 @@ def _answered(
                 embed=container.embedder.embed_documents if retrieval.by_vector else None,
                 today=now.date(),
                 style=STYLES[settings.citations.style],
+                min_confidence=settings.gate.min_confidence,
             )
         )
     )

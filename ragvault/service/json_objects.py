@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ragvault.errors import RagvaultError
-from ragvault.model import Answer, AskResult, Band, Hit, Retrieval
+from ragvault.model import Abstention, Answer, AskResult, Band, Hit, Retrieval
 from ragvault.text import snippet
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def ask_object(result: AskResult) -> dict[str, Any]:
             **confidence,
             "references": [],
             "citations": [],
-            "nearest": [_place(hit, n) for n, hit in enumerate(outcome.nearest, start=1)],
+            "nearest": _nearest(outcome),
             "searched": outcome.searched,
             "unsupported": [],
             "caveats": [],
@@ -81,6 +81,14 @@ def ask_object(result: AskResult) -> dict[str, Any]:
     }
     shown: dict[str, Any] = rounded(value)
     return shown
+
+
+def _nearest(outcome: Abstention) -> list[dict[str, Any]]:
+    """With the whole text of what is pointed at."""
+    places = [_place(hit, n) for n, hit in enumerate(outcome.nearest, start=1)]
+    for place, text in zip(places, outcome.passages, strict=False):
+        place["text"] = text
+    return places
 
 
 def search_object(found: SearchResult) -> dict[str, Any]:

@@ -191,6 +191,16 @@ def test_model_that_finds_too_little_abstains(cli: Cli, server: OllamaHandle) ->
     run = cli("ask", QUESTION, "--json", RAGVAULT_OLLAMA_HOST=server.url)
     assert run.code == 3
     assert run.json["abstain_reason"] == "insufficient_information"
+    assert run.json["answer"] == f"This is most likely in {_place(run.json['nearest'][0])}"
+    assert all(place["text"] for place in run.json["nearest"])
+    play(server, "I don't have enough information to answer this question.")
+    shown = cli("ask", QUESTION, RAGVAULT_OLLAMA_HOST=server.url)
+    assert shown.code == 3 and shown.out.startswith("This is most likely in:")
+    assert run.json["nearest"][0]["text"].splitlines()[-1] in shown.out
+
+
+def _place(nearest: dict[str, Any]) -> str:
+    return " › ".join((nearest["rel_path"], *nearest["heading_path"]))
 
 
 def test_missing_model_names_those_that_are_there(cli: Cli, server: OllamaHandle) -> None:

@@ -34,14 +34,8 @@ BAND_WORDS = {
     Band.LOW: "low",
     Band.VERY_LOW: "very low",
 }
-_HOW_TO_ASK_BETTER = {  # a question that names nothing is told so by the message itself
-    AbstainReason.NO_RELEVANT_CONTEXT: (
-        "Use words that stand in the notes, or look around with `ragvault search`."
-    ),
-    AbstainReason.INSUFFICIENT_INFORMATION: (
-        "Name what you mean more exactly, or read the nearest notes."
-    ),
-}
+_HOW_TO_ASK_BETTER = "Use words that stand in the notes, or look around with `ragvault search`."
+_ROWS_OF_OTHERS = 12  # of a passage that is pointed at beside the first
 
 
 class AskView:
@@ -160,6 +154,9 @@ class AskView:
 
     def _abstention(self, outcome: Abstention, result: AskResult) -> None:
         out = self._out
+        if outcome.passages:
+            self._pointed(outcome)
+            return
         for line in wrapped(outcome.message, min(out.width, MAX_TEXT_WIDTH)):
             out.print(out.style(line, "bold"))
         if outcome.searched:
@@ -170,11 +167,28 @@ class AskView:
         terms = stems_of(result.retrieval.query.terms if result.retrieval else ())
         for number, hit in enumerate(outcome.nearest, start=1):
             self._places.print(f"{number}.", hit, excerpt(hit.chunk.text, terms))
-        if outcome.reason in _HOW_TO_ASK_BETTER:
+        if outcome.reason is AbstainReason.NO_RELEVANT_CONTEXT:
             arrow = out.symbol("→", "->")
             out.print()
-            way = hanging(out, _HOW_TO_ASK_BETTER[outcome.reason], 2)
-            out.print(out.style(f"{arrow} {way}", "dim"))
+            out.print(out.style(f"{arrow} {hanging(out, _HOW_TO_ASK_BETTER, 2)}", "dim"))
+
+    def _pointed(self, outcome: Abstention) -> None:
+        """Each passage behind a bar, below its place: the first whole, of others the beginning
+        where they are long."""
+        out = self._out
+        bar = out.style(out.symbol("│", "|"), "cyan")
+        for number, (hit, text) in enumerate(zip(outcome.nearest, outcome.passages, strict=True)):
+            if number:
+                out.print()
+            if number < 2:
+                lead = "Or in:" if number else "This is most likely in:"
+                out.print(out.style(lead, "bold"))
+            self._places.print(f"{number + 1}.", hit)
+            rows = [row for line in text.split("\n") for row in self._rows(line)]
+            if number and len(rows) > _ROWS_OF_OTHERS:
+                rows = [*rows[: _ROWS_OF_OTHERS - 1], out.symbol("…", "...")]
+            for row in rows:
+                out.print(f"{bar} {row}".rstrip())
 
     def _footer(self, result: AskResult) -> None:
         """Confidence, who wrote it, how long it took."""

@@ -13,7 +13,6 @@ import re
 from collections.abc import Sequence
 
 from ragvault import text
-from ragvault.config.settings import GateSettings
 from ragvault.model import (
     AbstainReason,
     Abstention,
@@ -32,6 +31,7 @@ from ragvault.retrieval.confidence.calibration import Calibration, in_force
 from ragvault.retrieval.confidence.features import features_of
 
 NEAREST = 3
+LEAST_TOPIC = 0.2  # below it the notes don't treat of what is asked
 # That these are the newest notes is read from their dates, not guessed.
 RECENT_CONFIDENCE = 0.9
 
@@ -52,7 +52,7 @@ _BY_BAND: dict[Band, tuple[str, ...]] = {
 }
 
 
-def judge(found: Findings, settings: GateSettings, calibration: Calibration) -> Judgement:
+def judge(found: Findings, calibration: Calibration) -> Judgement:
     """Evidence when the notes seem to hold the answer, else an Abstention with the nearest notes.
 
     ``found`` is what a search for an answer found, with its floors. ``calibration`` is that of the
@@ -61,18 +61,19 @@ def judge(found: Findings, settings: GateSettings, calibration: Calibration) -> 
     used = in_force(calibration, found)
     features = features_of(found)
     confidence = used.confidence(features)
+    factors = used.factors(features)
     by_scores = found.hits and found.strategy is not Strategy.RECENT
     return Judgement(
-        outcome=_outcome(found, settings, confidence),
+        outcome=_outcome(found, confidence, factors[0].probability),
         confidence=confidence,
         features=features,
-        factors=used.factors(features) if by_scores else (),
+        factors=factors if by_scores else (),
         calibration=used.name,
         by_model=used is calibration,
     )
 
 
-def _outcome(found: Findings, settings: GateSettings, confidence: float) -> GateOutcome:
+def _outcome(found: Findings, confidence: float, topic: float) -> GateOutcome:
     if found.query.intent is Intent.AMBIGUOUS:
         return _abstain(found, AbstainReason.AMBIGUOUS_QUESTION, 0.0, _AMBIGUOUS)
     is_recent = found.strategy is Strategy.RECENT
@@ -81,7 +82,7 @@ def _outcome(found: Findings, settings: GateSettings, confidence: float) -> Gate
         return _abstain(found, AbstainReason.NO_RELEVANT_CONTEXT, 0.0, message)
     if is_recent:
         return Evidence(found.kept, RECENT_CONFIDENCE)
-    if confidence < settings.min_confidence:
+    if topic < LEAST_TOPIC:
         return _abstain(found, AbstainReason.NO_RELEVANT_CONTEXT, confidence, _WEAK)
     return Evidence(found.kept, confidence, _caveats(found, confidence))
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ragvault.answering.check.uncertainty import is_uncertain
+from ragvault.answering.context import Neighbours
 from ragvault.answering.pipeline import AnswerRequest, AnswerRun, answer, small_talk
 from ragvault.config.settings import AnswerSettings, OllamaSettings
 from ragvault.errors import ModelMissingError, ModelServerError, ModelStreamError
@@ -30,6 +31,8 @@ def ask(
     *,
     settings: AnswerSettings | None = None,
     ollama: OllamaSettings | None = None,
+    min_confidence: float = 0.0,
+    neighbours: Neighbours | None = None,
 ) -> tuple[AnswerRun, str]:
     request = AnswerRequest(
         question="What did I choose for the backend?",
@@ -37,6 +40,8 @@ def ask(
         settings=settings or AnswerSettings(),
         ollama=ollama or OllamaSettings(),
         chat=chat,
+        min_confidence=min_confidence,
+        neighbours=neighbours or {},
     )
     return finished(answer(request))
 
@@ -132,6 +137,33 @@ def test_the_models_own_no_is_an_abstention(words: str) -> None:
     assert run.outcome.reason is AbstainReason.INSUFFICIENT_INFORMATION
     assert run.outcome.nearest == (BACKEND, TEAM)
     assert shown == ""
+
+
+def test_a_no_points_at_the_passages_whole() -> None:
+    """What the model doesn't find, a reader may."""
+    run, _ = ask(ScriptedChat("I don't have enough information to answer that."))
+    assert isinstance(run.outcome, Abstention)
+    assert run.outcome.passages == (BACKEND.chunk.text, TEAM.chunk.text)
+    place = f"{BACKEND.chunk.rel_path} › {' › '.join(BACKEND.chunk.heading_path)}"
+    assert run.outcome.message == f"This is most likely in {place}"
+
+
+def test_quotes_that_hardly_answer_are_not_shown_as_an_answer() -> None:
+    run, shown = ask(None, min_confidence=0.9)
+    assert isinstance(run.outcome, Abstention)
+    assert run.outcome.reason is AbstainReason.INSUFFICIENT_INFORMATION
+    assert run.outcome.nearest[0] is BACKEND
+    assert shown == ""
+
+
+def test_a_place_is_shown_with_the_rest_of_its_section() -> None:
+    after = replace(BACKEND, stored=replace(BACKEND.stored, chunk=replace(
+        BACKEND.chunk, id="after", ordinal=BACKEND.chunk.ordinal + 1, text="What follows.",
+        start_line=BACKEND.chunk.end_line + 1, end_line=BACKEND.chunk.end_line + 1,
+    )))  # fmt: skip
+    run, _ = ask(None, min_confidence=0.9, neighbours={BACKEND.chunk.id: (after,)})
+    assert isinstance(run.outcome, Abstention)
+    assert run.outcome.passages[0] == f"{BACKEND.chunk.text}\nWhat follows."
 
 
 def test_a_no_with_a_citation_is_still_a_no() -> None:

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, strategies as st
 
-from ragvault.config.settings import GateSettings, Settings
 from ragvault.model import (
     AbstainReason,
     Abstention,
@@ -35,9 +34,8 @@ from ragvault.retrieval.confidence.calibration import (
     in_force,
 )
 from ragvault.retrieval.confidence.features import features_of, rank_weighted_mean
-from ragvault.retrieval.confidence.gate import judge
+from ragvault.retrieval.confidence.gate import LEAST_TOPIC, judge
 
-SETTINGS = Settings()
 FLAT = Calibration("flat", Logistic(("top_cosine",), (10.0,), -5.0))  # 0.5 at a cosine of 0.5
 
 
@@ -64,8 +62,8 @@ def retrieval(*hits: Hit, strategy: str = "hybrid", intent: Intent = Intent.QUES
     return Findings(query, hits, Strategy(strategy), searched="12 notes in v")
 
 
-def decide(what: Findings, settings: Settings, calibration: Calibration) -> Evidence | Abstention:
-    return judge(what, settings.gate, calibration).outcome
+def decide(what: Findings, calibration: Calibration) -> Evidence | Abstention:
+    return judge(what, calibration).outcome
 
 
 def abstention(outcome: Evidence | Abstention) -> Abstention:
@@ -74,7 +72,7 @@ def abstention(outcome: Evidence | Abstention) -> Abstention:
 
 
 def test_good_hits_open_the_gate_with_their_confidence() -> None:
-    found = decide(retrieval(hit(1, 0.7, 0.8), hit(2, 0.6, 0.5)), SETTINGS, FLAT)
+    found = decide(retrieval(hit(1, 0.7, 0.8), hit(2, 0.6, 0.5)), FLAT)
     assert isinstance(found, Evidence)
     assert [h.rank for h in found.hits] == [1, 2]
     assert found.confidence == pytest.approx(1 / (1 + 2.718281828**-2))
@@ -82,7 +80,7 @@ def test_good_hits_open_the_gate_with_their_confidence() -> None:
 
 
 def test_no_hits_at_all_is_no_relevant_context() -> None:
-    found = abstention(decide(retrieval(), SETTINGS, FLAT))
+    found = abstention(decide(retrieval(), FLAT))
     assert found.reason is AbstainReason.NO_RELEVANT_CONTEXT
     assert found.confidence == 0.0
     assert found.searched == "12 notes in v"
@@ -99,7 +97,6 @@ def test_hits_below_the_floors_are_no_evidence_but_are_shown_as_nearest() -> Non
                 hit(4, 0.1, 0.1, "min_vector"),
                 hit(5, 0.1, 0.1, "min_vector"),
             ),
-            SETTINGS,
             FLAT,
         )
     )
@@ -107,23 +104,16 @@ def test_hits_below_the_floors_are_no_evidence_but_are_shown_as_nearest() -> Non
     assert [h.rank for h in found.nearest] == [1, 2, 4]  # a note once
 
 
-def test_low_confidence_abstains_and_says_how_sure_it_was() -> None:
-    strict = Settings(gate=GateSettings(min_confidence=0.2))
-    found = abstention(decide(retrieval(hit(1, 0.3, 0.6)), strict, FLAT))
-    assert 0.0 < found.confidence < 0.2
+def test_what_the_notes_do_not_treat_of_is_refused() -> None:
+    found = abstention(decide(retrieval(hit(1, 0.3, 0.6)), FLAT))
+    assert found.reason is AbstainReason.NO_RELEVANT_CONTEXT
+    assert 0.0 < found.confidence < LEAST_TOPIC
     assert len(found.nearest) == 1
-
-
-def test_with_no_least_confidence_it_only_informs() -> None:
-    by_thresholds = Settings(gate=GateSettings(min_confidence=0.0))
-    found = decide(retrieval(hit(1, 0.3, 0.6)), by_thresholds, FLAT)
-    assert isinstance(found, Evidence)
-    assert found.confidence < 0.2
 
 
 @pytest.mark.parametrize(("cosine", "caveats"), [(0.9, 0), (0.6, 1), (0.45, 1)])
 def test_between_sure_and_no_the_answer_says_that_it_is_unsure(cosine: float, caveats: int) -> None:
-    found = decide(retrieval(hit(1, cosine, 0.6)), SETTINGS, FLAT)
+    found = decide(retrieval(hit(1, cosine, 0.6)), FLAT)
     assert isinstance(found, Evidence)
     assert len(found.caveats) == caveats
 
@@ -133,7 +123,7 @@ def test_what_the_question_names_and_no_hit_holds_is_said() -> None:
     asked = replace(
         asked, query=replace(asked.query, text="In which year did Priya sell the Volvo?")
     )
-    found = decide(asked, SETTINGS, FLAT)
+    found = decide(asked, FLAT)
     assert isinstance(found, Evidence)
     assert found.caveats == ("Nothing that was found mentions “Volvo”.",)
 
@@ -142,32 +132,25 @@ def test_notes_of_another_time_than_asked_about_are_said_to_be() -> None:
     """ "What did I write last week about the greenhouse?", answered from spring."""
     asked = retrieval(hit(1, 0.9, 0.9))  # of 1970
     last_week = TimeHint(1000.0, 2000.0, "last week", relative=True)
-    found = decide(replace(asked, query=replace(asked.query, time_hint=last_week)), SETTINGS, FLAT)
+    found = decide(replace(asked, query=replace(asked.query, time_hint=last_week)), FLAT)
     assert isinstance(found, Evidence)
     assert found.caveats == ("None of these notes is of the time you asked about (last week).",)
     of_then = replace(last_week, since=0.0)
     subject = replace(last_week, relative=False)  # "who won in 2014?" asks about no note's time
     for hint in (of_then, subject):
-        found = decide(replace(asked, query=replace(asked.query, time_hint=hint)), SETTINGS, FLAT)
+        found = decide(replace(asked, query=replace(asked.query, time_hint=hint)), FLAT)
         assert isinstance(found, Evidence) and found.caveats == ()
-
-
-def test_the_confidence_floor_is_the_users() -> None:
-    lenient = Settings(gate=GateSettings(min_confidence=0.0))
-    found = decide(retrieval(hit(1, 0.4, 0.6)), lenient, FLAT)
-    assert isinstance(found, Evidence)
-    assert found.caveats  # and the answer says that it is on thin ice
 
 
 def test_an_ambiguous_question_is_told_so_even_when_something_is_near() -> None:
     asked = retrieval(hit(1, 0.9, 0.9), intent=Intent.AMBIGUOUS)
-    found = abstention(decide(asked, SETTINGS, FLAT))
+    found = abstention(decide(asked, FLAT))
     assert found.reason is AbstainReason.AMBIGUOUS_QUESTION
     assert found.nearest
 
 
 def test_recent_notes_are_what_was_asked_for() -> None:
-    found = decide(retrieval(hit(1, None, 0.01), strategy="recent"), SETTINGS, FLAT)
+    found = decide(retrieval(hit(1, None, 0.01), strategy="recent"), FLAT)
     assert isinstance(found, Evidence)
     assert found.confidence >= 0.8
 
@@ -175,7 +158,7 @@ def test_recent_notes_are_what_was_asked_for() -> None:
 def test_the_newest_notes_are_no_answer_about_another_time() -> None:
     """ "What happened on 7 April 2032?" must not be answered with last week's notes."""
     asked = retrieval(hit(1, None, 0.9, "time"), strategy="recent")
-    found = abstention(decide(asked, SETTINGS, FLAT))
+    found = abstention(decide(asked, FLAT))
     assert found.reason is AbstainReason.NO_RELEVANT_CONTEXT
     assert found.nearest
 
@@ -185,10 +168,10 @@ def test_without_vectors_the_words_decide() -> None:
     rotor = "Each rotor bearing is greased in May."
     held = retrieval(hit(1, None, 0.8, bm25=4.0, text=rotor), strategy="keyword_recency")
     held = replace(held, term_weights=weights, rarest_weight=4.0)
-    assert isinstance(decide(held, SETTINGS, FLAT), Evidence)
+    assert isinstance(decide(held, FLAT), Evidence)
     missed = retrieval(hit(1, None, 0.8, bm25=0.5), strategy="keyword_recency")
     missed = replace(missed, term_weights=weights, rarest_weight=4.0)
-    assert isinstance(decide(missed, SETTINGS, FLAT), Abstention)
+    assert isinstance(decide(missed, FLAT), Abstention)
 
 
 def test_cosines_of_a_script_that_the_model_cannot_spell_decide_nothing() -> None:
@@ -196,8 +179,8 @@ def test_cosines_of_a_script_that_the_model_cannot_spell_decide_nothing() -> Non
     alike = replace(
         retrieval(hit(1, 0.95, 0.9, bm25=0.2)), term_weights=(("x", 9.0),), vocabulary_trust=0.0
     )
-    assert isinstance(decide(alike, SETTINGS, FLAT), Abstention)
-    assert isinstance(decide(replace(alike, vocabulary_trust=1.0), SETTINGS, FLAT), Evidence)
+    assert isinstance(decide(alike, FLAT), Abstention)
+    assert isinstance(decide(replace(alike, vocabulary_trust=1.0), FLAT), Evidence)
 
 
 def test_without_vectors_of_tokens_the_confidence_is_made_from_the_chunks() -> None:
