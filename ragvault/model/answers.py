@@ -56,10 +56,12 @@ class Prompt:
 
 
 class CitationStatus(StrEnum):
-    """As the model wrote it, corrected, or taken out since it names nothing that was sent."""
+    """As the model wrote it, corrected, put in where it wrote none, or taken out since it names
+    nothing that was sent."""
 
     EXACT = "exact"
     REPAIRED = "repaired"
+    ADDED = "added"
     REMOVED = "removed"
 
 

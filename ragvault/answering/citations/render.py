@@ -1,5 +1,6 @@
 """A sentence of the draft as the answer shows it: its citations resolved, each in the style that
-was asked for; those that lead nowhere are taken out without a trace."""
+was asked for; those that lead nowhere are taken out without a trace, and one is added where the
+writer gave none."""
 
 from __future__ import annotations
 
@@ -10,9 +11,9 @@ from itertools import groupby
 
 from ragvault.answering.citations.brackets import CitedContext, squeezed
 from ragvault.answering.citations.parse import parse
-from ragvault.answering.citations.resolve import resolve
+from ragvault.answering.citations.resolve import Resolution, resolve
 from ragvault.answering.citations.styles import Marks, RawCitation
-from ragvault.model import Citation, Hit
+from ragvault.model import Citation, CitationStatus, Hit
 
 _BARE_NUMBERS = re.compile(r"\[\^?\d[\d\s,;]*\]")
 _SAME_WORDS = 12  # letters: fewer may stand before a number by chance
@@ -24,29 +25,49 @@ _BEFORE_REMOVED = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of the draft as it was read: without its citations (``statement``), and what
+    each of them means."""
+
+    source: str
+    statement: str
+    found: tuple[tuple[RawCitation, Resolution], ...]
+
+    @property
+    def cited(self) -> tuple[Hit, ...]:
+        return tuple(dict.fromkeys(r.hit for _, r in self.found if r.hit is not None))
+
+
+@dataclass(frozen=True, slots=True)
 class Piece:
     """A sentence ready to be shown: its text, and its citations at offsets into that text."""
 
     text: str
-    statement: str
     citations: tuple[Citation, ...]
     cited: tuple[Hit, ...]
 
 
-def render(source: str, context: CitedContext, marks: Marks) -> Piece:
-    """Put the style's citations for resolved ones, and take removed ones out."""
+def read(source: str, context: CitedContext) -> Sentence:
+    """Find the sentence's citations and the chunk that each means."""
     raws = [raw for raw in parse(source, context) if not _is_notes_own(raw, source, context)]
     statement = _without(source, raws)
-    text, at = "", 0
+    found = [(raw, resolve(raw, context.hits, statement, context.style)) for raw in raws]
+    return Sentence(source, statement, tuple(found))
+
+
+def render(sentence: Sentence, marks: Marks, holder: Hit | None = None) -> Piece:
+    """Put the style's citations for resolved ones, and take removed ones out. With ``holder``
+    the sentence cites that chunk and no other, whatever its writer cited, if anything."""
+    source, text, at = sentence.source, "", 0
     citations: list[Citation] = []
     cited: list[Hit] = []
     placed: dict[str, int] = {}  # citations at the end of the text so far → place
-    for (start, end), group in groupby(raws, key=lambda raw: (raw.start, raw.end)):
+    for (start, end), group in groupby(sentence.found, key=lambda one: (one[0].start, one[0].end)):
         between = source[at:start]
         if between.strip():
             placed = {}
         text, at = text + between, end
-        found = [(raw, resolve(raw, context.hits, statement, context.style)) for raw in group]
+        found = [(raw, _instead(resolved, holder)) for raw, resolved in group]
         hits_here = list(dict.fromkeys(r.hit for _, r in found if r.hit is not None))
         new = [mark for mark in map(marks.text, hits_here) if mark not in placed]
         if not new:
@@ -65,7 +86,26 @@ def render(source: str, context: CitedContext, marks: Marks) -> Piece:
     text = _drop_empty_item(text + source[at:], source)
     if not text.strip():
         citations = [replace(citation, position=0) for citation in citations]
-    return Piece(text, statement, tuple(citations), tuple(cited))
+    elif holder is not None and not cited:
+        text, added = _appended(text, marks.text(holder), holder)
+        citations.append(added)
+        cited.append(holder)
+    return Piece(text, tuple(citations), tuple(cited))
+
+
+def _instead(resolved: Resolution, holder: Hit | None) -> Resolution:
+    if holder is None or resolved.hit is None or resolved.hit == holder:
+        return resolved
+    return Resolution(CitationStatus.REPAIRED, holder)
+
+
+def _appended(text: str, mark: str, hit: Hit) -> tuple[str, Citation]:
+    """The text with a citation at its end: below a fence or a table, else behind the words."""
+    body = text.rstrip()
+    is_block = body.rpartition("\n")[2].lstrip()[:1] in ("`", "~", "|")
+    start = body + ("\n" if is_block else " ")
+    citation = Citation(mark, len(start), CitationStatus.ADDED, hit.chunk.id)
+    return start + mark + text[len(body) :], citation
 
 
 def _is_notes_own(raw: RawCitation, source: str, context: CitedContext) -> bool:

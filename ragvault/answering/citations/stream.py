@@ -1,4 +1,4 @@
-"""A model's draft, sentence by sentence, with its citations resolved as it comes.
+"""A model's draft, sentence by sentence, each held against the notes as it comes.
 
     stream = CitationStream(hits, style)
     for token in tokens:
@@ -6,9 +6,11 @@
     yield from stream.close()
     result = stream.result()          # result.text is that of all Tokens, character by character
 
-Nothing is shown before a statement whose citation resolves and whose chunk holds it; then all
-that was held back, and from there each sentence as it is complete. The draft is read one
-character at a time, so that the tokens' borders can't change anything.
+ragvault attributes, the model needn't: a statement that cites the chunk that holds it stays as it
+is; one that cites none, or another, gets the citation of the chunk that holds it best; what no
+chunk holds is struck. Nothing is shown before a statement that is held; then what leads to it, and
+from there each sentence as it is complete. The draft is read one character at a time, so that the
+tokens' borders can't change anything.
 """
 
 from __future__ import annotations
@@ -18,10 +20,16 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ragvault.answering.check.support import content_stems, is_verbatim, unsupported
+from ragvault.answering.check.support import (
+    content_stems,
+    coverage,
+    evidence_text,
+    is_verbatim,
+    unsupported,
+)
 from ragvault.answering.check.uncertainty import is_uncertain
 from ragvault.answering.citations.brackets import CitedContext
-from ragvault.answering.citations.render import Piece, render
+from ragvault.answering.citations.render import Sentence, read, render
 from ragvault.answering.citations.sentences import next_end
 from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle, Marks
 from ragvault.model import Citation, Cited, Hit, Token
@@ -37,13 +45,14 @@ _ENDED = re.compile(r"(?:[.!?…][\"'”’)\]*_`]*\s+|[。！？｡؟۔][」』
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One sentence of the answer, without its citations; ``reasons`` say why its chunks don't
-    hold it."""
+    """One sentence of the draft, without its citations. ``cited`` are the chunks that it stands
+    on; ``reasons`` say why no chunk holds it. ``is_struck``: it isn't in the text."""
 
     text: str
     cited: tuple[Hit, ...]
-    reasons: tuple[str, ...]
-    is_uncertain: bool
+    reasons: tuple[str, ...] = ()
+    is_uncertain: bool = False
+    is_struck: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +75,39 @@ class CitedText:
         return tuple(s for s in self.statements if s.reasons)
 
 
-class CitationStream:
-    """Feed tokens, show what comes back. See the module's docstring."""
+@dataclass(frozen=True, slots=True)
+class _Settled:
+    """A sentence with its verdict. ``holder``: what it is to cite instead of what it does;
+    ``leads``: it only announces what follows."""
 
-    def __init__(self, hits: Sequence[Hit], style: CitationStyle = FILE_SECTION) -> None:
+    sentence: Sentence
+    statement: Statement
+    holder: Hit | None = None
+    leads: bool = False
+
+
+class CitationStream:
+    """Feed tokens, show what comes back. See the module's docstring.
+
+    ``question`` decides between chunks that hold a statement equally. With ``strike`` a statement
+    that no chunk holds is left out, else it is shown and only listed.
+    """
+
+    def __init__(
+        self,
+        hits: Sequence[Hit],
+        style: CitationStyle = FILE_SECTION,
+        *,
+        question: str = "",
+        strike: bool = True,
+    ) -> None:
         self._context = CitedContext(hits, style)
         self._marks = Marks(style)
+        self._question = question
+        self._strike = strike
         self._buffer = ""
         self._waiting = False  # a sentence has ended, but a citation of it may follow
-        self._held: list[Piece] = []
+        self._held: list[_Settled] = []
         self._cited: dict[str, Hit] = {}  # by chunk id, in order of first citation
         self._gap = ""  # white space owed before the next piece
         self._length = 0
@@ -110,13 +143,11 @@ class CitationStream:
 
     def result(self) -> CitedText:
         """What was shown, and what it rests on."""
-        cited = tuple(self._cited.values())
-        statements = tuple(self._checked(s, cited) for s in self._statements)
         return CitedText(
             text="".join(self._texts),
             citations=tuple(self._citations),
-            cited=cited,
-            statements=statements,
+            cited=tuple(self._cited.values()),
+            statements=tuple(self._statements),
             uncertain=self._uncertain,
             substantial=self._open,
         )
@@ -144,26 +175,64 @@ class CitationStream:
             shown += self._take(whole)
         return shown
 
-    # -- showing
+    # -- settling
 
     def _take(self, source: str) -> list[Cited | Token]:
-        piece = render(strip_controls(source), self._context, self._marks)
-        said = words(piece.statement)
+        """Settle a whole sentence; what may be shown now."""
+        sentence = read(strip_controls(source), self._context)
+        said = words(sentence.statement)
         if len(said) >= _LOOPING_WORDS:
             self._said[" ".join(said)] += 1
             if self.is_looping:
                 return []
-        admits = _admits(piece)
-        self._uncertain = self._uncertain or admits
-        self._held.append(piece)
-        if not self._open:
-            if admits or not _answers(piece, self._basis(piece.cited)):
-                return []
-            self._open = True
+        settled = self._settled(sentence)
+        statement = settled.statement
+        self._uncertain = self._uncertain or statement.is_uncertain
+        if statement.is_struck:
+            self._statements.append(statement)
+            self._gap = _widest(self._gap, source[len(source.rstrip()) :]) if self._length else ""
+            return []
+        self._held.append(settled)
+        if settled.leads or not (self._open or _answers(statement)):
+            return []  # until something follows that it belongs to
+        self._open = True
         held, self._held = self._held, []
         return [shown for piece in held for shown in self._show(piece)]
 
-    def _show(self, piece: Piece) -> list[Cited | Token]:
+    def _settled(self, sentence: Sentence) -> _Settled:
+        """With the chunks that hold it: those that it cites, else the one that holds it best."""
+        text, cited = sentence.statement, sentence.cited
+        if is_uncertain(text) and not is_verbatim(text, cited):
+            return _Settled(sentence, Statement(text, cited, is_uncertain=True))
+        if _is_heading(text) or (not cited and _claims_nothing(text)):
+            leads = _is_heading(text) and not cited
+            return _Settled(sentence, Statement(text, cited), leads=leads)
+        reasons = unsupported(text, self._basis(cited))
+        if not reasons:
+            return _Settled(sentence, Statement(text, cited))
+        holder = self._holder(text)
+        if holder is not None:
+            return _Settled(sentence, Statement(text, (holder,)), holder)
+        so_far = tuple(self._cited.values())
+        if not cited and so_far and not unsupported(text, self._basis(so_far)):  # it sums up
+            return _Settled(sentence, Statement(text, so_far))
+        return _Settled(sentence, Statement(text, cited, reasons, is_struck=self._strike))
+
+    def _holder(self, statement: str) -> Hit | None:
+        """The chunk of the context that holds the statement; of several the one that says it word
+        for word, then the one that is most about the question, then the first."""
+        holding = [h for h in self._context.hits if not unsupported(statement, self._basis((h,)))]
+        asked = f"{self._question} {statement}"
+        return max(
+            holding,
+            key=lambda h: (is_verbatim(statement, (h,)), coverage(asked, evidence_text(h))),
+            default=None,
+        )
+
+    # -- showing
+
+    def _show(self, settled: _Settled) -> list[Cited | Token]:
+        piece = render(settled.sentence, self._marks, settled.holder)
         body = piece.text.rstrip()
         if not body.strip():
             self._gap = _widest(self._gap, piece.text) if self._length else ""
@@ -178,9 +247,8 @@ class CitationStream:
         self._texts.append(text)
         citations = [_moved(c, start - lead, self._length) for c in piece.citations]
         self._citations += citations
-        if re.search(r"\w", piece.statement) and not _is_heading(piece.statement):
-            admits = _admits(piece)
-            self._statements.append(Statement(piece.statement, piece.cited, (), admits))
+        if re.search(r"\w", settled.statement.text) and not _is_heading(settled.statement.text):
+            self._statements.append(settled.statement)
         first = [hit for hit in piece.cited if hit.chunk.id not in self._cited]
         self._cited |= {hit.chunk.id: hit for hit in first}
         places = {c.chunk_id: c.position for c in reversed(citations)}
@@ -196,24 +264,11 @@ class CitationStream:
         beside = (h for h in self._context.hits if any(_adjoin(h, hit) for hit in cited))
         return tuple(dict.fromkeys((*cited, *beside)))
 
-    def _checked(self, statement: Statement, cited: tuple[Hit, ...]) -> Statement:
-        """An uncited sentence is held when the chunks that the answer cites hold it."""
-        if statement.is_uncertain or (not statement.cited and _claims_nothing(statement.text)):
-            return statement
-        reasons = unsupported(statement.text, self._basis(statement.cited or cited))
-        return replace(statement, reasons=reasons)
-
 
 def _is_complete(source: str) -> bool:
     """Whether a last piece is a whole sentence: it ends with a full stop or a citation."""
     text = source.rstrip()
     return bool(text) and text[-1] in '.!?…。！？])】"”'
-
-
-def _admits(piece: Piece) -> bool:
-    """It says that the answer isn't there. What a note says so itself ("the totals are not
-    included in this table") is quoted, not admitted."""
-    return is_uncertain(piece.statement) and not is_verbatim(piece.statement, piece.cited)
 
 
 def _adjoin(a: Hit, b: Hit) -> bool:
@@ -225,15 +280,14 @@ def _adjoin(a: Hit, b: Hit) -> bool:
     ) and abs(one.ordinal - other.ordinal) == 1
 
 
-def _answers(piece: Piece, basis: Sequence[Hit]) -> bool:
-    """Whether it may begin an answer: it says something, and what it cites (``basis``) holds it."""
-    statement = piece.statement
-    if not piece.cited or _ECHO.match(statement):
+def _answers(statement: Statement) -> bool:
+    """Whether it may begin an answer: it says something, and a chunk holds it."""
+    text = statement.text
+    if statement.is_uncertain or statement.reasons or not statement.cited or _ECHO.match(text):
         return False
-    if _is_heading(statement) and len(content_stems(statement)) < 2:  # "In summary:"
+    if _is_heading(text) and len(content_stems(text)) < 2:  # "In summary:"
         return False
-    says_something = content_stems(statement) or re.search(r"\d", statement)
-    return bool(says_something) and not unsupported(statement, basis)
+    return bool(content_stems(text) or re.search(r"\d", text))
 
 
 def _claims_nothing(text: str) -> bool:
