@@ -348,8 +348,9 @@ class ChatModel(Protocol):
     def models(self) -> list[str]:
         """Names with their tags, sorted. Raises ModelServerError."""
 
-    def info(self, model: str) -> ModelInfo:
-        """Raises ModelMissingError when the server hasn't got it."""
+    def info(self, model: str | None) -> ModelInfo:
+        """Of the model, or with None of the best that the server has. Raises ModelMissingError
+        when it hasn't got it, or none that writes."""
 
     def chat(self, messages: Sequence[Message], options: ChatOptions) -> ChatStream:
         """Reasoning (``<think>…</think>`` or the server's thinking field) never comes through."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, pairwise, takewhile
 
-from ragvault.answering.citations.styles import CitationStyle, section_label
+from ragvault.answering.citations.styles import CitationStyle
 from ragvault.model import Hit
 from ragvault.text import one_line, sentence_spans, strip_controls, without_definitions
 
@@ -114,13 +114,11 @@ def _shown(passage: Sequence[Hit], style: CitationStyle) -> str:
 
 
 def _block(number: int, hit: Hit, text: str, style: CitationStyle) -> str:
-    chunk = hit.chunk
-    vault, path, section = (
+    vault, path, *headings = (
         one_line(without_control_tokens(name))
-        for name in (chunk.vault, chunk.rel_path, section_label(chunk.heading_path))
+        for name in (hit.chunk.vault, hit.chunk.rel_path, *hit.chunk.heading_path)
     )
-    label = style.label(number)
-    return f"{label}\n[Vault: {vault}] File: {path}\nSection: {section}\nContent: {text}"
+    return style.block(number, vault, path, tuple(headings), text)
 
 
 def _cut(text: str, max_chars: int, max_tokens: int) -> str:

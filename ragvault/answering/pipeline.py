@@ -1,18 +1,19 @@
 """From evidence to an answer with citations, or to an honest no, as a generator of events.
 
-1. Without a chat model the extractive answer is given: step 6.
+1. Without a chat model the extractive answer is given: step 5.
 2. The prompt is packed to the model's context length, which the server is asked for; chunks
-   beside the evidence's fill what is left.
-3. The draft streams through ``CitationStream``: shown from its first held citation on.
-4. A draft that cites nothing valid, and admits no uncertainty, is asked for once more with the
-   firmer instruction; what admits it, and holds nothing else, is an abstention that points at
-   the likeliest passages (``pointed``).
-5. What remains is the answer. Its confidence is the gate's, less half of it times the share of
-   statements that no cited chunk holds; those are listed.
-6. Otherwise, or when the server fails before anything is shown, the extractive answer: passages
-   quoted from the evidence, marked ``mode: extractive``, with a notice that says why; where they
-   hardly answer, the passages are pointed at instead. With
-   ``answer.fallback: none`` the error is raised instead, and a draft without a citation is an
+   beside the evidence's fill what is left. A small model is only asked to answer.
+3. The draft streams through ``CitationStream``, which gives each statement the citation of the
+   chunk that holds it and strikes what none holds; shown from the first held statement on.
+4. What remains is the answer, with the notes' own words that each source holds, and the quotes
+   that would have been the answer without the model where they are others. Its confidence is the
+   gate's, less half of it times the share of statements that no chunk holds.
+5. Otherwise, or when the server fails before anything is shown, the extractive answer: passages
+   quoted from the evidence, marked ``mode: extractive``, with a caveat or notice that says why. A
+   model that finds no answer is one voice: it takes away nothing that was found without it. Where
+   the passages hardly answer, they are pointed at instead (``pointed``), and a small model isn't
+   asked. With
+   ``answer.fallback: none`` the error is raised instead, and a draft that nothing holds is an
    abstention.
 A server that fails after something was shown leaves what is shown, marked as cut off. A caller
 that closes the generator ends the model's stream.
@@ -22,11 +23,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TypeAlias
 
-from ragvault.answering.check.support import coverage, is_verbatim
+from ragvault.answering.check.support import is_verbatim
 from ragvault.answering.check.uncertainty import admits
 from ragvault.answering.citations.stream import CitationStream, CitedText
 from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle, Marks
@@ -48,16 +49,19 @@ from ragvault.model import (
     Evidence,
     Hit,
     Intent,
+    ModelInfo,
     Prompt,
     Reference,
     Token,
 )
 from ragvault.ports import ChatModel
-from ragvault.text import sentence_spans, snippet, strip_controls
+from ragvault.text import snippet, strip_controls
 
 GREETING = "Hello! Ask me something about your notes."
 THANKS = "You're welcome! Ask me anything else about your notes."
 NO_USAGE = ChatUsage(None, None)
+NO_ANSWER = "The model found no answer in these passages."
+SMALL_MODEL = 4_000_000_000  # parameters: a smaller one is only asked to answer
 DEFAULT_CONTEXT = 4096  # tokens, for a server that doesn't say the model's context length
 
 
@@ -85,18 +89,10 @@ class AnswerRequest:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What the attempts at the model cost together; None where nothing was counted."""
+    """What the model cost; None where nothing was counted."""
 
     ms: float | None = None
     usage: ChatUsage = NO_USAGE
-
-    def plus(self, ms: float, usage: ChatUsage) -> Spent:
-        def total(a: int | None, b: int | None) -> int | None:
-            return b if a is None else a + (b or 0)
-
-        prompt = total(self.usage.prompt_tokens, usage.prompt_tokens)
-        completion = total(self.usage.completion_tokens, usage.completion_tokens)
-        return Spent((self.ms or 0.0) + ms, ChatUsage(prompt, completion))
 
 
 NOTHING = Spent()
@@ -105,7 +101,7 @@ NOTHING = Spent()
 @dataclass(frozen=True, slots=True)
 class AnswerRun:
     """One run of the answering stages. ``model`` is None when no model wrote the outcome;
-    ``spent`` counts all attempts."""
+    ``spent`` is what was spent on one, too, whose draft isn't shown."""
 
     outcome: Answer | Abstention
     model: str | None = None
@@ -142,40 +138,39 @@ def answer(request: AnswerRequest) -> AnswerEvents:
     """
     if request.chat is None:
         return (yield from _quoted(request))
-    spent = NOTHING
     try:
-        options = _options(request.chat, request.ollama)
-        prompt = _prompt(request, options)
+        info = request.chat.info(request.ollama.model)
+        is_small = info.parameters is not None and info.parameters < SMALL_MODEL
+        if is_small and request.evidence.confidence < request.min_confidence:
+            return (yield from _quoted(request))
+        options = _options(info, request.ollama)
+        prompt = _prompt(request, options, is_small=is_small)
         if not prompt.included:
             no_room = (
-                f"The context length of {options.model} ({options.num_ctx} tokens) has no room for "
+                f"The context length of {info.name} ({options.num_ctx} tokens) has no room for "
                 "the notes; quoted instead. Raise ollama.max_context or use another model."
             )
-            return (yield from _quoted(request, (no_room,)))
-        draft = yield from _drafted(request, prompt, options, spent)
-        if not draft.cited.substantial and not draft.cited.uncertain:
-            spent = draft.spent
-            prompt = _prompt(request, options, firm=True)
-            draft = yield from _drafted(request, prompt, options, spent)
+            return (yield from _quoted(request, notices=(no_room,)))
+        draft = yield from _drafted(request, prompt, options)
     except ModelError as error:
         if request.settings.fallback == "none":
             raise
-        return (yield from _quoted(request, (_notice(error),), spent))
-    return (yield from _concluded(request, draft, prompt))
+        return (yield from _quoted(request, notices=(_notice(error),)))
+    return (yield from _concluded(request, draft, prompt, info.name))
 
 
-def _options(chat: ChatModel, ollama: OllamaSettings) -> ChatOptions:
-    known = chat.info(ollama.model).context_length or DEFAULT_CONTEXT
-    window = min(known, ollama.max_context)
+def _options(info: ModelInfo, ollama: OllamaSettings) -> ChatOptions:
+    window = min(info.context_length or DEFAULT_CONTEXT, ollama.max_context)
     return ChatOptions(
-        model=ollama.model,
+        model=info.name,
         num_ctx=window,
         temperature=ollama.temperature,
         max_tokens=min(ollama.max_tokens, max(16, window // 3)),
     )
 
 
-def _prompt(request: AnswerRequest, options: ChatOptions, *, firm: bool = False) -> Prompt:
+def _prompt(request: AnswerRequest, options: ChatOptions, *, is_small: bool) -> Prompt:
+    citing = request.settings.citing
     return build_prompt(
         request.question,
         request.evidence.hits,
@@ -183,20 +178,23 @@ def _prompt(request: AnswerRequest, options: ChatOptions, *, firm: bool = False)
         context_tokens=options.num_ctx,
         answer_tokens=options.max_tokens,
         detail=request.detail,
-        firm=firm,
         today=request.today,
         neighbours=request.neighbours,
         style=request.style,
+        model_cites=citing == "model" or (citing == "auto" and not is_small),
     )
 
 
 def _drafted(
-    request: AnswerRequest, prompt: Prompt, options: ChatOptions, spent: Spent
+    request: AnswerRequest, prompt: Prompt, options: ChatOptions
 ) -> Generator[Cited | Token, None, _Draft]:
     """Ask the model and show what may be shown. A failure after something was shown is kept
     beside it; else it is raised."""
     assert request.chat is not None
-    stream = CitationStream(prompt.included, request.style)
+    strike = request.settings.unsupported == "drop"
+    stream = CitationStream(
+        prompt.included, request.style, question=request.question, strike=strike
+    )
     started = time.perf_counter()
     error: ModelError | None = None
     with request.chat.chat(prompt.messages, options) as tokens:
@@ -212,30 +210,31 @@ def _drafted(
             error = failure
             yield from stream.close(cut_off=True)
         usage = tokens.usage
-    spent = spent.plus((time.perf_counter() - started) * 1000, usage)
+    spent = Spent((time.perf_counter() - started) * 1000, usage)
     return _Draft(stream.result(), spent, error, stream.is_looping)
 
 
-def _concluded(request: AnswerRequest, draft: _Draft, prompt: Prompt) -> AnswerEvents:
-    """The last attempt's draft as the answer, as an abstention, or replaced by quotations."""
+def _concluded(request: AnswerRequest, draft: _Draft, prompt: Prompt, model: str) -> AnswerEvents:
+    """The draft as the answer, or replaced by quotations."""
     notices: tuple[str, ...] = ()
     if count := len(prompt.left_out):
         noun = "passage" if count == 1 else "passages"
         notices = (f"{count} {noun} did not fit into the model's context and were left out.",)
-    model = request.ollama.model
     if draft.cited.substantial:
         if draft.error is not None:
             notices = (*notices, _notice(draft.error))
-        return AnswerRun(_written(draft, request.evidence), model, draft.spent, notices)
-    if draft.cited.uncertain or request.settings.fallback == "none":
+        return AnswerRun(_written(request, draft), model, draft.spent, notices)
+    if request.settings.fallback == "none":
         return AnswerRun(_pointed(request), model, draft.spent, notices)
-    why = "The model cited none of the notes, so its text is not shown; quoted instead."
-    return (yield from _quoted(request, (*notices, why), draft.spent))
+    if draft.cited.uncertain:
+        return (yield from _quoted(request, (NO_ANSWER,), notices, draft.spent))
+    why = "Nothing that the model wrote stands in the notes, so it is not shown; quoted instead."
+    return (yield from _quoted(request, (), (*notices, why), draft.spent))
 
 
-def _written(draft: _Draft, evidence: Evidence) -> Answer:
+def _written(request: AnswerRequest, draft: _Draft) -> Answer:
     """The draft with its references, its caveats and what of the confidence remains."""
-    text = draft.cited
+    text, evidence = draft.cited, request.evidence
     claims = [s for s in text.statements if not s.is_uncertain]
     wrong = text.unsupported
     share = len(wrong) / len(claims) if claims else 0.0
@@ -245,41 +244,50 @@ def _written(draft: _Draft, evidence: Evidence) -> Answer:
     ):
         caveats.append("The notes answer only a part of the question.")
     if wrong:
-        verb = "is" if len(wrong) == 1 else "are"
-        caveats.append(
-            f"{len(wrong)} of {len(claims)} statements {verb} not held by the notes cited; "
-            "check them."
-        )
+        noun = "statement" if len(wrong) == 1 else "statements"
+        struck = f"{len(wrong)} {noun} left out: not in your notes."
+        kept = f"{len(wrong)} of {len(claims)} {noun}: not in the notes cited; check them."
+        caveats.append(struck if wrong[0].is_struck else kept)
     if draft.is_looping:
         caveats.append("The model began to repeat itself; its answer ends there.")
     if draft.error is not None:
         caveats.append("The answer was cut off.")
+    references = _references(request.question, text)
     return Answer(
         text=text.text,
         mode="llm",
         confidence=evidence.confidence * (1 - 0.5 * share),
-        references=_references(text),
+        references=references,
         citations=text.citations,
         unsupported=tuple(s.text for s in wrong),
         caveats=tuple(caveats),
+        also=_also(request, references),
     )
 
 
 def _quoted(
-    request: AnswerRequest, notices: tuple[str, ...] = (), spent: Spent = NOTHING
+    request: AnswerRequest,
+    caveats: tuple[str, ...] = (),
+    notices: tuple[str, ...] = (),
+    spent: Spent = NOTHING,
 ) -> AnswerEvents:
     """The extractive answer, shown at once."""
-    beside = (hit for found in request.neighbours.values() for hit in found)
-    hits = (*request.evidence.hits, *beside)
-    quotes = extract(request.question, hits, detail=request.detail, embed=request.embed)
+    quotes = _quotes(request)
     if not quotes or request.evidence.confidence < request.min_confidence:
         return AnswerRun(_pointed(request), None, spent, notices)
     said = compose(quotes, request.evidence, request.style)
+    said = replace(said, caveats=(*said.caveats, *caveats))
     for reference in said.references:
         first = next(c for c in said.citations if c.chunk_id == reference.hit.chunk.id)
         yield Cited(reference.marker, reference.hit, first.raw, first.position)
     yield Token(said.text, said.mode)
     return AnswerRun(said, None, spent, notices)
+
+
+def _quotes(request: AnswerRequest) -> list[Quote]:
+    beside = (hit for found in request.neighbours.values() for hit in found)
+    hits = (*request.evidence.hits, *beside)
+    return extract(request.question, hits, detail=request.detail, embed=request.embed)
 
 
 def compose(
@@ -310,22 +318,28 @@ def compose(
     )
 
 
-def _references(text: CitedText) -> tuple[Reference, ...]:
-    """Numbered in order of first citation, each with its chunk's text from the sentence on that
-    best holds what is said of it first."""
+def _references(question: str, text: CitedText) -> tuple[Reference, ...]:
+    """Numbered in order of first citation, each with the words of its chunk that hold what is
+    said of it."""
     references: list[Reference] = []
     for marker, hit in enumerate(text.cited, 1):
-        claim = next((s.text for s in text.statements if hit in s.cited), "")
-        note = hit.chunk.text
-        spans = sentence_spans(note) if claim else []
-
-        def closeness(span: tuple[int, int], claim: str = claim, note: str = note) -> float:
-            sentence = note[slice(*span)]
-            return coverage(claim, sentence) + 0.5 * coverage(sentence, claim)
-
-        start, _ = max(spans, key=closeness, default=(0, 0))
-        references.append(Reference(marker, hit, snippet(note[start:])))
+        said = " ".join(s.text for s in text.statements if hit in s.cited)
+        quotes = extract(f"{question} {said}", [hit], detail=Detail.BRIEF)
+        body = strip_controls(quotes[0].text).strip("\n") if quotes else ""
+        is_said = " ".join(body.split()).casefold() in " ".join(said.split()).casefold()
+        references.append(Reference(marker, hit, snippet(body), "" if is_said else body))
     return tuple(references)
+
+
+def _also(request: AnswerRequest, references: Sequence[Reference]) -> tuple[Reference, ...]:
+    """What would be quoted without the model, where none of the references shows it: where model
+    and quotes disagree, both are seen."""
+    shown = " ".join(" ".join((r.snippet, r.evidence)) for r in references)
+    best = next(iter(_quotes(request)), None)
+    if best is None or snippet(best.text) in shown or best.text.strip() in shown:
+        return ()
+    body = strip_controls(best.text).strip("\n")
+    return (Reference(len(references) + 1, best.hit, snippet(body), body),)
 
 
 def _pointed(request: AnswerRequest) -> Abstention:

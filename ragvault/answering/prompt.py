@@ -1,7 +1,9 @@
 """Every prompt that asks for an answer.
 
 System prompt, context block and citation instruction are those of notes-engine-rag.md, word for
-word; the rules after them are auroranotes-rag.md's and disclosures-rag.md's, shortened.
+word; the rules after them are auroranotes-rag.md's and disclosures-rag.md's, shortened. A small
+model gets another one, that asks for nothing but the answer: what it rests on is found by
+``citations.stream``.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 
-from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle
+from ragvault.answering.citations.styles import FILE_SECTION, UNCITED, CitationStyle
 from ragvault.answering.context import Neighbours, estimate_tokens, pack, without_control_tokens
 from ragvault.config.settings import AnswerSettings
 from ragvault.model import Detail, Hit, Message, Prompt
@@ -27,11 +29,14 @@ Answer in the language of the question."""  # noqa: E501
 
 CONTEXT_START = "--- Context from notes ---"
 CONTEXT_END = "--- End Context ---"
-FIRM_INSTRUCTION = (
-    "Your answer MUST cite: end every sentence with the citation of the chunk it comes from, "
-    "copied exactly, for example {example}. Write nothing that you cannot cite. If the context "
-    'holds no answer, reply only: "I don\'t have enough information".'
-)
+# What a small model can do (up to about 4 billion parameters): answer, the question last. Asked to
+# cite and to say so when it doesn't know, Qwen2.5 of half a billion does nothing else.
+TASK = "{} with the exact names, numbers and dates that stand in the notes."
+LENGTHS = {
+    Detail.BRIEF: "Answer in one short sentence,",
+    Detail.NORMAL: "Answer in one or two short sentences,",
+    Detail.DETAILED: "Answer in detail,",
+}
 DETAIL_HINTS = {
     Detail.BRIEF: "Answer in one or two sentences.",
     Detail.NORMAL: "",
@@ -50,10 +55,10 @@ def build_prompt(
     context_tokens: int,
     answer_tokens: int,
     detail: Detail = Detail.NORMAL,
-    firm: bool = False,
     today: date | None = None,
     neighbours: Neighbours | None = None,
     style: CitationStyle = FILE_SECTION,
+    model_cites: bool = True,
 ) -> Prompt:
     """Pack the hits, best first, into what the window leaves beside question and answer.
 
@@ -61,33 +66,48 @@ def build_prompt(
     answer. At most MAX_CHUNKS chunks and ``settings.max_chars`` characters of them. A first chunk
     that is too big alone is cut at a sentence. ``included`` may be empty when the window hardly
     holds the question. ``neighbours`` widen the passages by what is left; those that came in
-    follow the hits in ``included``.
+    follow the hits in ``included``. Without ``model_cites`` the model is only asked to answer.
     """
+    question = without_control_tokens(question).strip()
+    style = style if model_cites else UNCITED
+    ask = _cited_messages if model_cites else _plain_messages
+
+    def messages(blocks: Sequence[str]) -> tuple[Message, ...]:
+        return ask(question, blocks, style, detail, today)
+
+    def cost(said: Sequence[Message]) -> int:
+        return sum(estimate_tokens(m.content) + _MESSAGE_TOKENS for m in said)
+
+    budget = int(context_tokens * (1 - _SAFETY)) - answer_tokens - cost(messages(()))
+    packed = pack(hits, neighbours or {}, tokens=budget, chars=settings.max_chars, style=style)
+    said = messages(packed.blocks)
+    chosen = {hit.chunk.id for hit in packed.hits}
+    return Prompt(
+        messages=said,
+        included=(*packed.hits, *packed.neighbours),
+        left_out=tuple(hit for hit in hits if hit.chunk.id not in chosen),
+        estimated_tokens=cost(said),
+    )
+
+
+def _cited_messages(
+    question: str, blocks: Sequence[str], style: CitationStyle, detail: Detail, today: date | None
+) -> tuple[Message, ...]:
     system = f"{SYSTEM_PROMPT}\n\n{RULES}"
     if today is not None:
         system += f"\nToday is {today.isoformat()}."
-    question = without_control_tokens(question).strip()
+    lines = [question, "", CONTEXT_START, ""]
+    for block in blocks:
+        lines += [block, ""]
+    lines += [CONTEXT_END, "", style.instruction]
+    if DETAIL_HINTS[detail]:
+        lines.append(DETAIL_HINTS[detail])
+    return (Message("system", system), Message("user", "\n".join(lines)))
 
-    def user(blocks: Sequence[str], first: Hit | None) -> str:
-        lines = [question, "", CONTEXT_START, ""]
-        for block in blocks:
-            lines += [block, ""]
-        lines += [CONTEXT_END, "", style.instruction]
-        if DETAIL_HINTS[detail]:
-            lines.append(DETAIL_HINTS[detail])
-        if firm and first is not None:
-            lines.append(FIRM_INSTRUCTION.format(example=style.render(first, 1)))
-        return "\n".join(lines)
 
-    fixed = estimate_tokens(system) + estimate_tokens(user((), next(iter(hits), None)))
-    budget = int(context_tokens * (1 - _SAFETY)) - answer_tokens - fixed - 2 * _MESSAGE_TOKENS
-    packed = pack(hits, neighbours or {}, tokens=budget, chars=settings.max_chars, style=style)
-    text = user(packed.blocks, next(iter(packed.hits), None))
-    messages = (Message("system", system), Message("user", text))
-    chosen = {hit.chunk.id for hit in packed.hits}
-    return Prompt(
-        messages=messages,
-        included=(*packed.hits, *packed.neighbours),
-        left_out=tuple(hit for hit in hits if hit.chunk.id not in chosen),
-        estimated_tokens=sum(estimate_tokens(m.content) + _MESSAGE_TOKENS for m in messages),
-    )
+def _plain_messages(
+    question: str, blocks: Sequence[str], _style: CitationStyle, detail: Detail, today: date | None
+) -> tuple[Message, ...]:
+    day = f"Today is {today.isoformat()}. " if today is not None else ""
+    parts = ("Here are some of my notes:", *blocks, day + TASK.format(LENGTHS[detail]))
+    return (Message("user", "\n\n".join((*parts, f"Question: {question}\nAnswer:"))),)

@@ -232,6 +232,15 @@ class AnswerSettings(_Part):
         default="extractive",
         description="Without a model: extractive (quote the notes) or none (exit 5).",
     )
+    citing: Literal["auto", "model", "ragvault"] = Field(
+        default="auto",
+        description="Who cites: model, ragvault (it finds what a statement rests on); "
+        "auto: ragvault for models under 4 billion parameters.",
+    )
+    unsupported: Literal["drop", "mark"] = Field(
+        default="drop",
+        description="Statements of the model that no note holds: left out, or shown and listed.",
+    )
     max_chars: int = Field(
         default=12000, ge=200, description="Most text of notes in the prompt. Characters."
     )
@@ -259,13 +268,16 @@ class OllamaSettings(_Part):
     """The model server that writes the answers."""
 
     host: str = Field(default="http://127.0.0.1:11434", description="Where Ollama listens.")
-    model: str = Field(default="llama3.2", description="The model that writes answers.")
+    model: str | None = Field(
+        default=None,
+        description="The model that writes answers. null: the best that the server has.",
+    )
     embedding_model: str | None = Field(
         default=None,
         description="For embedding.backend: ollama. null: the best there that ragvault knows.",
     )
     temperature: float = Field(
-        default=0.3,
+        default=0.0,
         ge=0.0,
         le=2.0,
         description="0: the most likely word each time; higher: more varied.",

@@ -83,9 +83,8 @@ def make_set(
     finds = find_all(passages())
     notice = ""
     if with_model:
-        model = container.settings.ollama.model
         try:
-            container.chat.info(model)
+            model = container.chat.info(container.settings.ollama.model).name
             made = generate(finds, n, seed=seed, ask=_asker(container, model))
             return MadeSet(tuple(made), model)
         except ModelError as error:

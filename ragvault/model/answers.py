@@ -18,9 +18,10 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ChatOptions:
-    """In tokens: ``num_ctx`` of prompt and answer together, ``max_tokens`` of the answer."""
+    """``model`` None: the server's best one. In tokens: ``num_ctx`` of prompt and answer together,
+    ``max_tokens`` of the answer."""
 
-    model: str
+    model: str | None
     num_ctx: int
     temperature: float
     max_tokens: int
@@ -38,10 +39,12 @@ class ChatUsage:
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """A model that the server holds. ``context_length`` in tokens, None when it doesn't say."""
+    """A model that the server holds. ``context_length`` in tokens and ``parameters``, their
+    number; None when it doesn't say."""
 
     name: str
     context_length: int | None
+    parameters: int | None = None
     capabilities: tuple[str, ...] = ()
 
 
@@ -78,11 +81,13 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A cited chunk, numbered in order of first citation."""
+    """A cited chunk, numbered in order of first citation. ``evidence``: the words of the note
+    that hold what is said of it, whole; "" where the answer itself says them."""
 
     marker: int
     hit: Hit
     snippet: str
+    evidence: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +96,8 @@ class Answer:
     ``[1]`` with the reference's marker.
 
     ``mode`` is "llm", "extractive" or "none" (small talk). ``unsupported`` are the statements
-    whose numbers, names or words no cited chunk holds.
+    whose numbers, names or words no chunk holds; ``also`` is what the notes would have been quoted
+    with where the model's answer rests on something else.
     """
 
     text: str
@@ -101,6 +107,7 @@ class Answer:
     citations: tuple[Citation, ...] = ()
     unsupported: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
+    also: tuple[Reference, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,9 +203,11 @@ def _check_ollama(container: Container) -> str:
         )
     if not seen.has_model:
         held = ", ".join(seen.models) or "no model"
+        wanted = seen.model or "one that writes"
         raise _Problem(
-            f"Ollama {seen.version} has {held}, not {seen.model}.",
-            f"Pull it with `ollama pull {seen.model}`, or set ollama.model to one that is there.",
+            f"Ollama {seen.version} has {held}, not {wanted}.",
+            f"Pull one: `ollama pull {seen.model or 'llama3.2'}`. ollama.model may be left unset: "
+            "the best that is there writes.",
         )
     options = ChatOptions(model=seen.model, num_ctx=512, temperature=0.0, max_tokens=16)
     container.chat.complete([Message("user", "Say: ready")], options)

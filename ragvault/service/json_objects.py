@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ragvault.errors import RagvaultError
-from ragvault.model import Abstention, Answer, AskResult, Band, Hit, Retrieval
+from ragvault.model import Abstention, Answer, AskResult, Band, Hit, Reference, Retrieval
 from ragvault.text import snippet
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ def ask_object(result: AskResult) -> dict[str, Any]:
             "abstain_reason": None,
             "mode": outcome.mode,
             **confidence,
-            "references": [_place(one.hit, one.marker, one.snippet) for one in outcome.references],
+            "references": [_reference(one) for one in outcome.references],
+            "also": [_reference(one) for one in outcome.also],
             "citations": outcome.citations,
             "nearest": [],
             "unsupported": outcome.unsupported,
@@ -63,6 +64,7 @@ def ask_object(result: AskResult) -> dict[str, Any]:
             "mode": "none",
             **confidence,
             "references": [],
+            "also": [],
             "citations": [],
             "nearest": _nearest(outcome),
             "searched": outcome.searched,
@@ -118,6 +120,10 @@ def _retrieval_meta(retrieval: Retrieval | None) -> dict[str, Any]:
         "rerank_count": len(retrieval.hits),
         "time_ms": _ms(retrieval.total_ms),
     }
+
+
+def _reference(one: Reference) -> dict[str, Any]:
+    return {**_place(one.hit, one.marker, one.snippet), "evidence": one.evidence}
 
 
 def _place(hit: Hit, marker: int, text: str | None = None) -> dict[str, Any]:

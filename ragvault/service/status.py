@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragvault.errors import ModelError, NoIndexError, RagvaultError
+from ragvault.errors import ModelError, ModelMissingError, NoIndexError, RagvaultError
 from ragvault.model import FileState, VaultInfo
 
 if TYPE_CHECKING:
@@ -48,10 +48,11 @@ class VaultStatus:
 
 @dataclass(frozen=True, slots=True)
 class OllamaStatus:
-    """``problem`` is None when the server answers."""
+    """``problem`` is None when the server answers. ``model``: the one that writes; None when
+    none is named and the server has none that does."""
 
     host: str
-    model: str
+    model: str | None
     version: str | None = None
     models: tuple[str, ...] = ()
     has_model: bool = False
@@ -130,13 +131,12 @@ def ollama_status(container: Container) -> OllamaStatus:
     settings = container.settings.ollama
     chat = container.make_chat(max_wait_s=PROBE_TIMEOUT_S)
     try:
-        return OllamaStatus(
-            host=chat.host,
-            model=settings.model,
-            version=chat.version(),
-            models=tuple(chat.models()),
-            has_model=chat.has(settings.model),
-        )
+        version, models = chat.version(), tuple(chat.models())
+        try:
+            model = chat.info(settings.model).name
+        except ModelMissingError:
+            return OllamaStatus(chat.host, settings.model, version, models)
+        return OllamaStatus(chat.host, model, version, models, has_model=True)
     except ModelError as error:
         return OllamaStatus(settings.host, settings.model, problem=error.message)
     finally:

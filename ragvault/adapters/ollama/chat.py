@@ -12,7 +12,7 @@ from ragvault.adapters.ollama.client import (
     OllamaServer,
     context_length,
     failures,
-    same_model,
+    parameters_of,
 )
 from ragvault.adapters.ollama.thinking import ThinkingFilter
 from ragvault.errors import ModelError, ModelMissingError, ModelServerError, ModelStreamError
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ragvault.config.settings import OllamaSettings
 
 _LISTED = 8  # models named in an error
+_LAPTOP_BYTES = 10_000_000_000  # of a model's file: what 16 GB of memory can run beside the rest
+_SEED = 0  # the same question, notes and model: the same answer
 
 
 class OllamaChat:
@@ -36,7 +38,7 @@ class OllamaChat:
         self._server = OllamaServer(settings, max_wait_s)
         self._keep_alive = settings.keep_alive
         self._think = settings.think
-        self._infos: dict[str, ModelInfo] = {}
+        self._infos: dict[str | None, ModelInfo] = {}
 
     @property
     def host(self) -> str:
@@ -56,27 +58,58 @@ class OllamaChat:
             raise self._server.explain(error) from error
         return sorted(item.model for item in listed if item.model)
 
-    def has(self, model: str) -> bool:
-        """Whether the server holds it; a name without a tag means ``:latest``."""
-        return any(same_model(model, name) for name in self.models())
-
-    def info(self, model: str) -> ModelInfo:
-        """Remembered for the life of this object."""
+    def info(self, model: str | None) -> ModelInfo:
+        """Of the model, or of the server's best one. Remembered for the life of this object."""
         known = self._infos.get(model)
         if known is not None:
             return known
-        _must_be_named(model)
+        info = self._best() if model is None else self._shown(model)
+        self._infos[model] = self._infos[info.name] = info
+        return info
+
+    def _shown(self, model: str) -> ModelInfo:
+        if not model.strip():  # the client library would refuse it, in pydantic's words
+            raise ModelMissingError(
+                "No chat model is named.",
+                "Name one as `ollama.model` in the config, or with `--model`.",
+            )
         try:
             reply = self._server.client().show(model)
         except failures() as error:
             raise self.explain(error, model) from error
-        info = ModelInfo(
+        about = reply.modelinfo or {}
+        count = about.get("general.parameter_count")
+        size = getattr(reply.details, "parameter_size", None)
+        return ModelInfo(
             name=model,
-            context_length=context_length(reply.modelinfo or {}),
+            context_length=context_length(about),
+            parameters=count if isinstance(count, int) else parameters_of(size),
             capabilities=tuple(str(item) for item in reply.capabilities or ()),
         )
-        self._infos[model] = info
-        return info
+
+    def _best(self) -> ModelInfo:
+        """The chat model to write with where none is named: one that is in memory now, else the
+        largest that a laptop can run, else the smallest; the newest of equals."""
+        try:
+            listed = list(self._server.client().list().models)
+            loaded = {item.model for item in self._server.client().ps().models}
+        except failures() as error:
+            raise self._server.explain(error) from error
+
+        def rank(item: ollama.ListResponse.Model) -> tuple[bool, bool, int, float]:
+            size = int(item.size or 0)
+            fits = size <= _LAPTOP_BYTES
+            when = item.modified_at.timestamp() if item.modified_at else 0.0
+            return item.model in loaded, fits, size if fits else -size, when
+
+        for item in sorted(listed, key=rank, reverse=True):
+            info = self._shown(item.model) if item.model else None
+            if info is not None and (not info.capabilities or "completion" in info.capabilities):
+                return info
+        raise ModelMissingError(
+            f"Ollama at {self.host} has no model that writes.",
+            "Pull one, such as `ollama pull llama3.2`.",
+        )
 
     def chat(self, messages: Sequence[Message], options: ChatOptions) -> OllamaStream:
         """The request goes out when the stream is iterated, which raises ModelMissingError,
@@ -97,11 +130,11 @@ class OllamaChat:
         self, messages: Sequence[Message], options: ChatOptions
     ) -> Generator[ollama.ChatResponse]:
         """The server's parts."""
-        _must_be_named(options.model)
         # A model that can't think refuses `think: true`; all take `think: false`.
         think = self._think and "thinking" in self.info(options.model).capabilities
+        model = options.model if options.model is not None else self.info(None).name
         yield from self._server.client().chat(
-            model=options.model,
+            model=model,
             messages=[{"role": item.role, "content": encodable(item.content)} for item in messages],
             stream=True,
             think=think,
@@ -109,6 +142,7 @@ class OllamaChat:
                 "num_ctx": options.num_ctx,
                 "temperature": options.temperature,
                 "num_predict": options.max_tokens,
+                "seed": _SEED,
             },
             keep_alive=self._keep_alive,
         )
@@ -135,7 +169,7 @@ class OllamaStream:
 
     def __init__(self, chat: OllamaChat, messages: Sequence[Message], options: ChatOptions) -> None:
         self._chat = chat
-        self._model = options.model
+        self._model = options.model or ""
         self._usage = ChatUsage(prompt_tokens=None, completion_tokens=None)
         self._tokens = self._read(messages, options)
 
@@ -186,11 +220,3 @@ class OllamaStream:
             if not partial:
                 raise
             raise ModelStreamError(error.message, error.hint, partial="".join(partial)) from error
-
-
-def _must_be_named(model: str) -> None:
-    if not model.strip():  # the client library would refuse it, in pydantic's words
-        raise ModelMissingError(
-            "No chat model is named.",
-            "Name one as `ollama.model` in the config, or with `--model`.",
-        )

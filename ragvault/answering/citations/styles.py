@@ -47,6 +47,11 @@ class CitationStyle:
         """The line that heads the context's block of that number."""
         return f"[Chunk {number}]"
 
+    def block(self, number: int, vault: str, file: str, path: HeadingPath, text: str) -> str:
+        """A passage as the context shows it, with its place."""
+        place = f"[Vault: {vault}] File: {file}\nSection: {section_label(path)}"
+        return f"{self.label(number)}\n{place}\nContent: {text}"
+
     def render(self, hit: Hit, number: int) -> str:  # noqa: ARG002
         """The citation as the answer shows it, here the same for all passages of a section.
         ``number`` counts the answer's references from 1, or the context's blocks where an example
@@ -96,7 +101,18 @@ class Numeric(CitationStyle):
         return self._NOTES_OWN.sub("[·", text)
 
 
+class Uncited(CitationStyle):
+    """For a model that is only asked to answer: the passage under its place, no number, and
+    nothing said of citing. Never the style of an answer."""
+
+    instruction = ""
+
+    def block(self, _number: int, _vault: str, file: str, path: HeadingPath, text: str) -> str:
+        return f"## {' > '.join((file.rpartition('.')[0] or file, *path))}\n{text}"
+
+
 FILE_SECTION = CitationStyle()
+UNCITED = Uncited()
 STYLES: dict[str, CitationStyle] = {"file-section": FILE_SECTION, "numeric": Numeric()}
 
 

@@ -60,6 +60,10 @@ def ask(
     no_stream: Annotated[
         bool, typer.Option("--no-stream", help="Print the answer when it is whole.")
     ] = False,
+    struck: Annotated[
+        bool,
+        typer.Option("--all", help="List what the model said that no note holds, too."),
+    ] = False,
     options: SearchOptions,
     debug: DebugOption = False,
     as_json: JsonOption = False,
@@ -80,7 +84,7 @@ def ask(
         if as_json:
             result = _as_json(session, request, now, debug=debug)
         else:
-            result = _as_text(session, request, now, debug=debug, stream=not no_stream)
+            result = _as_text(session, request, now, debug, stream=not no_stream, struck=struck)
     return 3 if isinstance(result.outcome, Abstention) else 0
 
 
@@ -95,12 +99,12 @@ def _as_json(session: Session, request: Request, now: datetime, *, debug: bool) 
 
 
 def _as_text(
-    session: Session, request: Request, now: datetime, *, debug: bool, stream: bool
+    session: Session, request: Request, now: datetime, debug: bool, *, stream: bool, struck: bool
 ) -> AskResult:
     from ragvault.cli.render.ask import AskView
 
     with closing(service.ask(session.container, request, now=now)) as events:
-        result = AskView(session, stream=stream).draw(events)
+        result = AskView(session, stream=stream, struck=struck).draw(events)
     session.notices(result.notices)
     if debug:
         from ragvault.cli.render.debug import print_debug

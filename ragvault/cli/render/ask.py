@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
+from ragvault.answering.citations.styles import canonical
 from ragvault.cli.render import words
 from ragvault.cli.render.citations import MAX_TEXT_WIDTH, AnswerPrinter
 from ragvault.cli.render.layout import columns, facts, hanging, wrapped
@@ -20,7 +21,6 @@ from ragvault.model import (
     Band,
     Cited,
     Done,
-    Hit,
     Reference,
     Retrieved,
     Token,
@@ -39,11 +39,13 @@ _ROWS_OF_OTHERS = 12  # of a passage that is pointed at beside the first
 
 
 class AskView:
-    """One answer on the terminal, drawn from its events; without ``stream`` when it is whole."""
+    """One answer on the terminal, drawn from its events; without ``stream`` when it is whole;
+    with ``struck`` also what of the draft was left out."""
 
-    def __init__(self, session: Session, *, stream: bool) -> None:
+    def __init__(self, session: Session, *, stream: bool, struck: bool = False) -> None:
         self._out = session.out
         self._stream = stream
+        self._all = struck
         self._waiting = Waiting(session.err)
         self._session = session
 
@@ -101,7 +103,10 @@ class AskView:
                 self._printer.write(answer.text)
             self._printer.finish()
         self._caveats(answer)
-        self._sources(answer.references)
+        self._sources("Sources", answer.references)
+        for reference in answer.also:
+            self._marks.add(canonical(reference.hit), reference.hit)
+        self._sources("Nearest in your notes", answer.also)
 
     def _quotations(self, answer: Answer) -> None:
         """Each passage behind a bar, its citation at its end."""
@@ -137,20 +142,26 @@ class AskView:
             out.print()
         for caveat in answer.caveats:
             out.print(out.style(f"{mark} {hanging(out, caveat, 2)}", "yellow"))
-        for statement in answer.unsupported:
-            text = hanging(out, f"Not in the note cited: {snippet(statement, 160)}", 2)
+        for statement in answer.unsupported if self._all else ():
+            text = hanging(out, f"Not in your notes: {snippet(statement, 160)}", 2)
             out.print(out.style(f"{mark} {text}", "yellow"))
 
-    def _sources(self, references: Sequence[Reference]) -> None:
+    def _sources(self, heading: str, references: Sequence[Reference]) -> None:
+        """Each place once, with the notes' words that what is said rests on."""
         if not references:
             return
-        self._out.print()
-        self._out.print(self._out.style("Sources", "bold"))
-        by_mark: dict[str, list[Hit]] = {}  # passages of one section share a citation
+        out = self._out
+        out.print()
+        out.print(out.style(heading, "bold"))
+        by_mark: dict[str, list[Reference]] = {}  # passages of one section share a citation
         for reference in references:
-            by_mark.setdefault(self._marks.of(reference.hit), []).append(reference.hit)
+            by_mark.setdefault(self._marks.of(reference.hit), []).append(reference)
+        bar = out.style(out.symbol("│", "|"), "cyan")
         for mark, (first, *more) in by_mark.items():
-            self._places.print(mark, first, more=more)
+            self._places.print(mark, first.hit, more=[other.hit for other in more])
+            for line in (line for one in (first, *more) for line in one.evidence.splitlines()):
+                for row in self._rows(line) if line.strip() else ():
+                    out.print(f"{' ' * (columns(mark) + 1)}{bar} {row}")
 
     def _abstention(self, outcome: Abstention, result: AskResult) -> None:
         out = self._out

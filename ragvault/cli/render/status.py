@@ -73,7 +73,10 @@ def _ollama(seen: OllamaStatus) -> tuple[str, str]:
     if seen.has_model:
         return f"{seen.version} at {seen.host}, writes with {seen.model}", ""
     held = ", ".join(seen.models) or "no model at all"
-    return f"{seen.version} at {seen.host} has {held}; `ollama pull {seen.model}`", "yellow"
+    return (
+        f"{seen.version} at {seen.host} has {held}; `ollama pull {seen.model or 'llama3.2'}`",
+        "yellow",
+    )
 
 
 _INDENT = 19  # columns before what was found
