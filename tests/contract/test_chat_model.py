@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ragvault.adapters.ollama.chat import OllamaChat
@@ -53,7 +55,7 @@ def test_the_server_gets_what_the_config_says(shared: OllamaHandle) -> None:
     read(shared, keep_alive="17m")
     (request,) = shared.requests("/api/chat")
     body = request["body"]
-    assert body["options"] == {"num_ctx": 2048, "temperature": 0.1, "num_predict": 50}
+    assert body["options"] == {"num_ctx": 2048, "temperature": 0.1, "num_predict": 50, "seed": 0}
     assert body["keep_alive"] == "17m"
     assert body["stream"] is True
     assert body["think"] is False
@@ -80,7 +82,35 @@ def test_version_models_and_context_length(shared: OllamaHandle) -> None:
     assert server.info("qwen3").context_length == 40960
     assert server.info("qwen3").capabilities == ("completion", "thinking")
     assert server.info("gemma3:4b").context_length is None
-    assert server.has("qwen3") and server.has("gemma3:4b") and not server.has("gemma3")
+    assert server.info("gemma3:4b").parameters == 8_000_000_000
+
+
+def test_without_a_name_the_largest_that_a_laptop_runs_writes(shared: OllamaHandle) -> None:
+    models = [
+        {"name": "qwen2.5:0.5b", "size": 400_000_000},
+        {"name": "llama3.1:8b", "size": 4_900_000_000},
+        {"name": "llama3.1:70b", "size": 43_000_000_000},
+        {"name": "nomic-embed-text", "size": 6_000_000_000, "capabilities": ["embedding"]},
+    ]
+    shared.play({"models": models})
+    assert chat(shared).info(None).name == "llama3.1:8b"
+    shared.play({"models": [{**m, "loaded": m["name"] == "qwen2.5:0.5b"} for m in models]})
+    server = chat(shared)
+    server.complete(QUESTION, replace(OPTIONS, model=None))
+    assert shared.requests("/api/chat")[-1]["body"]["model"] == "qwen2.5:0.5b"
+
+
+def test_a_server_with_embedders_alone_has_none_that_writes(shared: OllamaHandle) -> None:
+    shared.play({"models": [{"name": "bge-m3", "capabilities": ["embedding"]}]})
+    with pytest.raises(ModelMissingError, match="no model that writes") as caught:
+        chat(shared).info(None)
+    assert "ollama pull" in caught.value.hint
+
+
+def test_each_answer_is_asked_for_with_one_seed(shared: OllamaHandle) -> None:
+    shared.play({"replies": ["Here."]})
+    read(shared)
+    assert shared.requests("/api/chat")[-1]["body"]["options"]["seed"] == 0
 
 
 # ------------------------------------------------------------------------------ reasoning

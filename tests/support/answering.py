@@ -95,10 +95,12 @@ class ScriptedChat:
         *drafts: str | RagvaultError | tuple[str, RagvaultError],
         context_length: int | None = 4096,
         token_length: int = 3,
+        parameters: int | None = None,
     ) -> None:
         self._drafts = list(drafts)
         self._context_length = context_length
         self._token_length = token_length
+        self._parameters = parameters
         self.streams: list[ScriptedStream] = []
         self.asked: list[tuple[tuple[Message, ...], ChatOptions]] = []
 
@@ -108,8 +110,8 @@ class ScriptedChat:
     def models(self) -> list[str]:
         return ["llama3.2"]
 
-    def info(self, model: str) -> ModelInfo:
-        return ModelInfo(model, self._context_length)
+    def info(self, model: str | None) -> ModelInfo:
+        return ModelInfo(model or "llama3.2", self._context_length, self._parameters)
 
     def chat(self, messages: Sequence[Message], options: ChatOptions) -> ScriptedStream:
         self.asked.append((tuple(messages), options))

@@ -36,6 +36,8 @@ class Model:
     digest: str = ""
     family: str = "llama"
     parameters: str = ""
+    parameter_size: str = "8.0B"
+    size: int = 1_000_000
     loaded: bool = False
 
     def __post_init__(self) -> None:
@@ -49,7 +51,7 @@ class Model:
             "format": "gguf",
             "family": self.family,
             "families": [self.family],
-            "parameter_size": "134.52M",
+            "parameter_size": self.parameter_size,
             "quantization_level": "Q4_1",
         }
 

@@ -187,7 +187,7 @@ class Handler(BaseHTTPRequestHandler):
             "name": model.name,
             "model": model.name,
             "modified_at": _WHEN,
-            "size": 98_362_432,
+            "size": model.size,
             "digest": model.digest,
             "details": model.details(),
         }

@@ -132,7 +132,7 @@ class OllamaChat:
         """The server's parts."""
         # A model that can't think refuses `think: true`; all take `think: false`.
         think = self._think and "thinking" in self.info(options.model).capabilities
-        model = options.model if options.model is not None else self.info(None).name
+        model = (options.model or "").strip() or self.info(options.model).name
         yield from self._server.client().chat(
             model=model,
             messages=[{"role": item.role, "content": encodable(item.content)} for item in messages],

@@ -77,12 +77,6 @@ def test_numbers_count_references_in_the_answer_and_blocks_in_the_prompt() -> No
     assert "square brackets" in prompt
 
 
-def test_the_firm_instruction_shows_the_style_that_is_wanted() -> None:
-    chat = ScriptedChat("Rust.", "We chose Go for the backend [1].")
-    answered(chat, NUMERIC)
-    assert "for example [1]" in chat.asked[1][0][-1].content
-
-
 def test_in_numeric_style_the_notes_own_numbers_are_marked_in_the_prompt() -> None:
     """Then whatever number the model writes is one of the context's."""
     hits = (PAPER, TEAM)
