@@ -186,21 +186,23 @@ def test_invented_citations_are_not_shown_as_an_answer(cli: Cli, server: OllamaH
     assert run.err.strip()
 
 
-def test_model_that_finds_too_little_abstains(cli: Cli, server: OllamaHandle) -> None:
+def test_a_model_that_finds_no_answer_takes_none_away(cli: Cli, server: OllamaHandle) -> None:
     play(server, "I don't have enough information to answer this question.")
     run = cli("ask", QUESTION, "--json", RAGVAULT_OLLAMA_HOST=server.url)
-    assert run.code == 3
-    assert run.json["abstain_reason"] == "insufficient_information"
-    assert run.json["answer"] == f"This is most likely in {_place(run.json['nearest'][0])}"
-    assert all(place["text"] for place in run.json["nearest"])
-    play(server, "I don't have enough information to answer this question.")
-    shown = cli("ask", QUESTION, RAGVAULT_OLLAMA_HOST=server.url)
-    assert shown.code == 3 and shown.out.startswith("This is most likely in:")
-    assert run.json["nearest"][0]["text"].splitlines()[-1] in shown.out
+    assert run.code == 0
+    assert run.json["mode"] == "extractive"
+    assert "The model found no answer in these passages." in run.json["caveats"]
 
 
-def _place(nearest: dict[str, Any]) -> str:
-    return " › ".join((nearest["rel_path"], *nearest["heading_path"]))
+def test_what_no_note_holds_is_left_out_and_listed_on_request(
+    cli: Cli, server: OllamaHandle
+) -> None:
+    play(server, "{sentence:1} It cost 9,123 euros.")
+    run = cli("ask", QUESTION, "--all", RAGVAULT_OLLAMA_HOST=server.url)
+    assert "1 statement left out: not in your notes." in run.out
+    assert "Not in your notes: It cost 9,123 euros." in run.out
+    play(server, "{sentence:1} It cost 9,123 euros.")
+    assert "9,123" not in cli("ask", QUESTION, RAGVAULT_OLLAMA_HOST=server.url).out
 
 
 def test_missing_model_names_those_that_are_there(cli: Cli, server: OllamaHandle) -> None:

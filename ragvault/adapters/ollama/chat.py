@@ -103,7 +103,7 @@ class OllamaChat:
             return item.model in loaded, fits, size if fits else -size, when
 
         for item in sorted(listed, key=rank, reverse=True):
-            info = self._shown(item.model) if item.model else None
+            info = self._shown(item.model.removesuffix(":latest")) if item.model else None
             if info is not None and (not info.capabilities or "completion" in info.capabilities):
                 return info
         raise ModelMissingError(

@@ -11,7 +11,7 @@ from ragvault.answering.context import Neighbours
 from ragvault.answering.pipeline import AnswerRequest, AnswerRun, answer, small_talk
 from ragvault.config.settings import AnswerSettings, OllamaSettings
 from ragvault.errors import ModelMissingError, ModelServerError, ModelStreamError
-from ragvault.model import Abstention, Answer, CitationStatus, Cited, Intent
+from ragvault.model import AbstainReason, Abstention, Answer, CitationStatus, Cited, Intent
 from tests.support.answering import ScriptedChat, evidence, finished, hit
 
 BACKEND = hit(
@@ -190,9 +190,10 @@ def test_a_model_that_finds_no_answer_takes_none_away(words: str) -> None:
     assert "We chose Go for the backend" in shown
 
 
-def test_a_no_points_at_the_passages_whole() -> None:
+def test_a_no_over_passages_that_hardly_answer_points_at_them_whole() -> None:
     """What the model doesn't find, a reader may."""
-    run, _ = ask(ScriptedChat("I don't have enough information to answer that."))
+    no = ScriptedChat("I don't have enough information to answer that.")
+    run, _ = ask(no, min_confidence=0.9)
     assert isinstance(run.outcome, Abstention)
     assert run.outcome.passages == (BACKEND.chunk.text, TEAM.chunk.text)
     place = f"{BACKEND.chunk.rel_path} › {' › '.join(BACKEND.chunk.heading_path)}"
@@ -205,6 +206,13 @@ def test_quotes_that_hardly_answer_are_not_shown_as_an_answer() -> None:
     assert run.outcome.reason is AbstainReason.INSUFFICIENT_INFORMATION
     assert run.outcome.nearest[0] is BACKEND
     assert shown == ""
+
+
+def test_a_small_model_is_not_asked_where_the_passages_hardly_answer() -> None:
+    chat = ScriptedChat("We chose Go.", parameters=494_000_000)
+    run, _ = ask(chat, min_confidence=0.9)
+    assert isinstance(run.outcome, Abstention)
+    assert chat.asked == []
 
 
 def test_a_place_is_shown_with_the_rest_of_its_section() -> None:
