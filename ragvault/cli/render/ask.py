@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from ragvault.answering.citations.styles import canonical
 from ragvault.cli.render import words
 from ragvault.cli.render.citations import MAX_TEXT_WIDTH, AnswerPrinter
 from ragvault.cli.render.layout import columns, facts, hanging, wrapped
@@ -104,8 +103,10 @@ class AskView:
             self._printer.finish()
         self._caveats(answer)
         self._sources("Sources", answer.references)
-        for reference in answer.also:
-            self._marks.add(canonical(reference.hit), reference.hit)
+        cited = {reference.hit.chunk.id for reference in answer.references}
+        for hit in (reference.hit for reference in answer.also):
+            if hit.chunk.id not in cited:  # no citation of it stands in the text
+                self._marks.add(hit.chunk.id, hit)
         self._sources("Nearest in your notes", answer.also)
 
     def _quotations(self, answer: Answer) -> None:
