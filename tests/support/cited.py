@@ -43,15 +43,17 @@ def citations(given: str) -> str:
 
 
 def rendering(given: str) -> str:
-    """A draft → the lines of ``ask`` on a terminal of 60 columns."""
+    """A draft → the lines of ``ask`` on a terminal of 60 columns; none → the passages that are
+    pointed at."""
     style, hits, draft = _read(given)
     request = AnswerRequest(
         "How is it?",
         evidence(*hits),
         AnswerSettings(),
         OllamaSettings(),
-        chat=ScriptedChat(draft, draft),
+        chat=ScriptedChat(draft) if draft.strip() else None,
         style=style,
+        min_confidence=0.0 if draft.strip() else 1.0,
     )
 
     def events() -> Iterator[AskEvent]:
