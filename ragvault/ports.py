@@ -101,8 +101,8 @@ class VectorIndex(Protocol):
     """id → vector, with the few fields that a search filters by. A cache: rebuildable.
 
     Making one imports no library, connects to nothing and writes nothing. What it raises says in
-    the hint what a person can do about this store. ``vault`` is the vault's name; an unknown one is
-    empty, never an error.
+    the hint what a person can do about this store. Vectors stand in collections, one for each vault
+    and model; ``key`` names one (``model.collection_of``). An unknown one is empty, never an error.
     """
 
     @property
@@ -119,33 +119,34 @@ class VectorIndex(Protocol):
     def size(self) -> int:
         """Bytes on this machine's disk (0 for a server's). Linear in the store's files."""
 
-    def upsert(self, vault: str, records: Sequence[VectorRecord]) -> None:
+    def upsert(self, key: str, records: Sequence[VectorRecord]) -> None:
         """Add, or replace by id. Raises StoreError for a vector that isn't finite or has another
         width."""
 
-    def delete(self, vault: str, chunk_ids: Collection[str]) -> None:
+    def delete(self, key: str, chunk_ids: Collection[str]) -> None:
         """Ids that aren't there are ignored."""
 
     def query(
         self,
-        vault: str,
+        key: str,
         vector: Vector,
         n: int,
         *,
         folders: Collection[str] | None = None,
-        since: float | None = None,
-        until: float | None = None,
     ) -> list[ScoredId]:
         """At most ``n`` nearest by cosine, best first; ties by id."""
 
-    def ids(self, vault: str) -> set[str]:
+    def ids(self, key: str) -> set[str]:
         """All that is held, of chunks that are visible and of such as are no more."""
 
-    def count(self, vault: str) -> int:
+    def count(self, key: str) -> int:
         """How many vectors are held."""
 
-    def drop(self, vault: str) -> None:
-        """Forget a vault."""
+    def drop(self, key: str) -> None:
+        """Forget a collection."""
+
+    def retain(self, keys: Collection[str]) -> None:
+        """Forget every other one: of models and vaults that are no more."""
 
     def reset(self) -> None:
         """Forget everything, also what is damaged."""
@@ -172,7 +173,8 @@ class NoteStore(Protocol):
 
     # -- vaults
     def vaults(self) -> list[VaultInfo]:
-        """By name, with counts of visible notes and chunks."""
+        """By name, with counts of visible notes and chunks. Linear in the notes; in the chunks of
+        a vault whose vectors aren't known to be whole."""
 
     def add_vault(self, vault: VaultInfo) -> None:
         """Remember a vault; for a name that is known, its path and kind."""
@@ -184,20 +186,21 @@ class NoteStore(Protocol):
         """Chunk ids hold the vault's name: the caller re-indexes (embedding nothing again)."""
 
     def finish_vault(self, name: str, *, fingerprint: str, indexed_at: float) -> None:
-        """Record a completed run and refresh the folders' centroids (linear in touched folders)."""
+        """Record that the vault's vectors are whole under ``fingerprint``, put that in force unless
+        another vault still needs the model before it, and refresh what is derived from vectors (the
+        folders' centroids, the notes' means). Linear in what changed, or in all once the model in
+        force is another one."""
 
     def checked_vault(self, name: str, *, indexed_at: float) -> None:
         """A run found nothing to do: remember when. Does not move ``generation``."""
 
     def vector_watermark(self, name: str) -> str | None:
-        """What the vector store was last brought in line with (its identity and the embedder's
-        fingerprint). None: never. Anything else than today's: a run was cut off, or it is another
-        store or model: fill it afresh."""
+        """Which store holds the vault's vectors, whole, of which model. None: none does. Anything
+        else than today's: a run was cut off, or it is another store or model: fill it afresh."""
 
     def set_vector_watermark(self, name: str, watermark: str | None) -> None:
-        """One marked as open before the first upsert of a run, the watermark itself after the last
-        delete, None to forget. Durable when
-        it returns; does not move ``generation``. ``rename_vault`` resets it to None."""
+        """None before the first write of a run, the watermark after the last. Durable when it
+        returns; does not move ``generation``. ``rename_vault`` resets it to None."""
 
     # -- notes
     def file_states(self, vault: str) -> dict[str, FileState]:
@@ -210,18 +213,9 @@ class NoteStore(Protocol):
     def chunk_ids(self, vault: str, rel_paths: Collection[str] | None = None) -> set[str]:
         """Visible chunk ids, of all notes or of some."""
 
-    def commit(
-        self,
-        vault: str,
-        writes: Sequence[NoteWrite],
-        removed: Sequence[str],
-        *,
-        fingerprint: str,
-        vectors: Mapping[str, Vector],
-    ) -> set[str]:
+    def commit(self, vault: str, writes: Sequence[NoteWrite], removed: Sequence[str]) -> set[str]:
         """One transaction: the notes' new chunks become visible, the old ones (and those of
-        ``removed``) invisible; ``vectors`` (text hash → vector) go to the embedding cache under
-        the embedder's ``fingerprint``. Returns the chunk ids that are no longer visible."""
+        ``removed``) invisible. Returns the chunk ids that are no longer visible."""
 
     def folders(self, vaults: Collection[str] = ()) -> list[FolderInfo]:
         """Folders that hold notes, of some vaults or all, with counts and centroids."""
@@ -269,7 +263,25 @@ class ChunkSearch(Protocol):
 
 class EmbeddingCache(Protocol):
     """Vectors by (embedder's fingerprint, text hash), kept as float16: what a rebuilt vector
-    store is filled from without running the model. What is read is float32 of unit length."""
+    store is filled from without running the model. What is read is float32 of unit length.
+
+    One embedder is in force: the one that questions are read by, because every vault's vectors
+    are whole under it. While a change of models is under way that is the one before.
+    """
+
+    def use_embedder(self, fingerprint: str, settings: str) -> None:
+        """Vectors of this embedder are about to be made; ``settings`` say how it is built (see
+        ``wiring``). It is in force from now on if no vault is whole under another one."""
+
+    def embedder_in_force(self) -> tuple[str, str] | None:
+        """Its fingerprint, and how it is built ("" if that isn't known)."""
+
+    def embedders(self) -> list[str]:
+        """The fingerprints of those that vectors are kept of: in force, or about to be."""
+
+    def lacking(self, vault: str, fingerprint: str) -> list[tuple[str, int]]:
+        """The notes of which a chunk has no vector of this embedder, and how many haven't; the
+        newest first, notes of a megabyte and more last."""
 
     def cached_vectors(self, fingerprint: str, text_hashes: Collection[str]) -> dict[str, Vector]:
         """By text hash; those that aren't cached are absent."""
@@ -278,7 +290,8 @@ class EmbeddingCache(Protocol):
         """Put vectors (by text hash) into the cache."""
 
     def prune_vectors(self, fingerprint: str) -> int:
-        """Drop cached embeddings that no visible chunk uses, beyond a grace for renames."""
+        """Forget embedders but this one and the one in force, and drop cached embeddings that no
+        visible chunk uses, beyond a grace for renames."""
 
     def iter_records(self, vault: str, fingerprint: str) -> Iterator[VectorRecord]:
         """Every visible chunk with its cached vector, to rebuild the vector store from."""
@@ -362,11 +375,11 @@ class ChatModel(Protocol):
 class Progress(Protocol):
     """Told of how far an index run has come. Called from one thread."""
 
-    def start(self, vault: str, notes: int) -> None:
-        """A vault with so many notes to read is next."""
+    def start(self, vault: str, total: int, unit: str) -> None:
+        """So many "notes" (to read) or "passages" (to embed) of a vault are next."""
 
-    def advance(self, *, notes: int = 0, chunks: int = 0) -> None:
-        """So many more notes and passages are done."""
+    def advance(self, done: int) -> None:
+        """So many more of them are done."""
 
     def finish(self) -> None:
         """The vault is done."""

@@ -8,6 +8,7 @@ for what it uses.
 from __future__ import annotations
 
 import importlib
+import json
 import os
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragvault.config.backends import EMBEDDERS, RERANKERS, VECTOR_STORES
+from ragvault.errors import NoIndexError
 
 if TYPE_CHECKING:
     from ragvault.adapters.files import IndexLock
@@ -23,12 +25,13 @@ if TYPE_CHECKING:
     from ragvault.config.file import LoadedSettings
     from ragvault.config.settings import Settings
     from ragvault.model import VaultInfo
-    from ragvault.ports import Embedder, Reranker, VectorIndex
+    from ragvault.ports import Embedder, Reranker, TokenCounter, VectorIndex
 
 Notify = Callable[[str], None]
 
 CATALOG_NAME = "catalog.sqlite3"
 FACTS_NAME = "facts.json"
+_NOT_THE_MODEL = {"threads", "download"}  # of the section ``embedding``: how, not which
 
 
 def load_settings(
@@ -56,6 +59,27 @@ def index_folder(settings: Settings) -> Path:
     return platformdirs.user_data_path("ragvault", appauthor=False)
 
 
+def embedder_settings(settings: Settings) -> str:
+    """All settings that say which embedder is built, as JSON: what the catalog keeps of it."""
+    chosen = settings.embedding.model_dump(mode="json", exclude=_NOT_THE_MODEL)
+    return json.dumps({**chosen, "ollama": settings.ollama.embedding_model}, sort_keys=True)
+
+
+def settings_of(kept: str, today: Settings) -> Settings:
+    """Today's settings with the embedder that ``embedder_settings`` kept; today's own where that
+    is not known, or of a version that had other settings."""
+    if kept in ("", embedder_settings(today)):
+        return today
+    own = {name: getattr(today.embedding, name) for name in _NOT_THE_MODEL}
+    try:
+        values = json.loads(kept)
+        ollama = today.ollama.model_copy(update={"embedding_model": values.pop("ollama")})
+        embedding = type(today.embedding).model_validate({**values, **own})
+    except (ValueError, KeyError):  # pydantic's ValidationError is a ValueError
+        return today
+    return today.model_copy(update={"embedding": embedding, "ollama": ollama})
+
+
 def _class_at(place: str) -> Any:
     """The class that ``config.backends`` names as "module:class"."""
     module, _, name = place.partition(":")
@@ -75,6 +99,7 @@ class Container:
         self._notify = notify
         self._closers: list[Callable[[], None]] = []
         self._reranker: Reranker | None = None
+        self._embedders: dict[str, Embedder] = {}
 
     # -- stores
 
@@ -148,12 +173,40 @@ class Container:
 
     # -- models
 
-    @cached_property
+    @property
+    def settings_in_force(self) -> Settings:
+        """With the embedding model that the index is searched by: while it changes over to the
+        configured one, that is the one before."""
+        try:
+            kept = self.catalog.embedder_in_force()
+        except NoIndexError:
+            kept = None
+        return settings_of(kept[1], self.settings) if kept else self.settings
+
+    @property
     def embedder(self) -> Embedder:
-        kind = _class_at(EMBEDDERS[self.settings.embedding.backend])
-        embedder: Embedder = kind(self.settings, self._facts_file(), self._notify)
-        self._closers.append(embedder.close)
-        return embedder
+        """That of the vectors that questions are compared with."""
+        return self._embedder(self.settings_in_force)
+
+    @property
+    def wanted_embedder(self) -> Embedder:
+        """The configured one, which ``index`` makes vectors with."""
+        return self._embedder(self.settings)
+
+    def _embedder(self, settings: Settings) -> Embedder:
+        made = embedder_settings(settings)
+        if made not in self._embedders:
+            kind = _class_at(EMBEDDERS[settings.embedding.backend])
+            self._embedders[made] = kind(settings, self._facts_file(), self._notify)
+            self._closers.append(self._embedders[made].close)
+        return self._embedders[made]
+
+    @cached_property
+    def counter(self) -> TokenCounter:
+        """What passages are measured by, whatever model embeds them."""
+        from ragvault.adapters.onnx.tokenizer import PassageCounter
+
+        return PassageCounter()
 
     def _facts_file(self) -> Path | None:
         """None before the first index: a dry run then leaves nothing behind."""

@@ -49,11 +49,15 @@ class IndexSettings(_Part):
     )
 
 
+MAX_TOKENS = 254  # what the bundled model reads at once, beside its two specials
+
+
 class ChunkingSettings(_Part):
-    """How notes are cut. Sizes are in the embedding model's tokens."""
+    """How notes are cut. Sizes are in the bundled model's tokens, whatever model embeds: another
+    one keeps the passages."""
 
     max_tokens: int = Field(
-        default=254,
+        default=MAX_TOKENS,
         ge=0,
         le=8192,
         description="Longest passage. 0: as long as the model reads at once. Tokens.",

@@ -41,6 +41,7 @@ from ragvault.model import (
     Request,
     Retrieval,
     VaultInfo,
+    collection_of,
 )
 from ragvault.service import search
 from ragvault.service.ask import answer_of, ask
@@ -214,7 +215,8 @@ def _alone(container: Container, query: Query, vault: str) -> dict[str, Ranking]
     with suppress(ModelError):
         vector = container.embedder.embed_query(query.text)
         container.vectors.sync_to(catalog.generation)
-        found[VECTOR] = container.vectors.query(vault, vector, ALONE_DEPTH)
+        collection = collection_of(vault, container.embedder.fingerprint)
+        found[VECTOR] = container.vectors.query(collection, vector, ALONE_DEPTH)
     stored = catalog.chunks({hit.chunk_id for hits in found.values() for hit in hits})
     return {
         retriever: ranking_of_chunks([stored[h.chunk_id] for h in hits if h.chunk_id in stored])

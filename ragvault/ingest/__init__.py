@@ -5,8 +5,8 @@
                path becomes a note's key and which folder can be a vault
     plan       what the catalog knows against what the walk found → what has to be done
     read       a file → its bytes → its note (by the ``formats``) → what is written of it
-    chunk      a note → its chunks; ``split`` cuts a section that is longer than the window
-    write      chunks → vectors → both stores, in the order that survives a crash
+    chunk      a note → its chunks; ``split`` cuts a section that is too long
+    write      chunks → words → vectors, both stores, in the order that survives a crash
     watch      each burst of changes in a vault → one call
 
 Comes in: a vault's folder, settings, the ports. Goes out: the stores brought up to date, and an

@@ -12,29 +12,34 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ragvault.config.settings import ChunkingSettings
+from ragvault.config.settings import MAX_TOKENS, ChunkingSettings
 from ragvault.model import FileState, NoteFile
 
 CHUNK_FORMAT = "c2"  # changes whenever the same note would give other chunks or embed texts
 RACY_NS = 2_000_000_000  # the coarsest clock in use: FAT's 2 s
+LARGE = 1_000_000  # bytes
 
 
-def index_fingerprint(embedder_fingerprint: str, settings: ChunkingSettings) -> str:
-    """Names all that decides chunks and vectors; when it moves, the notes are indexed afresh."""
-    return (
-        f"{embedder_fingerprint}|chunks={CHUNK_FORMAT}"
-        f"|max_tokens={settings.max_tokens}|overlap={settings.overlap:g}"
-    )
+def longest_passage(settings: ChunkingSettings, window: int | None) -> int:
+    """In tokens. ``window`` is how many the embedder reads at once; None: not known now."""
+    return min(window or MAX_TOKENS, settings.max_tokens or window or MAX_TOKENS)
+
+
+def text_fingerprint(settings: ChunkingSettings, window: int | None) -> str:
+    """Names all that decides a note's chunks; when it moves, the notes are read afresh. The model
+    has no part in it but through a window that is smaller than a passage."""
+    longest = longest_passage(settings, window)
+    return f"chunks={CHUNK_FORMAT}|max_tokens={longest}|overlap={settings.overlap:g}"
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run has to do, each part in path order.
+    """What a run has to do, each part but ``writes`` in path order.
 
     ``touched`` have the content that the catalog knows, at another time of change (or a racy
     one). ``renamed`` are (old path, file). ``kept`` are known notes in places that can't be read
     now. ``outdated`` says how many of ``changed`` have the content that the catalog knows, but
-    were written by another model or with other settings.
+    were cut with other settings.
     """
 
     added: tuple[NoteFile, ...] = ()
@@ -52,9 +57,9 @@ class Plan:
 
     @property
     def writes(self) -> tuple[NoteFile, ...]:
-        """Every file to read, in path order."""
+        """Every file to read, the newest first; large ones last, so that none holds up the rest."""
         files = (*self.added, *self.changed, *(f for _, f in self.renamed))
-        return tuple(sorted(files, key=lambda f: f.rel_path))
+        return tuple(sorted(files, key=lambda f: (f.size >= LARGE, -f.mtime_ns, f.rel_path)))
 
 
 def make_plan(

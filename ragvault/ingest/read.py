@@ -18,9 +18,10 @@ from typing import TypeAlias
 
 from ragvault.config.settings import Settings
 from ragvault.ingest.paths import GONE, shown
+from ragvault.ingest.plan import longest_passage, text_fingerprint
 from ragvault.ingest.walk import max_bytes, too_large
 from ragvault.model import Note, NoteFile, NoteWrite, Skipped, kept_ns
-from ragvault.ports import Embedder
+from ragvault.ports import TokenCounter
 
 MAX_TRIES = 3
 _FLAGS = (
@@ -105,15 +106,17 @@ class NoteLoader:
         self,
         vault: str,
         settings: Settings,
-        embedder: Embedder,
-        fingerprint: str,
+        counter: TokenCounter,
+        window: int | None,
         read: ReadNote = read_note,
     ) -> None:
+        """``window``: how many tokens the embedder reads at once; None: not known now."""
         self._vault = vault
         self._chunking = settings.chunking
         self._max_bytes = max_bytes(settings.index)
-        self._embedder = embedder
-        self._fingerprint = fingerprint
+        self._counter = counter
+        self._longest = longest_passage(settings.chunking, window)
+        self.fingerprint = text_fingerprint(settings.chunking, window)
         self._read = read
         self.warnings: list[Skipped] = []
         self.seen_ns: dict[str, int] = {}
@@ -137,20 +140,10 @@ class NoteLoader:
         if isinstance(note, Unreadable):
             return note
         self.warnings.extend(Skipped(shown(file.rel_path), w) for w in note.warnings)
-        window = self._embedder.max_tokens
-        chunks = chunk_note(note, self._vault, self._embedder, self._chunking, window)
+        chunks = chunk_note(note, self._vault, self._counter, self._chunking, self._longest)
         return NoteWrite(
-            content.file, content.content_hash, note, chunks, self._fingerprint, content.seen_ns
+            content.file, content.content_hash, note, chunks, self.fingerprint, content.seen_ns
         )
-
-    def is_dated_by_mtime(self, file: NoteFile) -> bool:
-        """Whether the note names no date itself. True also for what can't be read or parsed now:
-        it is read again, and reported, where notes are written."""
-        content = self._read(file, self._max_bytes)
-        if not isinstance(content, Content):
-            return True
-        note = _parsed(content)
-        return isinstance(note, Unreadable) or note.date == content.file.mtime_ns / 1e9
 
 
 def _parsed(content: Content) -> Note | Unreadable:

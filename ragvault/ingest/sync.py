@@ -1,14 +1,16 @@
-"""One vault, brought up to date: walk → plan → read → parse → chunk → embed → both stores.
+"""One vault, brought up to date: walk → plan → read → parse → chunk → words → vectors.
 
     1  walk the vault, compare with what the catalog knows (``walk``, ``plan``)
     2  nothing to do and both stores in step: remember the time, done. No note was opened, and
        neither the model nor the vector store was loaded
-    3  note by note: read, parse, chunk; batches of bounded size go to the stores (``write``)
-    4  if the last run was cut off, or the vector store isn't the one of then: compare the stores
+    3  words: what is new or changed is read, parsed, cut and written to the catalog, the newest
+       first. From here on all of it can be searched by words
+    4  vectors: what the cache lacks is embedded, the newest notes first
     5  refresh what is derived (centroids, cache), mark the stores as in step
 
-A run may be cut off anywhere. What was committed stays, and the next run does the rest.
-The caller holds the writer's lock.
+A run may be cut off anywhere. What was committed stays, and the next run does the rest. Another
+model is just another fingerprint that step 4 finds no vectors of; questions are read by the model
+before it until this one's are whole. The caller holds the writer's lock.
 """
 
 from __future__ import annotations
@@ -18,14 +20,28 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ragvault.config.settings import Settings
-from ragvault.errors import Interrupted, VaultPathError
+from ragvault.errors import Interrupted, ModelError, VaultPathError
 from ragvault.ingest.paths import shown
-from ragvault.ingest.plan import Plan, index_fingerprint, make_plan
+from ragvault.ingest.plan import Plan, make_plan
 from ragvault.ingest.read import NoteLoader, ReadNote, Unreadable, read_note
 from ragvault.ingest.walk import WalkResult, walk
-from ragvault.ingest.write import STORE_SLICE, Writer, batched, watermark_of
-from ragvault.model import FileState, IndexReport, NoteFile, NoteWrite, Skipped, VaultInfo
-from ragvault.ports import Catalog, Embedder, Progress, VectorIndex
+from ragvault.ingest.write import (
+    STORE_SLICE,
+    VectorWriter,
+    WordWriter,
+    batched,
+    watermark_of,
+)
+from ragvault.model import (
+    Chunk,
+    FileState,
+    IndexReport,
+    NoteFile,
+    NoteWrite,
+    Skipped,
+    VaultInfo,
+)
+from ragvault.ports import Catalog, Embedder, Progress, TokenCounter, VectorIndex
 
 BATCH_BYTES = 8_000_000  # of the notes' files
 
@@ -34,13 +50,16 @@ BATCH_BYTES = 8_000_000  # of the notes' files
 class SyncParts:
     """What a run works with. Factories are called when first needed, at most once.
 
-    ``embedder`` builds without loading the model. ``stored`` is the vector store's identity,
-    read without opening it; None when there is no store. A batch of notes is one transaction:
-    ``batch_chunks`` bounds its memory.
+    ``counter`` measures passages. ``embedder`` builds without loading the model; of what, say
+    ``embedder_settings`` (see ``EmbeddingCache.use_embedder``). ``stored`` is the vector store's
+    identity, read without opening it; None when there is no store. A batch of notes is one
+    transaction: ``batch_chunks`` bounds its memory.
     """
 
     catalog: Catalog
+    counter: TokenCounter
     embedder: Callable[[], Embedder]
+    embedder_settings: str
     vectors: Callable[[], VectorIndex]
     stored: Callable[[], str | None]
     now: Callable[[], float] = time.time
@@ -51,9 +70,9 @@ class SyncParts:
 class Silent:
     """A Progress that shows nothing."""
 
-    def start(self, vault: str, notes: int) -> None: ...
+    def start(self, vault: str, total: int, unit: str) -> None: ...
 
-    def advance(self, *, notes: int = 0, chunks: int = 0) -> None: ...
+    def advance(self, done: int) -> None: ...
 
     def finish(self) -> None: ...
 
@@ -110,15 +129,18 @@ class _Run:
         self.started = time.monotonic()
         self.done = 0  # notes that were written
         self.states: dict[str, FileState] = {}  # what the catalog knew before this run
-        self.was_in_step = False  # whether the two stores agreed then
-        self.embedder = parts.embedder()
-        self.fingerprint = index_fingerprint(self.embedder.fingerprint, settings.chunking)
-        self.loader = NoteLoader(
-            vault.name, settings, self.embedder, self.fingerprint, parts.read_note
-        )
-        self.writer = Writer(
-            vault.name, self.catalog, self.embedder, parts.vectors, progress, rebuild=full
-        )
+        self.words = WordWriter(vault.name, parts.catalog)
+        self.has_words = False  # all are written
+        self.vectors: VectorWriter | None = None
+        window: int | None = None
+        self.fingerprint: str | None = None
+        self.no_model: ModelError | None = None  # words are written without it
+        try:
+            embedder = parts.embedder()
+            window, self.fingerprint = embedder.max_tokens, embedder.fingerprint
+        except ModelError as error:
+            self.no_model = error
+        self.loader = NoteLoader(vault.name, settings, parts.counter, window, parts.read_note)
 
     # -- the steps
 
@@ -133,14 +155,14 @@ class _Run:
             self.states,
             found.files,
             hash_of=self.loader.hash_of,
-            fingerprint=self.fingerprint,
+            fingerprint=self.loader.fingerprint,
             full=self.full,
             unreadable=found.unreadable,
         )
         if plan.outdated:
             self.report.notices.append(
-                "The embedding model, the chunk settings or ragvault's own format changed: "
-                f"{plan.outdated:,} notes are indexed again."
+                "The length of passages or ragvault's own format changed: "
+                f"{plan.outdated:,} notes are read again."
             )
         if plan.kept:
             self.report.notices.append(
@@ -151,84 +173,50 @@ class _Run:
         if not is_known:
             self.catalog.add_vault(self.vault)
         self.report.unchanged = plan.unchanged + len(plan.kept)
-        self.was_in_step = self._is_in_step()
-        if plan.is_empty and self.was_in_step and not self.full:
+        is_in_step = self._is_in_step() and not self.full
+        if plan.is_empty and is_in_step:
             self.catalog.checked_vault(self.vault.name, indexed_at=self.parts.now())
             return self._finish()
-        total = len(plan.writes)
-        self.progress.start(self.vault.name, total)
         try:
-            self._apply(plan)
-            self._agree(found)
-            self.report.warnings.extend(self.loader.warnings)
+            self._write_words(plan)
+            if self.words.has_begun or not is_in_step:
+                self.words.begin()
+                self._write_vectors(found, is_in_step=is_in_step)
+            else:
+                self.catalog.checked_vault(self.vault.name, indexed_at=self.parts.now())
         except KeyboardInterrupt:
-            raise Interrupted(
-                f"Stopped after {self.done:,} of {total:,} notes of '{self.vault.name}'; "
-                "they are kept."
-            ) from None
+            raise Interrupted(self._how_far(len(plan.writes))) from None
         finally:
             self.progress.finish()
+        self.report.warnings.extend(self.loader.warnings)
         return self._finish()
-
-    def _apply(self, plan: Plan) -> None:
-        """Write what the plan says. Removals first: they free space and cost nothing."""
-        if self.full:
-            self.writer.open()
-        for part in batched(plan.removed, STORE_SLICE):
-            self.writer.write((), part)
-            self.report.removed.extend(part)
-        moved = {new.rel_path: old for old, new in plan.renamed}
-        self._write_all(plan.writes, moved)
-        self._touch(plan.touched)
-
-    def _agree(self, found: WalkResult) -> None:
-        """Compare the two stores if they may differ, refresh what is derived from the notes, and
-        mark the stores as in step."""
-        if not self.was_in_step or self.writer.is_out_of_step:
-            lacking = self.writer.sweep()
-            if lacking:
-                self._write_lacking(lacking, found)
-            if restored := self.writer.counts.restored:
-                self.report.notices.append(
-                    f"{restored:,} vectors were restored from the catalog; "
-                    "nothing was embedded again for them."
-                )
-        self.writer.compact()
-        now = self.parts.now()
-        if self.writer.has_written or not self.was_in_step:
-            self.catalog.finish_vault(
-                self.vault.name, fingerprint=self.embedder.fingerprint, indexed_at=now
-            )
-            self.catalog.prune_vectors(self.embedder.fingerprint)
-            self.writer.close_watermark()
-        else:
-            self.catalog.checked_vault(self.vault.name, indexed_at=now)
 
     def _is_in_step(self) -> bool:
         """Whether the vector store is the one, and in the state, that the last run left."""
         stored = self.parts.stored()
-        if stored is None:
+        if stored is None or self.fingerprint is None:
             return False
-        expected = watermark_of(stored, self.embedder.fingerprint)
+        expected = watermark_of(stored, self.fingerprint)
         return self.catalog.vector_watermark(self.vault.name) == expected
 
-    # -- notes
+    # -- words
 
-    def _write_all(self, files: Iterable[NoteFile], moved: Mapping[str, str]) -> None:
-        """Write files in batches. ``moved``: new path → old path, replaced in one transaction."""
+    def _write_words(self, plan: Plan) -> None:
+        """Write what the plan says. Removals first: they free space and cost nothing."""
+        self.progress.start(self.vault.name, len(plan.writes), "notes")
+        for part in batched(plan.removed, STORE_SLICE):
+            self.words.write((), part)
+            self.report.removed.extend(part)
+        moved = {new.rel_path: old for old, new in plan.renamed}
         batch = _Batch()
-        for file in files:
+        for file in plan.writes:
             self._add(batch, file, moved.get(file.rel_path))
             if batch.is_full(self.parts.batch_chunks):
                 self._flush(batch, moved)
                 batch = _Batch()
         self._flush(batch, moved)
-
-    def _write_again(self, files: Iterable[NoteFile]) -> None:
-        """Write files whose content is the same, which is no news to anyone."""
-        before = len(self.report.changed)
-        self._write_all(files, {})
-        del self.report.changed[before:]
+        self._touch(plan.touched)
+        self.has_words = True
 
     def _add(self, batch: _Batch, file: NoteFile, old: str | None) -> None:
         """Read a note into the batch, or out of the index."""
@@ -240,7 +228,7 @@ class _Run:
             batch.chunks += len(write.chunks)
             batch.size += write.file.size
             return
-        self.progress.advance(notes=1)
+        self.progress.advance(1)
         if isinstance(write, Unreadable):
             self.report.skipped.append(Skipped(shown(file.rel_path), write.reason))
             if write.is_note:  # out of reach, not out of date: what is known of it stays
@@ -250,7 +238,7 @@ class _Run:
             batch.removed.append(file.rel_path)
 
     def _flush(self, batch: _Batch, moved: Mapping[str, str]) -> None:
-        self.writer.write(batch.writes, batch.removed)
+        self.words.write(batch.writes, batch.removed)
         replaced = {moved.get(write.file.rel_path) for write in batch.writes}
         self.report.removed.extend(p for p in batch.removed if p not in replaced)
         for write in batch.writes:
@@ -262,42 +250,89 @@ class _Run:
             else:
                 self.report.added.append(path)
         self.done += len(batch.writes)
-        self.progress.advance(notes=len(batch.writes))
+        self.progress.advance(len(batch.writes))
 
     def _touch(self, files: Sequence[NoteFile]) -> None:
-        """Same content at another time. A note without a date of its own is dated by its mtime:
-        it is written again, as a new date moves in both stores (embedding nothing)."""
-        again: list[NoteFile] = []
-        seen: list[FileState] = []
-        for file in files:
-            state = self.states[file.rel_path]
-            if state.mtime_ns != file.mtime_ns and (
-                not self.was_in_step or self.loader.is_dated_by_mtime(file)
-            ):
-                again.append(file)
-            else:
-                seen_ns = self.loader.seen_ns.get(file.rel_path, 0)
-                seen.append(replace(state, mtime_ns=file.mtime_ns, seen_ns=seen_ns))
-        if seen:
-            self.catalog.touch_files(self.vault.name, seen)
+        """Same content at another time; a date that is the file's own moves with it."""
         self.report.unchanged += len(files)
-        self._write_again(again)
+        states = [
+            replace(
+                self.states[file.rel_path],
+                mtime_ns=file.mtime_ns,
+                seen_ns=self.loader.seen_ns.get(file.rel_path, 0),
+            )
+            for file in files
+        ]
+        self.catalog.touch_files(self.vault.name, states)
 
-    def _write_lacking(self, chunk_ids: set[str], found: WalkResult) -> None:
-        """Notes whose embeddings the cache has lost are embedded again from their files."""
-        paths: set[str] = set()
-        for part in batched(sorted(chunk_ids), STORE_SLICE):
-            paths |= {s.chunk.rel_path for s in self.catalog.chunks(part).values()}
-        files = [f for f in found.files if f.rel_path in paths]
-        self._write_again(files)
-        out_of_reach = len(paths) - len(files)
-        if out_of_reach:
+    # -- vectors
+
+    def _write_vectors(self, found: WalkResult, *, is_in_step: bool) -> None:
+        """Bring the vectors in line with the words, the newest notes first."""
+        if self.no_model is not None:
+            raise self.no_model
+        embedder = self.parts.embedder()
+        self.catalog.use_embedder(embedder.fingerprint, self.parts.embedder_settings)
+        name, words = self.vault.name, self.words
+        vectors = VectorWriter(name, self.catalog, embedder, self.parts.vectors, self.progress)
+        self.vectors = vectors
+        lacking = self.catalog.lacking(name, embedder.fingerprint)
+        total = sum(chunks for _, chunks in lacking)
+        self.progress.start(name, total, "passages")
+        self._embed(vectors, lacking, {file.rel_path: file for file in found.files})
+        filled = vectors.finish(
+            words.fresh, words.gone, is_in_step=is_in_step, indexed_at=self.parts.now()
+        )
+        self.report.notices.extend(vectors.notices)
+        if filled > total:
             self.report.notices.append(
-                f"{out_of_reach:,} notes that can't be read now have no embedding; they are found "
+                f"{filled - total:,} vectors were restored from the catalog; "
+                "nothing was embedded again for them."
+            )
+
+    def _embed(
+        self,
+        vectors: VectorWriter,
+        lacking: Iterable[tuple[str, int]],
+        files: Mapping[str, NoteFile],
+    ) -> None:
+        """Read notes again for the texts that are embedded, which the catalog doesn't keep."""
+        lost = 0
+        chunks: list[Chunk] = []
+        for path, _ in lacking:
+            write = self.loader.load(files[path]) if path in files else None
+            if not isinstance(write, NoteWrite):
+                lost += 1
+                continue
+            known = self.catalog.chunk_ids(self.vault.name, [path])
+            if {chunk.id for chunk in write.chunks} != known:  # it was edited just now
+                self.words.write([write])
+            chunks += write.chunks
+            if len(chunks) >= self.parts.batch_chunks:
+                vectors.embed(chunks)
+                chunks = []
+        vectors.embed(chunks)
+        if lost:
+            self.report.notices.append(
+                f"{lost:,} notes that can't be read now have no embedding; they are found "
                 "by their words only."
             )
 
     # -- what is said
+
+    @property
+    def embedded(self) -> int:
+        return self.vectors.embedded if self.vectors else 0
+
+    def _how_far(self, total: int) -> str:
+        name = self.vault.name
+        if not self.has_words:
+            return f"Stopped after {self.done:,} of {total:,} notes of '{name}'; they are kept."
+        return (
+            f"Stopped; all notes of '{name}' can be searched by their words, and the "
+            f"{self.embedded:,} passages that were embedded are kept. "
+            "`ragvault index` goes on."
+        )
 
     def _refuse_empty(self, found: WalkResult) -> None:
         """An empty folder is far more often an unmounted drive, or a wrong path, than a wish."""
@@ -329,9 +364,9 @@ class _Run:
     def _finish(self) -> IndexReport:
         info = next(v for v in self.catalog.vaults() if v.name == self.vault.name)
         report = self.report
-        report.chunks, report.embedded = info.chunks, self.writer.counts.embedded
-        report.removed.sort()
+        report.chunks, report.embedded = info.chunks, self.embedded
+        for paths in (report.added, report.changed, report.removed, report.renamed):
+            paths.sort()
         report.skipped.sort(key=lambda s: s.path)
-        report.notices.extend(self.writer.notices)
         report.seconds = time.monotonic() - self.started
         return report

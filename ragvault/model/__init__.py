@@ -87,6 +87,7 @@ from ragvault.model.stores import (
     StoredChunk as StoredChunk,
     VaultInfo as VaultInfo,
     VectorRecord as VectorRecord,
+    collection_of as collection_of,
 )
 
 if TYPE_CHECKING:

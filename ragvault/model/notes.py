@@ -136,8 +136,8 @@ def kept_ns(mtime_ns: int) -> int:
 class FileState:
     """What the catalog knows of a file: enough to tell whether it changed without opening it.
 
-    ``fingerprint`` is that of the index (model, chunking, schema) the note was last written with;
-    another one than today's means "do it again", note by note, so an interrupted upgrade resumes.
+    ``fingerprint`` says how the note was cut when it was last written (length, format); another one
+    than today's means "do it again", note by note, so an interrupted upgrade resumes.
     ``seen_ns`` is the wall clock when the content was last read: an mtime within 2 s of it is not
     trusted (a later write may carry the same time stamp; git's "racy" entries).
     """

@@ -29,7 +29,11 @@ class Prefixes:
 
 @dataclass(frozen=True, slots=True)
 class VaultInfo:
-    """A remembered vault. ``kind`` is "obsidian" (it has an .obsidian folder) or "folder"."""
+    """A remembered vault. ``kind`` is "obsidian" (it has an .obsidian folder) or "folder".
+
+    ``embedded`` of its ``notes`` have all their vectors, of the model in force. ``fingerprint`` is
+    that of the model whose vectors were last whole; None: they never were.
+    """
 
     name: str
     path: Path
@@ -38,6 +42,7 @@ class VaultInfo:
     chunks: int = 0
     indexed_at: float | None = None
     fingerprint: str | None = None
+    embedded: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +116,16 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class VectorRecord:
-    """``modified`` is the note's date, which ``Filter.since`` and ``until`` bound."""
+    """A chunk's vector, with what the vector store filters by."""
 
     chunk_id: str
     vector: Vector
     folder: str
-    modified: float
+
+
+def collection_of(vault: str, fingerprint: str) -> str:
+    """The vector store's name for a vault's vectors of one model: those of two never meet."""
+    return f"{vault}|{fingerprint}"
 
 
 @dataclass(frozen=True, slots=True)

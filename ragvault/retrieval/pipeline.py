@@ -182,12 +182,13 @@ def _begin(context: Context) -> tuple[Meaning, tuple[str, ...]]:
     import numpy  # noqa: F401
 
     generation = context.catalog.generation
+    fingerprint, _ = context.catalog.embedder_in_force() or ("", "")
     pool = ThreadPoolExecutor(max_workers=2, thread_name_prefix="ragvault")
     wait = True
 
     def open_timed() -> Store:
         with context.timed(Timing.VECTOR):
-            return open_store(context, generation)
+            return open_store(context, generation, fingerprint)
 
     try:
         embedding = pool.submit(_embed, context)
@@ -237,10 +238,11 @@ def _blend(
     has_vectors = meaning.vector is not None
     if has_vectors and candidates and all(c.cosine is None for c in candidates):
         has_vectors = False
-        context.notices.append(
-            "The notes were indexed with another embedding model: keywords and dates only. "
-            "Run `ragvault index`."
-        )
+        if any(vault.embedded for vault in context.vaults):
+            context.notices.append(
+                "The notes were indexed with another embedding model: keywords and dates only. "
+                "Run `ragvault index`."
+            )
     weights = choose_weights(settings, timed=timed, has_vectors=has_vectors, trust=meaning.trust)
     strategy = Strategy.HYBRID_RECENCY if timed else Strategy.HYBRID
     return (

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragvault.errors import NoIndexError, RagvaultError
-from ragvault.model import ChatOptions, Message, Prefixes
+from ragvault.model import ChatOptions, Message, Prefixes, collection_of
 from ragvault.service.status import ollama_status
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def _check_catalog(container: Container) -> str:
 
 
 def _check_embedder(container: Container) -> str:
-    embedder = container.embedder
+    embedder = container.wanted_embedder
     matrix = embedder.embed_documents(["The harbour opens at six.", "Bread needs a hot oven."])
     query = embedder.embed_query("When does the harbour open?")
     near, far = query @ matrix[0], query @ matrix[1]
@@ -168,17 +168,24 @@ def _check_vectors(container: Container) -> str:
     catalog, index = container.catalog, container.vectors
     vaults = catalog.vaults()
     index.sync_to(catalog.generation)
-    query = container.embedder.embed_query("test")
+    embedder = container.embedder
+    query = embedder.embed_query("test")
     total = 0
     for vault in vaults:
-        count = index.count(vault.name)
+        collection = collection_of(vault.name, embedder.fingerprint)
+        count = index.count(collection)
         total += count
+        if vault.embedded < vault.notes:
+            raise _Problem(
+                f"{vault.embedded:,} of {vault.notes:,} notes of '{vault.name}' have vectors.",
+                "Run `ragvault index`: it goes on where it was.",
+            )
         if count != vault.chunks:
             raise _Problem(
                 f"It holds {count:,} vectors of '{vault.name}', the catalog {vault.chunks:,}.",
                 "Run `ragvault index`: the vectors are restored, nothing is embedded again.",
             )
-        if count and not index.query(vault.name, query, 1):
+        if count and not index.query(collection, query, 1):
             raise _Problem(
                 f"A query on '{vault.name}' finds nothing.", "Run `ragvault index --full`."
             )

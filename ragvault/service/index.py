@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +12,6 @@ from ragvault.errors import (
     Interrupted,
     NoIndexError,
     StoreDamagedError,
-    StoreError,
     UsageError,
     VaultPathError,
 )
@@ -119,11 +118,14 @@ def _sync(
 ) -> IndexReport:
     """Bring one vault up to date. The caller holds the lock, unless it is a dry run."""
     from ragvault.ingest.sync import SyncParts, sync_vault
+    from ragvault.wiring import embedder_settings
 
     with _catalog_for(container, dry_run=dry_run) as catalog:
         parts = SyncParts(
             catalog=catalog,
-            embedder=lambda: container.embedder,
+            counter=container.counter,
+            embedder=lambda: container.wanted_embedder,
+            embedder_settings=embedder_settings(container.settings),
             vectors=lambda: container.vectors,
             stored=container.vectors.stored_identity,
         )
@@ -169,8 +171,6 @@ def rename_vault(container: Container, old: str, new: str) -> IndexReport:
     check_vault_path(vault.path, container.data_dir, [vault])
     with container.lock():
         container.catalog.rename_vault(old, wanted)
-        with suppress(StoreError):  # what is left of the old name is never asked for
-            container.vectors.drop(old)
         return _sync(container, replace(vault, name=wanted))
 
 

@@ -240,6 +240,7 @@ def vault_object(vault: VaultInfo) -> dict[str, Any]:
         "kind": vault.kind,
         "notes": vault.notes,
         "chunks": vault.chunks,
+        "notes_with_vectors": vault.embedded,
         "indexed_at": _iso_time(vault.indexed_at) if vault.indexed_at else None,
     }
 
@@ -256,6 +257,7 @@ def status_object(seen: Status) -> dict[str, Any]:
             "on_disk": on_disk,
             "problem": problem,
             "vectors_in_step": entry.vectors_in_step,
+            "notes_changed_over": entry.changed_over,
         }
         vaults.append(shown)
     ollama = seen.ollama
@@ -267,6 +269,7 @@ def status_object(seen: Status) -> dict[str, Any]:
             "model": seen.model,
             "fingerprint": seen.fingerprint,
             "problem": seen.model_problem,
+            "changing_to": seen.wanted,
         },
         "size_bytes": dict(seen.sizes),
         "ollama": {

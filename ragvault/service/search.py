@@ -58,7 +58,7 @@ def retrieve(
         request,
         query=analyse(request.question, now),
         deps=deps,
-        settings=container.settings,
+        settings=container.settings_in_force,
         now=now,
         calibration=(lambda: gate_calibration(container)) if for_answer else None,
     )

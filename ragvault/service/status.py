@@ -39,11 +39,14 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class VaultStatus:
-    """``vectors_in_step``: the vector store is known to hold this vault as the catalog does."""
+    """``vectors_in_step``: the vector store is known to hold this vault as the catalog does, by the
+    configured model. ``changed_over`` of its notes have vectors of that one; None: no change of
+    models is under way."""
 
     vault: VaultInfo
     coverage: Coverage
     vectors_in_step: bool
+    changed_over: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,9 @@ class OllamaStatus:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """``sizes`` are bytes on disk by part; ``fingerprint`` None when the model can't be found."""
+    """``model`` is the one that questions are read by, ``wanted`` the configured one where that is
+    another. ``sizes`` are bytes on disk by part; ``fingerprint`` None when the model can't be
+    found."""
 
     data_dir: Path
     config_file: Path | None
@@ -69,6 +74,7 @@ class Status:
     model: str
     fingerprint: str | None
     model_problem: str | None
+    wanted: str | None
     sizes: tuple[tuple[str, int], ...]
     ollama: OllamaStatus
 
@@ -80,31 +86,42 @@ def status(container: Container, config_file: Path | None) -> Status:
     except NoIndexError:
         vaults = []
     model, fingerprint, problem = container.settings.embedding.model, None, None
+    wanted, made = None, None
     try:
         model, fingerprint = container.embedder.name, container.embedder.fingerprint
+        made = container.wanted_embedder.fingerprint
+        wanted = container.wanted_embedder.name if made != fingerprint else None
     except ModelError as error:
         problem = error.message
     return Status(
         data_dir=container.data_dir,
         config_file=config_file,
-        vaults=tuple(_vault_status(container, vault, fingerprint) for vault in vaults),
+        vaults=tuple(
+            _vault_status(container, vault, made, is_changing=wanted is not None)
+            for vault in vaults
+        ),
         model=model,
         fingerprint=fingerprint,
         model_problem=problem,
+        wanted=wanted,
         sizes=container.sizes(),
         ollama=ollama_status(container),
     )
 
 
-def _vault_status(container: Container, vault: VaultInfo, fingerprint: str | None) -> VaultStatus:
+def _vault_status(
+    container: Container, vault: VaultInfo, wanted: str | None, *, is_changing: bool
+) -> VaultStatus:
     from ragvault.ingest.write import watermark_of
 
     stored = container.vectors.stored_identity()
-    in_step = False
-    if stored is not None and fingerprint is not None:
+    in_step, changed_over = False, None
+    if stored is not None and wanted is not None:
         watermark = container.catalog.vector_watermark(vault.name)
-        in_step = watermark == watermark_of(stored, fingerprint)
-    return VaultStatus(vault, coverage(container, vault), in_step)
+        in_step = watermark == watermark_of(stored, wanted)
+    if is_changing and wanted is not None:
+        changed_over = vault.notes - len(container.catalog.lacking(vault.name, wanted))
+    return VaultStatus(vault, coverage(container, vault), in_step, changed_over)
 
 
 def coverage(container: Container, vault: VaultInfo) -> Coverage:

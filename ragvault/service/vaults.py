@@ -102,11 +102,13 @@ def remove_vault(container: Container, name: str) -> list[str]:
 
     Returns notices. Vectors that can't be reached now are dropped if the name is used again.
     """
+    from ragvault.ingest.write import drop_unused
+
     known_vaults(container, [name])
     with container.lock():
         container.catalog.remove_vault(name)
         try:
-            container.vectors.drop(name)
+            drop_unused(container.catalog, container.vectors)
         except StoreError as error:
             return [f"Its vectors could not be dropped from the vector store: {error.message}"]
     return []

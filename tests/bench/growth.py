@@ -26,9 +26,9 @@ from rich.console import Console
 from rich.table import Table
 
 from ragvault.config.settings import IndexSettings, Settings
-from ragvault.ingest.plan import index_fingerprint
+from ragvault.ingest.plan import text_fingerprint
 from ragvault.ingest.write import records_of, watermark_of
-from ragvault.model import Chunk, Note, NoteFile, NoteWrite, Request, VaultInfo
+from ragvault.model import Chunk, Note, NoteFile, NoteWrite, Request, VaultInfo, collection_of
 from ragvault.service import search
 from ragvault.wiring import Container
 from tests.bench import vaults
@@ -70,7 +70,8 @@ def build(container: Container, vault: Path, chunks: int) -> None:
     """Fill both stores. Linear in the chunks; Chroma takes most of it (750 a second)."""
     catalog, store = container.new_catalog, container.vectors
     embedder = container.embedder
-    fingerprint = index_fingerprint(embedder.fingerprint, container.settings.chunking)
+    fingerprint = text_fingerprint(container.settings.chunking, embedder.max_tokens)
+    collection = collection_of("v", embedder.fingerprint)
     catalog.add_vault(VaultInfo("v", container.data_dir, "folder"))
     dice = np.random.default_rng(7)
     centres = dice.normal(size=(100, embedder.dimensions))
@@ -83,8 +84,9 @@ def build(container: Container, vault: Path, chunks: int) -> None:
         rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
         vectors = dict(zip(hashes, rows, strict=True))
         for write in batch:
-            store.upsert("v", list(records_of(write, vectors)))
-        catalog.commit("v", batch, [], fingerprint=embedder.fingerprint, vectors=vectors)
+            store.upsert(collection, list(records_of(write.chunks, vectors)))
+        catalog.store_vectors(embedder.fingerprint, vectors)
+        catalog.commit("v", batch, [])
         batch.clear()
 
     for write in notes_of(vault, chunks, fingerprint):

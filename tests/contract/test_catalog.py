@@ -39,7 +39,8 @@ def catalog(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Catalog]
 
 def put(catalog: Catalog, *writes: NoteWrite, removed: Sequence[str] = ()) -> set[str]:
     vault = writes[0].chunks[0].vault if writes and writes[0].chunks else "notes"
-    return catalog.commit(vault, writes, removed, fingerprint=FP, vectors=vectors_of(writes))
+    catalog.store_vectors(FP, vectors_of(writes))
+    return catalog.commit(vault, writes, removed)
 
 
 def texts(catalog: Catalog, words: str, n: int = 10, where: Filter = EVERYTHING) -> list[str]:
@@ -56,7 +57,7 @@ def test_a_vault_is_remembered_with_its_counts(catalog: Catalog) -> None:
     put(catalog, note_write("notes", "b/c.md", [((), "three")]))
     catalog.finish_vault("notes", fingerprint=FP, indexed_at=12.5)
     assert catalog.vaults() == [
-        VaultInfo("notes", Path("/vault"), "folder", 2, 3, indexed_at=12.5, fingerprint=FP)
+        VaultInfo("notes", Path("/vault"), "folder", 2, 3, 12.5, FP, embedded=2)
     ]
 
 
@@ -75,7 +76,7 @@ def test_an_unknown_vault_is_empty_to_read_and_refused_to_write(catalog: Catalog
     assert catalog.vector_watermark("nope") is None
     assert catalog.lexical(["one"], 5, Filter(vaults=("nope",))) == []
     with pytest.raises(NoIndexError, match="nope"):
-        catalog.commit("nope", [], [], fingerprint=FP, vectors={})
+        catalog.commit("nope", [], [])
     with pytest.raises(NoIndexError):
         catalog.remove_vault("nope")
     with pytest.raises(NoIndexError):
@@ -133,7 +134,7 @@ def test_a_commit_moves_the_generation(catalog: Catalog) -> None:
     seen = [catalog.generation]
     put(catalog, note_write("notes", "a.md", [((), "one")]))
     seen.append(catalog.generation)
-    catalog.commit("notes", [], ["a.md"], fingerprint=FP, vectors={})
+    catalog.commit("notes", [], ["a.md"])
     seen.append(catalog.generation)
     catalog.finish_vault("notes", fingerprint=FP, indexed_at=1.0)
     seen.append(catalog.generation)
@@ -293,7 +294,7 @@ def test_vectors_come_back_unit_and_the_same_in_any_company(catalog: Catalog) ->
 
 
 def test_vectors_by_chunk_and_as_records(catalog: Catalog) -> None:
-    write = note_write("notes", "dir/a.md", [((), "one"), (("H",), "two")], date=7.5)
+    write = note_write("notes", "dir/a.md", [((), "one"), (("H",), "two")])
     put(catalog, write)
     by_hash = catalog.cached_vectors(FP, [c.text_hash for c in write.chunks])
     by_chunk = catalog.vectors(FP, [c.id for c in write.chunks] + ["absent"])
@@ -303,7 +304,7 @@ def test_vectors_by_chunk_and_as_records(catalog: Catalog) -> None:
         bits = by_hash[chunk.text_hash].tobytes()
         assert by_chunk[chunk.id].tobytes() == bits
         assert records[chunk.id].vector.tobytes() == bits
-        assert (records[chunk.id].folder, records[chunk.id].modified) == ("dir", 7.5)
+        assert records[chunk.id].folder == "dir"
     assert list(catalog.iter_records("notes", "another model")) == []
 
 
@@ -312,6 +313,62 @@ def test_vectors_of_visible_chunks_survive_a_prune(catalog: Catalog) -> None:
     put(catalog, write)
     catalog.prune_vectors(FP)
     assert set(catalog.vectors(FP, [write.chunks[0].id])) == {write.chunks[0].id}
+
+
+# --------------------------------------------------------------------------- whose vectors
+
+
+def test_notes_that_lack_vectors_are_named_newest_first(catalog: Catalog) -> None:
+    """They are embedded in this order: what was written lately is asked about first."""
+    whole = note_write("notes", "whole.md", [((), "whole")])
+    put(catalog, whole)
+    old = note_write("notes", "old.md", [((), "one"), ((), "two")], date=1 * DAY)
+    new = note_write("notes", "new.md", [((), "three"), ((), "whole")], date=9 * DAY)
+    catalog.commit("notes", [old, new], [])
+    assert catalog.lacking("notes", FP) == [("new.md", 2), ("old.md", 2)]
+    assert catalog.lacking("notes", "another model")[0][0] in ("whole.md", "new.md")
+    catalog.use_embedder(FP, "{}")
+    (vault,) = catalog.vaults()
+    assert (vault.notes, vault.embedded) == (3, 1)
+
+
+def test_a_model_is_in_force_until_every_vault_is_whole_under_another(catalog: Catalog) -> None:
+    """A question is compared with the vectors of one model, in all vaults."""
+    catalog.add_vault(VaultInfo("work", Path("/work"), "folder"))
+    assert catalog.embedder_in_force() is None
+    catalog.use_embedder("old", "how to build it")
+    assert catalog.embedder_in_force() == ("old", "how to build it"), "the first needs no waiting"
+    for name in ("notes", "work"):
+        catalog.finish_vault(name, fingerprint="old", indexed_at=1.0)
+    catalog.use_embedder("new", "otherwise")
+    catalog.finish_vault("notes", fingerprint="new", indexed_at=2.0)
+    assert catalog.embedder_in_force() == ("old", "how to build it"), "work has none of the new"
+    catalog.prune_vectors("new")
+    assert set(catalog.embedders()) == {"old", "new"}
+    catalog.finish_vault("work", fingerprint="new", indexed_at=3.0)
+    assert catalog.embedder_in_force() == ("new", "otherwise")
+    catalog.prune_vectors("new")
+    assert catalog.embedders() == ["new"]
+
+
+def test_folders_are_compared_by_the_model_in_force(catalog: Catalog) -> None:
+    catalog.add_vault(VaultInfo("work", Path("/work"), "folder"))
+    writes = [note_write("notes", "x/a.md", [((), "one")]), note_write("work", "b.md", [((), "b")])]
+    for write in writes:
+        put(catalog, write)
+        catalog.finish_vault(write.chunks[0].vault, fingerprint=FP, indexed_at=1.0)
+    other = {key: -vector for key, vector in vectors_of(writes).items()}
+    catalog.store_vectors("new", other)
+
+    def signs() -> set[float]:
+        vectors = catalog.vectors(FP, [w.chunks[0].id for w in writes])
+        means = {f.vault: f.centroid for f in catalog.folders()}
+        return {round(float(vectors[w.chunks[0].id] @ means[w.chunks[0].vault]), 2) for w in writes}
+
+    catalog.finish_vault("notes", fingerprint="new", indexed_at=2.0)
+    assert signs() == {1.0}, "a centroid of the model that isn't in force yet"
+    catalog.finish_vault("work", fingerprint="new", indexed_at=2.0)
+    assert signs() == {-1.0}
 
 
 # --------------------------------------------------------------------------- full text
@@ -712,10 +769,11 @@ def test_an_edited_note_is_scored_and_averaged_as_it_is_now(catalog: Catalog) ->
     (chunk_id,) = _ids(catalog, "trips/lisbon.md")
     assert _note_scores(catalog, "custard", [chunk_id]) == ({}, 0.0)
     assert chunk_id in _note_scores(catalog, "porto", [chunk_id])[0]
+    catalog.finish_vault("notes", fingerprint=FP, indexed_at=1.0)
     (mean,) = catalog.note_vectors(FP, [chunk_id]).values()
     (own,) = catalog.vectors(FP, [chunk_id]).values()
     assert mean == pytest.approx(own, abs=1e-3)
-    catalog.commit("notes", [], ["trips/lisbon.md"], fingerprint=FP, vectors={})
+    catalog.commit("notes", [], ["trips/lisbon.md"])
     assert catalog.note_vectors(FP, [chunk_id]) == {}
     assert _note_scores(catalog, "porto", [chunk_id]) == ({}, 0.0)
 
@@ -723,6 +781,7 @@ def test_an_edited_note_is_scored_and_averaged_as_it_is_now(catalog: Catalog) ->
 def test_a_notes_vector_times_a_question_is_the_mean_cosine(catalog: Catalog) -> None:
     parts = [((), f"passage {i}") for i in range(5)]
     put(catalog, note_write("notes", "a.md", parts), note_write("notes", "b.md", parts[:1]))
+    catalog.finish_vault("notes", fingerprint=FP, indexed_at=1.0)
     question = next(iter(vectors_of([note_write("x", "q.md", [((), "q")])]).values()))
     ids = _ids(catalog, "a.md")
     means = catalog.note_vectors(FP, [*ids, "nope"])
@@ -743,7 +802,9 @@ def test_a_note_that_lacks_a_vector_has_no_mean_until_the_run_is_finished(
     vectors = dict(vectors_of([write]))
     late = write.chunks[1].text_hash
     rest = {late: vectors.pop(late)}
-    catalog.commit("notes", [write], [], fingerprint=FP, vectors=vectors)
+    catalog.store_vectors(FP, vectors)
+    catalog.commit("notes", [write], [])
+    catalog.finish_vault("notes", fingerprint=FP, indexed_at=1.0)
     ids = [c.id for c in write.chunks]
     assert catalog.note_vectors(FP, ids) == {}
     catalog.store_vectors(FP, rest)
@@ -758,13 +819,15 @@ def test_the_order_of_indexing_leaves_no_trace_in_a_notes_scores(catalog: Catalo
         for name in ("ant", "bee", "cat", "dog")
     ]
     put(catalog, *writes)
+    catalog.finish_vault("notes", fingerprint=FP, indexed_at=1.0)
     ids = sorted(c.id for w in writes for c in w.chunks)
     before = (
         catalog.note_lexical(["bee", "one"], ids, EVERYTHING),
         {i: v.tobytes() for i, v in catalog.note_vectors(FP, ids).items()},
     )
-    catalog.commit("notes", [], [w.file.rel_path for w in writes], fingerprint=FP, vectors={})
+    catalog.commit("notes", [], [w.file.rel_path for w in writes])
     put(catalog, *reversed(writes))
+    catalog.finish_vault("notes", fingerprint=FP, indexed_at=2.0)
     after = (
         catalog.note_lexical(["bee", "one"], ids, EVERYTHING),
         {i: v.tobytes() for i, v in catalog.note_vectors(FP, ids).items()},

@@ -23,7 +23,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     vectors = np.random.default_rng(1).normal(size=(COUNT, DIMENSIONS)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     store = PersistentChroma(folder.parent)
-    records = [VectorRecord(f"{i:032x}", v, "", 0.0) for i, v in enumerate(vectors)]
+    records = [VectorRecord(f"{i:032x}", v, "") for i, v in enumerate(vectors)]
     for start in range(0, COUNT, 400):
         store.upsert("v", records[start : start + 400])
     assert store.query("v", vectors[0], 1)
@@ -132,7 +132,7 @@ def test_sound_stores_are_left_alone(folder: Path, tmp_path: Path) -> None:
     assert damage(folder) is None
     assert _stored(folder)
     small = PersistentChroma(tmp_path / "small")
-    small.upsert("v", [VectorRecord("0" * 32, np.ones(3, dtype=np.float32), "", 0.0)])
+    small.upsert("v", [VectorRecord("0" * 32, np.ones(3, dtype=np.float32), "")])
     small.seal()
     assert damage(tmp_path / "small" / "chroma") is None, (
         "nothing is saved yet, all is in the queue"

@@ -84,14 +84,12 @@ def unit(n: int, seed: int = 0, dimensions: int = DIMENSIONS) -> Matrix:
     return matrix
 
 
-def record(chunk_id: str, vector: Vector, folder: str = "", modified: float = 0.0) -> VectorRecord:
-    return VectorRecord(chunk_id, vector, folder, modified)
+def record(chunk_id: str, vector: Vector, folder: str = "") -> VectorRecord:
+    return VectorRecord(chunk_id, vector, folder)
 
 
 def records(n: int, seed: int = 0) -> list[VectorRecord]:
-    return [
-        record(f"{i:04}", vector, f"f{i % 3}", float(i)) for i, vector in enumerate(unit(n, seed))
-    ]
+    return [record(f"{i:04}", vector, f"f{i % 3}") for i, vector in enumerate(unit(n, seed))]
 
 
 def ids_of(hits: list[ScoredId]) -> list[str]:
@@ -137,12 +135,12 @@ def test_fewer_come_when_there_are_fewer(index: VectorIndex) -> None:
 
 def test_an_upsert_replaces_vector_and_fields(index: VectorIndex) -> None:
     old, new = unit(2)
-    index.upsert("notes", [record("a", old, "old", 1.0)])
-    index.upsert("notes", [record("a", new, "new", 2.0)])
+    index.upsert("notes", [record("a", old, "old")])
+    index.upsert("notes", [record("a", new, "new")])
     assert index.count("notes") == 1
     assert index.query("notes", new, 1)[0].score == pytest.approx(1.0, abs=1e-5)
     assert index.query("notes", new, 1, folders=["old"]) == []
-    assert ids_of(index.query("notes", new, 1, folders=["new"], since=2.0)) == ["a"]
+    assert ids_of(index.query("notes", new, 1, folders=["new"])) == ["a"]
 
 
 def test_of_one_id_given_twice_the_last_counts(index: VectorIndex) -> None:
@@ -169,10 +167,6 @@ def test_deleted_ids_are_not_found_and_absent_ones_ignored(index: VectorIndex) -
         ({"folders": ["f0", "f2"]}, {0, 2, 3, 5, 6, 8}),
         ({"folders": ["absent"]}, set()),
         ({"folders": []}, set()),
-        ({"since": 6.0}, {6, 7, 8}),
-        ({"until": 1.0}, {0, 1}),
-        ({"since": 3.0, "until": 5.0}, {3, 4, 5}),
-        ({"folders": ["f1"], "since": 2.0, "until": 6.0}, {4}),
     ],
 )
 def test_limits_hold(index: VectorIndex, limits: dict[str, object], expected: set[int]) -> None:
@@ -190,6 +184,16 @@ def test_vaults_are_apart_whatever_their_names(index: VectorIndex) -> None:
     index.drop("notes")
     assert index.ids("notes") == set()
     assert index.ids("Notes") == {"1"}
+
+
+def test_what_is_not_retained_is_gone(index: VectorIndex) -> None:
+    """Of a model that was changed, or a vault that was removed: it would fill the disk."""
+    for name in ("a", "b", "c"):
+        index.upsert(name, records(2))
+    index.retain(["b", "never there"])
+    assert [index.count(name) for name in ("a", "b", "c")] == [0, 2, 0]
+    index.upsert("a", records(1))
+    assert index.ids("a") == {"0000"}
 
 
 def test_a_dropped_vault_can_be_filled_again_with_another_model(index: VectorIndex) -> None:
@@ -377,7 +381,7 @@ from ragvault.adapters.chroma.persistent import PersistentChroma
 from ragvault.model import VectorRecord
 index = PersistentChroma(Path(sys.argv[1]).parent)
 rows = np.eye(16, dtype=np.float32)
-index.upsert("notes", [VectorRecord(f"new{i}", rows[i], "", 1.0) for i in range(16)])
+index.upsert("notes", [VectorRecord(f"new{i}", rows[i], "") for i in range(16)])
 index.close()
 """
 

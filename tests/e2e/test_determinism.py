@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ragvault.model import Request
+from ragvault.model import Request, collection_of
 from ragvault.service import search
 from ragvault.wiring import Container
 from tests.e2e.test_daily_notes import NOW
@@ -82,7 +82,8 @@ def test_a_rebuilt_vector_store_changes_nothing(
     shutil.copytree(vault.parent / "index", index)
     shutil.rmtree(index / "chroma")
     with stack(index, vault) as container:
-        assert container.vectors.count(vault.name) > 200
+        collection = collection_of(vault.name, container.embedder.fingerprint)
+        assert container.vectors.count(collection) > 200
         assert lists(container) == first
 
 

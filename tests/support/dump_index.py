@@ -18,7 +18,7 @@ import numpy as np
 from ragvault.adapters.chroma.index import collection_name
 from ragvault.adapters.chroma.persistent import PersistentChroma
 from ragvault.adapters.sqlite.catalog import SqliteCatalog
-from ragvault.model import Filter
+from ragvault.model import Filter, collection_of
 
 
 def dump(folder: Path) -> dict[str, Any]:
@@ -29,6 +29,7 @@ def dump(folder: Path) -> dict[str, Any]:
         assert vault.fingerprint is not None
         ids = sorted(catalog.chunk_ids(vault.name))
         cached = catalog.vectors(vault.fingerprint, ids)
+        collection = collection_of(vault.name, vault.fingerprint)
         result["vaults"][vault.name] = {
             "is_in_step": catalog.vector_watermark(vault.name)
             == f"{index.identity}|{vault.fingerprint}",
@@ -45,8 +46,8 @@ def dump(folder: Path) -> dict[str, Any]:
                 for f in catalog.folders((vault.name,))
             },
             "cached": {i: v.tobytes().hex() for i, v in sorted(cached.items())},
-            "vectors": _vectors(folder, vault.name),
-            "lost": [i for i, v in cached.items() if not _is_found(index, vault.name, i, v)],
+            "vectors": _vectors(folder, collection),
+            "lost": [i for i, v in cached.items() if not _is_found(index, collection, i, v)],
         }
     catalog.close()
     index.close()
@@ -92,11 +93,11 @@ def _note_lexical(catalog: SqliteCatalog, vault: str, ids: list[str]) -> Any:
     return [round(found.best, 9), scores]
 
 
-def _vectors(folder: Path, vault: str) -> dict[str, Any]:
+def _vectors(folder: Path, key: str) -> dict[str, Any]:
     import chromadb
 
     client = chromadb.PersistentClient(path=str(folder / "chroma"))
-    collection = client.get_collection(collection_name(vault), embedding_function=None)
+    collection = client.get_collection(collection_name(key), embedding_function=None)
     rows = collection.get(include=["embeddings", "metadatas"])
     return {
         i: [np.asarray(vector, dtype=np.float32).tobytes().hex(), dict(sorted(fields.items()))]
@@ -106,9 +107,9 @@ def _vectors(folder: Path, vault: str) -> dict[str, Any]:
     }
 
 
-def _is_found(index: PersistentChroma, vault: str, chunk_id: str, vector: Any) -> bool:
+def _is_found(index: PersistentChroma, key: str, chunk_id: str, vector: Any) -> bool:
     """Among the nearest, or beaten only by equals."""
-    hits = index.query(vault, vector, 5)
+    hits = index.query(key, vector, 5)
     return any(h.chunk_id == chunk_id for h in hits) or (
         len(hits) == 5 and hits[-1].score > 1 - 1e-4
     )

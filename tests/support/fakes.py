@@ -132,51 +132,52 @@ class FakeVectorIndex:
     def size(self) -> int:
         return 0
 
-    def upsert(self, vault: str, records: Sequence[VectorRecord]) -> None:
+    def upsert(self, key: str, records: Sequence[VectorRecord]) -> None:
         self._check()
-        self.place.setdefault(vault, {}).update({r.chunk_id: r for r in records})
+        self.place.setdefault(key, {}).update({r.chunk_id: r for r in records})
         self.upserted.extend(r.chunk_id for r in records)
 
-    def delete(self, vault: str, chunk_ids: Collection[str]) -> None:
+    def delete(self, key: str, chunk_ids: Collection[str]) -> None:
         self._check()
         for chunk_id in chunk_ids:
-            self.place.get(vault, {}).pop(chunk_id, None)
+            self.place.get(key, {}).pop(chunk_id, None)
             self.deleted.append(chunk_id)
 
     def query(
         self,
-        vault: str,
+        key: str,
         vector: Vector,
         n: int,
         *,
         folders: Collection[str] | None = None,
-        since: float | None = None,
-        until: float | None = None,
     ) -> list[ScoredId]:
         self._check()
         found = [
             ScoredId(r.chunk_id, float(np.dot(r.vector, vector)))
-            for r in self.place.get(vault, {}).values()
-            if (folders is None or r.folder in folders)
-            and (since is None or r.modified >= since)
-            and (until is None or r.modified <= until)
+            for r in self.place.get(key, {}).values()
+            if folders is None or r.folder in folders
         ]
         return sorted(found, key=lambda s: (-s.score, s.chunk_id))[:n]
 
-    def ids(self, vault: str) -> set[str]:
+    def ids(self, key: str) -> set[str]:
         self._check()
-        return set(self.place.get(vault, {}))
+        return set(self.place.get(key, {}))
 
-    def count(self, vault: str) -> int:
+    def count(self, key: str) -> int:
         self._check()
-        return len(self.place.get(vault, {}))
+        return len(self.place.get(key, {}))
 
     def seal(self) -> None:
         """Nothing is kept in files."""
 
-    def drop(self, vault: str) -> None:
+    def drop(self, key: str) -> None:
         self._check()
-        self.place.pop(vault, None)
+        self.place.pop(key, None)
+
+    def retain(self, keys: Collection[str]) -> None:
+        self._check()
+        for key in self.place.keys() - set(keys):
+            del self.place[key]
 
     def reset(self) -> None:
         self.place.clear()
@@ -218,6 +219,9 @@ class FakeCatalog:
         self._notes: dict[str, dict[str, _Note]] = {}
         self._cache: dict[str, dict[str, Vector]] = {}
         self._log: dict[str, LoggedAnswer] = {}
+        self._embedders: dict[str, str] = {}
+        self._in_force: str | None = None
+        self.has_grace = False  # what no chunk uses is kept
         self._centroids: dict[tuple[str, str], Vector | None] = {}
 
     # -- vaults
@@ -226,11 +230,13 @@ class FakeCatalog:
         return self._generation
 
     def vaults(self) -> list[VaultInfo]:
+        model, _ = self.embedder_in_force() or ("", "")
         return [
             replace(
                 self._vaults[name],
                 notes=len(self._notes[name]),
                 chunks=sum(len(n.write.chunks) for n in self._notes[name].values()),
+                embedded=len(self._notes[name]) - len(self.lacking(name, model)),
             )
             for name in sorted(self._vaults)
         ]
@@ -269,9 +275,13 @@ class FakeCatalog:
     def finish_vault(self, name: str, *, fingerprint: str, indexed_at: float) -> None:
         info = self._known(name)
         self._vaults[name] = replace(info, fingerprint=fingerprint, indexed_at=indexed_at)
-        self._centroids = {k: v for k, v in self._centroids.items() if k[0] != name}
-        for folder in {n.info.folder for n in self._notes[name].values()}:
-            self._centroids[name, folder] = self._centroid(name, folder, fingerprint)
+        self._put_in_force(fingerprint)
+        model, _ = self.embedder_in_force() or (fingerprint, "")
+        self._centroids = {
+            (vault, folder): self._centroid(vault, folder, model)
+            for vault, notes in self._notes.items()
+            for folder in {n.info.folder for n in notes.values()}
+        }
         self._generation += 1
 
     def checked_vault(self, name: str, *, indexed_at: float) -> None:
@@ -309,19 +319,42 @@ class FakeCatalog:
             for chunk in note.write.chunks
         }
 
-    def commit(
-        self,
-        vault: str,
-        writes: Sequence[NoteWrite],
-        removed: Sequence[str],
-        *,
-        fingerprint: str,
-        vectors: Mapping[str, Vector],
-    ) -> set[str]:
+    def use_embedder(self, fingerprint: str, settings: str) -> None:
+        self._embedders[fingerprint] = settings
+        self._put_in_force(fingerprint)
+
+    def embedder_in_force(self) -> tuple[str, str] | None:
+        name = self._in_force
+        return None if name is None else (name, self._embedders.get(name, ""))
+
+    def embedders(self) -> list[str]:
+        return sorted(self._embedders)
+
+    def lacking(self, vault: str, fingerprint: str) -> list[tuple[str, int]]:
+        cache = self._cache.get(fingerprint, {})
+        counts = [
+            (note, sum(c.text_hash not in cache for c in note.write.chunks))
+            for note in self._notes[vault].values()
+        ]
+        waiting = [(note, count) for note, count in counts if count]
+        waiting.sort(
+            key=lambda pair: (
+                pair[0].state.size >= 1_000_000,
+                -pair[0].info.date,
+                pair[0].info.rel_path,
+            )
+        )
+        return [(note.info.rel_path, count) for note, count in waiting]
+
+    def _put_in_force(self, fingerprint: str) -> None:
+        self._embedders.setdefault(fingerprint, "")
+        if all(v.fingerprint in (None, fingerprint) for v in self._vaults.values()):
+            self._in_force = fingerprint
+
+    def commit(self, vault: str, writes: Sequence[NoteWrite], removed: Sequence[str]) -> set[str]:
         self._known(vault)
         fresh = {w.file.rel_path: _Note(w, _info_of(vault, w)) for w in writes}
         before = self.chunk_ids(vault, {*removed, *fresh})
-        self.store_vectors(fingerprint, vectors)
         for path in removed:
             self._notes[vault].pop(path, None)
         self._notes[vault].update(fresh)
@@ -342,8 +375,15 @@ class FakeCatalog:
         self._generation += 1
 
     def prune_vectors(self, fingerprint: str) -> int:
-        """No grace: the shortest one that the port allows."""
+        """The shortest grace that the port allows, or an endless one."""
+        self._embedders = {
+            name: settings
+            for name, settings in self._embedders.items()
+            if name in (fingerprint, self._in_force)
+        }
         in_use = {c.text_hash for _, c in self._each()}
+        if self.has_grace:
+            return 0
         cache = self._cache.get(fingerprint, {})
         unused = [h for h in cache if h not in in_use]
         for text_hash in unused:
@@ -355,9 +395,7 @@ class FakeCatalog:
         cache = self._cache.get(fingerprint, {})
         for note, chunk in self._each((vault,)):
             if chunk.text_hash in cache:
-                yield VectorRecord(
-                    chunk.id, cache[chunk.text_hash], note.info.folder, note.info.date
-                )
+                yield VectorRecord(chunk.id, cache[chunk.text_hash], note.info.folder)
 
     # -- searching
     def lexical(self, terms: Sequence[str], n: int, where: Filter) -> list[ScoredId]:

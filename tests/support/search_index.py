@@ -16,7 +16,16 @@ from ragvault.adapters.chroma.persistent import PersistentChroma
 from ragvault.adapters.onnx.embedder import OnnxEmbedder
 from ragvault.adapters.sqlite.catalog import SqliteCatalog
 from ragvault.config.settings import Settings
-from ragvault.model import Chunk, Note, NoteFile, NoteWrite, Request, Retrieval, VaultInfo
+from ragvault.model import (
+    Chunk,
+    Note,
+    NoteFile,
+    NoteWrite,
+    Request,
+    Retrieval,
+    VaultInfo,
+    collection_of,
+)
 from ragvault.ports import Catalog, Embedder, VectorIndex
 from ragvault.retrieval.confidence.calibration import MINILM
 from ragvault.retrieval.pipeline import Deps, retrieve
@@ -73,16 +82,12 @@ class SearchIndex:
         writes = [_write(vault, each) for each in sources]
         chunks = {c.text_hash: c for w in writes for c in w.chunks}
         rows = self.embedder.embed_documents([c.embed_text for c in chunks.values()])
-        self.catalog.commit(
-            vault,
-            writes,
-            (),
-            fingerprint=self.embedder.fingerprint,
-            vectors=dict(zip(chunks, rows, strict=True)),
-        )
-        self.catalog.finish_vault(vault, fingerprint=self.embedder.fingerprint, indexed_at=1.0)
-        records = list(self.catalog.iter_records(vault, self.embedder.fingerprint))
-        self.vectors.upsert(vault, records)
+        fingerprint = self.embedder.fingerprint
+        self.catalog.store_vectors(fingerprint, dict(zip(chunks, rows, strict=True)))
+        self.catalog.commit(vault, writes, ())
+        self.catalog.finish_vault(vault, fingerprint=fingerprint, indexed_at=1.0)
+        records = list(self.catalog.iter_records(vault, fingerprint))
+        self.vectors.upsert(collection_of(vault, fingerprint), records)
 
     @property
     def deps(self) -> Deps:

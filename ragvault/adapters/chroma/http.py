@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
 
 NAMESPACE_NAME = "chroma-namespace"  # a file in the index folder
 _CONNECT_TIMEOUT_S = 5.0
-_PAGE = 100  # collections listed at a time
 
 
 class HttpChroma(ChromaIndex):
@@ -57,22 +55,7 @@ class HttpChroma(ChromaIndex):
 
     def reset(self) -> None:
         """Deletes the collections of this namespace and leaves the others alone."""
-        with self._lock:
-            self._collections.clear()
-            client, namespace = self._open(), self._namespace
-            own: list[str] = []
-            with self.translated():
-                for offset in itertools.count(0, _PAGE):
-                    page = client.list_collections(limit=_PAGE, offset=offset)
-                    own += [
-                        one.name
-                        for one in page
-                        if (one.metadata or {}).get("ragvault_namespace") == namespace
-                    ]
-                    if len(page) < _PAGE:
-                        break
-                for name in own:
-                    client.delete_collection(name)
+        self.retain(())
 
     def _exists(self) -> bool:
         return True

@@ -1,8 +1,8 @@
 """The vectors in Chroma, whether it is embedded or a server: `ports.VectorIndex`.
 
-One collection a vault; a vector's id is its chunk's. Nothing here is the truth: what is lost or
-damaged is rebuilt from the catalog's embedding cache. Chroma takes most of a second to import,
-so that happens at the first real use, and neither for an empty store nor to name one.
+One collection for each vault and model; a vector's id is its chunk's. Nothing here is the truth:
+what is lost or damaged is rebuilt from the catalog's embedding cache. Chroma takes most of a second
+to import, so that happens at the first real use, and neither for an empty store nor to name one.
 
 Nothing is sent anywhere: chromadb 1.5 has no product telemetry left (its client's ``capture`` is
 empty), OpenTelemetry runs only with an endpoint, which is set to none here whatever the
@@ -12,6 +12,7 @@ environment says, and no embedding function is given, so no model is ever fetche
 from __future__ import annotations
 
 import hashlib
+import itertools
 import logging
 import os
 import re
@@ -43,13 +44,14 @@ HNSW: Mapping[str, Any] = {
     "max_neighbors": 16,
     "ef_search": 400,
 }
+_PAGE = 100  # collections listed at a time
 _MARGIN = 16  # extra results, so that ties at the n-th place can be ordered by id
 
 
-def collection_name(vault: str, namespace: str = "") -> str:
+def collection_name(key: str, namespace: str = "") -> str:
     """Chroma allows 3–512 of ``[a-zA-Z0-9._-]``: a readable part, and a hash that is unique."""
-    readable = re.sub(r"[^a-zA-Z0-9]+", "-", vault).strip("-")[:40]
-    digest = hashlib.sha256(f"{namespace}\0{vault}".encode()).hexdigest()[:20]
+    readable = re.sub(r"[^a-zA-Z0-9]+", "-", key).strip("-")[:40]
+    digest = hashlib.sha256(f"{namespace}\0{key}".encode()).hexdigest()[:20]
     return "-".join(part for part in ("ragvault", readable, digest) if part)
 
 
@@ -78,7 +80,7 @@ class ChromaIndex:
         raise NotImplementedError
 
     # -- ports.VectorIndex
-    def upsert(self, vault: str, records: Sequence[VectorRecord]) -> None:
+    def upsert(self, key: str, records: Sequence[VectorRecord]) -> None:
         """Chroma's limit on a batch is kept; of records with the same id the last one counts.
 
         Raises StoreError for a vector that isn't finite or has another dimension.
@@ -91,41 +93,35 @@ class ChromaIndex:
             batch = {
                 "ids": [record.chunk_id for record in unique[part]],
                 "embeddings": matrix[part],
-                "metadatas": [
-                    {"folder": record.folder, "modified": float(record.modified)}
-                    for record in unique[part]
-                ],
+                "metadatas": [{"folder": record.folder} for record in unique[part]],
             }
-            self._call(vault, lambda collection: collection.upsert(**batch), create=True)  # noqa: B023 - called at once
+            self._call(key, lambda collection: collection.upsert(**batch), create=True)  # noqa: B023 - called at once
 
-    def delete(self, vault: str, chunk_ids: Collection[str]) -> None:
+    def delete(self, key: str, chunk_ids: Collection[str]) -> None:
         ids = list(dict.fromkeys(chunk_ids))
         if not ids or not self._exists():
             return
         for part in self._batches(len(ids)):
-            self._call(vault, lambda collection: collection.delete(ids=ids[part]))  # noqa: B023 - called at once
+            self._call(key, lambda collection: collection.delete(ids=ids[part]))  # noqa: B023 - called at once
 
     def query(
         self,
-        vault: str,
+        key: str,
         vector: Vector,
         n: int,
         *,
         folders: Collection[str] | None = None,
-        since: float | None = None,
-        until: float | None = None,
     ) -> list[ScoredId]:
-        """``since`` and ``until`` bound ``modified``, inclusive. A filter costs a scan of the
-        vault's metadata (about 50 ms at 100,000 vectors)."""
+        """``folders`` cost a scan of the collection's metadata (about 50 ms at 100,000 vectors)."""
         if n <= 0 or (folders is not None and not folders):
             return []
         row = _matrix([vector])
         found = self._call(
-            vault,
+            key,
             lambda collection: collection.query(
                 query_embeddings=row,
                 n_results=n + _MARGIN,
-                where=_where(folders, since, until),
+                where=None if folders is None else {"folder": {"$in": sorted(folders)}},
                 include=["distances"],
             ),
         )
@@ -138,22 +134,43 @@ class ChromaIndex:
         hits.sort(key=lambda hit: (-hit.score, hit.chunk_id))
         return hits[:n]
 
-    def ids(self, vault: str) -> set[str]:
-        """Linear in the vault."""
-        found = self._call(vault, lambda collection: collection.get(include=[]))
+    def ids(self, key: str) -> set[str]:
+        """Linear in the collection."""
+        found = self._call(key, lambda collection: collection.get(include=[]))
         return set() if found is None else set(found["ids"])
 
-    def count(self, vault: str) -> int:
-        found = self._call(vault, lambda collection: collection.count())
+    def count(self, key: str) -> int:
+        found = self._call(key, lambda collection: collection.count())
         return 0 if found is None else int(found)
 
-    def drop(self, vault: str) -> None:
+    def drop(self, key: str) -> None:
         with self._lock:
-            if not self._exists() or self._collection(vault, create=False) is None:
+            if not self._exists() or self._collection(key, create=False) is None:
                 return
-            self._collections.pop(vault, None)
+            self._collections.pop(key, None)
             with self.translated():
-                self._client.delete_collection(collection_name(vault, self._namespace))
+                self._client.delete_collection(collection_name(key, self._namespace))
+
+    def retain(self, keys: Collection[str]) -> None:
+        """Linear in the collections. Those of other installations on the same server stay."""
+        with self._lock:
+            if not self._exists():
+                return
+            client, kept = self._open(), {collection_name(key, self._namespace) for key in keys}
+            own: list[str] = []
+            with self.translated():
+                for offset in itertools.count(0, _PAGE):
+                    page = client.list_collections(limit=_PAGE, offset=offset)
+                    own += [
+                        one.name
+                        for one in page
+                        if (one.metadata or {}).get("ragvault_namespace") == self._namespace
+                    ]
+                    if len(page) < _PAGE:
+                        break
+                for name in set(own) - kept:
+                    client.delete_collection(name)
+            self._collections.clear()
 
     def seal(self) -> None:
         """A server keeps its own files."""
@@ -180,21 +197,21 @@ class ChromaIndex:
             size = int(self._open().get_max_batch_size())
         return (slice(start, start + size) for start in range(0, count, size))
 
-    def _collection(self, vault: str, *, create: bool) -> Any:
-        """The vault's collection, None when there is none and none is to be made."""
+    def _collection(self, key: str, *, create: bool) -> Any:
+        """The collection of that name, None when there is none and none is to be made."""
         with self._lock:
-            collection = self._collections.get(vault)
+            collection = self._collections.get(key)
             if collection is not None:
                 return collection
             client = self._open()
-            name = collection_name(vault, self._namespace)
+            name = collection_name(key, self._namespace)
             with self.translated():
                 if create:
                     collection = client.get_or_create_collection(
                         name,
                         embedding_function=None,
                         configuration={"hnsw": dict(HNSW)},
-                        metadata={"ragvault_vault": vault, "ragvault_namespace": self._namespace},
+                        metadata={"ragvault_vault": key, "ragvault_namespace": self._namespace},
                     )
                 else:
                     from chromadb.errors import NotFoundError
@@ -202,11 +219,11 @@ class ChromaIndex:
                     with suppress(NotFoundError):
                         collection = client.get_collection(name, embedding_function=None)
             if collection is not None:
-                self._collections[vault] = collection
+                self._collections[key] = collection
             return collection
 
-    def _call(self, vault: str, work: Callable[[Any], T], *, create: bool = False) -> T | None:
-        """Run ``work`` on the vault's collection; None when there is no such collection.
+    def _call(self, key: str, work: Callable[[Any], T], *, create: bool = False) -> T | None:
+        """Run ``work`` on a collection; None when there is no such collection.
 
         A collection that another process dropped and made again has another id behind the same
         name: asked for once more.
@@ -214,7 +231,7 @@ class ChromaIndex:
         if not create and not self._exists():
             return None
         for attempt in (1, 2):
-            collection = self._collection(vault, create=create)
+            collection = self._collection(key, create=create)
             if collection is None:
                 return None
             with self.translated():
@@ -224,7 +241,7 @@ class ChromaIndex:
                     if type(error).__name__ != "NotFoundError" or attempt == 2:
                         raise
             with self._lock:
-                self._collections.pop(vault, None)
+                self._collections.pop(key, None)
         raise AssertionError("unreachable")
 
     @contextmanager
@@ -282,17 +299,3 @@ def _matrix(vectors: Sequence[Vector]) -> Any:
             "Check embedding.model in the config, then run `ragvault doctor`.",
         )
     return matrix
-
-
-def _where(
-    folders: Collection[str] | None, since: float | None, until: float | None
-) -> dict[str, Any] | None:
-    bounds = {"$gte": since, "$lte": until}
-    parts: list[dict[str, Any]] = [
-        {"modified": {operator: float(bound)}}
-        for operator, bound in bounds.items()
-        if bound is not None
-    ]
-    if folders is not None:
-        parts.append({"folder": {"$in": sorted(folders)}})
-    return {"$and": parts} if len(parts) > 1 else next(iter(parts), None)

@@ -63,19 +63,24 @@ class PersistentChroma(ChromaIndex):
     def stored_identity(self) -> str | None:
         return None if damage(self._folder) else _identity(self._folder)
 
-    def upsert(self, vault: str, records: Sequence[VectorRecord]) -> None:
+    def upsert(self, key: str, records: Sequence[VectorRecord]) -> None:
         with self._writing():
-            super().upsert(vault, records)
+            super().upsert(key, records)
 
-    def delete(self, vault: str, chunk_ids: Collection[str]) -> None:
+    def delete(self, key: str, chunk_ids: Collection[str]) -> None:
         if chunk_ids and self._exists():
             with self._writing():
-                super().delete(vault, chunk_ids)
+                super().delete(key, chunk_ids)
 
-    def drop(self, vault: str) -> None:
+    def drop(self, key: str) -> None:
         if self._exists():
             with self._writing():
-                super().drop(vault)
+                super().drop(key)
+
+    def retain(self, keys: Collection[str]) -> None:
+        if self._exists():
+            with self._writing():
+                super().retain(keys)
 
     def seal(self) -> None:
         with self._lock:

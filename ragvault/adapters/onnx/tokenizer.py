@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ragvault.adapters.models import encodable, first_line
+from ragvault.adapters.onnx.model_files import BUNDLED_TOKENIZER
 from ragvault.errors import EmbedderUnavailableError
 
 _HEAD_CHARS = 64  # characters a token of the window that are tokenised at first
@@ -17,6 +18,20 @@ _SPACE = re.compile(r"[ \n\t\r]")
 # more (mBERT 119,547, XLM-R 250,002): those spell out nothing, so they tell nothing.
 _MULTILINGUAL_FROM = 60_000
 _UNKNOWN = frozenset({"[UNK]", "<unk>"})
+
+
+class PassageCounter:
+    """``ports.TokenCounter`` by the bundled model's tokenizer, which is part of ragvault: the same
+    passages whatever model embeds them. Loaded at the first count."""
+
+    def __init__(self) -> None:
+        self._tokenizer: Tokenizer | None = None
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text, specials not counted. Linear in the characters."""
+        if self._tokenizer is None:
+            self._tokenizer = Tokenizer(BUNDLED_TOKENIZER)
+        return self._tokenizer.count(texts)
 
 
 class Tokenizer:

@@ -3,6 +3,7 @@
 - ``catalog.py``: the class that wiring opens; it is all four ports in one. A damaged file.
 - ``notes.py`` (``NoteStore``): vaults, file states, the transaction that commits notes.
 - ``chunks.py`` and ``fulltext.py`` (``ChunkSearch``): visible chunks by id and filter, by BM25.
+- ``embedders.py``: which embedder is in force, what lacks its vectors.
 - ``embeddings.py`` (``EmbeddingCache``): vectors as float16, means of notes and folders.
 - ``answer_log.py`` (``AnswerLog``): questions and answers.
 - ``rows.py``: how a note's rows are written, inside a transaction of ``notes.py``.

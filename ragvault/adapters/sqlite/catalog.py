@@ -14,6 +14,7 @@ from ragvault.adapters.files import os_error
 from ragvault.adapters.sqlite.answer_log import SqliteAnswerLog
 from ragvault.adapters.sqlite.chunks import SqliteChunks
 from ragvault.adapters.sqlite.connection import BUSY_TIMEOUT_S, Database
+from ragvault.adapters.sqlite.embedders import SqliteEmbedders
 from ragvault.adapters.sqlite.embeddings import SqliteEmbeddings
 from ragvault.adapters.sqlite.fulltext import SqliteFullText
 from ragvault.adapters.sqlite.migrations import migrate
@@ -24,7 +25,14 @@ from ragvault.model import VaultInfo
 _COMPANIONS = ("", "-wal", "-shm")
 
 
-class SqliteCatalog(SqliteNotes, SqliteChunks, SqliteFullText, SqliteEmbeddings, SqliteAnswerLog):
+class SqliteCatalog(
+    SqliteNotes,
+    SqliteChunks,
+    SqliteFullText,
+    SqliteEmbeddings,
+    SqliteEmbedders,
+    SqliteAnswerLog,
+):
     """All four ports of the catalog on one file: ``NoteStore``, ``ChunkSearch``,
     ``EmbeddingCache`` and ``AnswerLog``. Its bases share the file and know nothing of each other.
 

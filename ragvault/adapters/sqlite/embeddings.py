@@ -221,7 +221,7 @@ def _record_page(
     """The next ``size`` visible chunks after a rowid, with their vectors, and the last rowid
     (None at the end)."""
     rows = connection.execute(
-        "SELECT c.rowid, c.id, f.path, n.date, e.vector FROM chunk c"
+        "SELECT c.rowid, c.id, f.path, e.vector FROM chunk c"
         " CROSS JOIN note n ON n.id = c.note_id"
         " CROSS JOIN folder f ON f.id = n.folder_id"
         " LEFT JOIN embedding e ON e.text_hash = c.text_hash"
@@ -232,11 +232,11 @@ def _record_page(
     ).fetchall()
     if not rows:
         return [], None
-    have = [row for row in rows if row[4] is not None]
-    vectors = unpack([row[4] for row in have]) if have else ()
+    have = [row for row in rows if row[3] is not None]
+    vectors = unpack([row[3] for row in have]) if have else ()
     records = [
-        VectorRecord(chunk_id, vector, folder, date)
-        for (_, chunk_id, folder, date, _), vector in zip(have, vectors, strict=True)
+        VectorRecord(chunk_id, vector, folder)
+        for (_, chunk_id, folder, _), vector in zip(have, vectors, strict=True)
     ]
     return records, int(rows[-1][0])
 
@@ -245,15 +245,19 @@ def _record_page(
 
 
 def _prune(connection: sqlite3.Connection, fingerprint: str, now: float) -> int:
-    """Drop embeddings that have been unused for longer than the grace; returns how many.
+    """Forget other embedders than this one and the one in force, and drop embeddings that have
+    been unused for longer than the grace; returns how many.
 
-    Used is what a visible chunk of a vault with that fingerprint (or of any vault, for the
-    fingerprint given) refers to. Linear in the cache.
+    Used is what a visible chunk refers to, under the fingerprint given or the one in force. Linear
+    in the cache.
     """
     connection.execute(
+        "DELETE FROM embedder WHERE NOT is_in_force AND fingerprint != ?", (fingerprint,)
+    )
+    connection.execute(
         "CREATE TEMP TABLE used AS SELECT DISTINCT p.id AS fingerprint_id, c.text_hash"
-        " FROM chunk c JOIN note n ON n.id = c.note_id JOIN vault v ON v.id = n.vault_id"
-        " JOIN fingerprint p ON p.name IN (v.fingerprint, ?)",
+        " FROM chunk c JOIN fingerprint p"
+        " ON p.name = ? OR p.name IN (SELECT fingerprint FROM embedder WHERE is_in_force)",
         (fingerprint,),
     )
     connection.execute("CREATE INDEX temp.used_key ON used (fingerprint_id, text_hash)")

@@ -195,9 +195,25 @@ def _add_note_evidence(connection: sqlite3.Connection) -> None:
     connection.execute("UPDATE note SET fingerprint = ''")
 
 
+# Which embedder questions are read by, and how each is built. Vectors stand in another collection
+# than before (one for each vault and model): with no watermark the next run fills it, from the
+# cache.
+_ADD_EMBEDDERS = _statements(
+    """CREATE TABLE embedder (
+        fingerprint TEXT PRIMARY KEY,
+        settings TEXT NOT NULL,
+        is_in_force INTEGER NOT NULL
+    ) WITHOUT ROWID""",
+    "INSERT INTO embedder SELECT fingerprint, '', 1 FROM vault WHERE fingerprint IS NOT NULL"
+    " GROUP BY fingerprint ORDER BY count(*) DESC LIMIT 1",
+    "UPDATE vault SET vector_marker = NULL",
+)
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration(1, "initial", _INITIAL),
     Migration(2, "note evidence", _add_note_evidence),
+    Migration(3, "embedders", _ADD_EMBEDDERS),
 )
 
 

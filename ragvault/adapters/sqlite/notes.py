@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from ragvault.adapters.sqlite import embeddings
+from ragvault.adapters.sqlite import embedders, embeddings
 from ragvault.adapters.sqlite.connection import OnDatabase
 from ragvault.adapters.sqlite.migrations import (
     create_fts,
@@ -28,9 +28,6 @@ from ragvault.adapters.sqlite.rows import (
 from ragvault.errors import UsageError
 from ragvault.model import FileState, FolderInfo, NoteWrite, VaultInfo
 
-if TYPE_CHECKING:
-    from ragvault.model import Vector
-
 
 class SqliteNotes(OnDatabase):
     """See ``ports.NoteStore``."""
@@ -42,14 +39,20 @@ class SqliteNotes(OnDatabase):
 
     # -- vaults
     def vaults(self) -> list[VaultInfo]:
-        """Linear in the notes."""
         with self.database.read() as con:
             rows = con.execute(
-                "SELECT v.name, v.path, v.kind, count(n.id), coalesce(sum(n.chunk_count), 0),"
-                " v.indexed_at, v.fingerprint FROM vault v LEFT JOIN note n ON n.vault_id = v.id"
-                " GROUP BY v.id ORDER BY v.name"
-            )
-            return [VaultInfo(name, Path(path), *rest) for name, path, *rest in rows]
+                "SELECT v.id, v.vector_marker, v.name, v.path, v.kind, count(n.id),"
+                " coalesce(sum(n.chunk_count), 0), v.indexed_at, v.fingerprint"
+                " FROM vault v LEFT JOIN note n ON n.vault_id = v.id GROUP BY v.id ORDER BY v.name"
+            ).fetchall()
+            model, _ = embedders.in_force(con) or ("", "")
+            found = []
+            for number, watermark, name, path, *rest in rows:
+                vault = VaultInfo(name, Path(path), *rest)
+                is_whole = (watermark or "").endswith(f"|{model}")
+                lacking = 0 if is_whole else len(embedders.lacking(con, number, model))
+                found.append(replace(vault, embedded=vault.notes - lacking))
+            return found
 
     def add_vault(self, vault: VaultInfo) -> None:
         with self.database.write() as con:
@@ -106,8 +109,11 @@ class SqliteNotes(OnDatabase):
                 "UPDATE vault SET fingerprint = ?, indexed_at = ? WHERE id = ?",
                 (fingerprint, indexed_at, number),
             )
-            embeddings.refresh_centroids(con, number, fingerprint)
-            embeddings.refresh_note_means(con, number, fingerprint)
+            embedders.put_in_force(con, fingerprint)
+            model, _ = embedders.in_force(con) or (fingerprint, "")
+            for (each,) in con.execute("SELECT id FROM vault").fetchall():
+                embeddings.refresh_centroids(con, each, model)
+                embeddings.refresh_note_means(con, each, model)
             bump_generation(con)
 
     def checked_vault(self, name: str, *, indexed_at: float) -> None:
@@ -166,22 +172,13 @@ class SqliteNotes(OnDatabase):
         with self.database.read() as con:
             return {row[0] for row in con.execute(sql, params)}
 
-    def commit(
-        self,
-        vault: str,
-        writes: Sequence[NoteWrite],
-        removed: Sequence[str],
-        *,
-        fingerprint: str,
-        vectors: Mapping[str, Vector],
-    ) -> set[str]:
+    def commit(self, vault: str, writes: Sequence[NoteWrite], removed: Sequence[str]) -> set[str]:
         with self.database.write() as con:
-            embeddings.store(con, fingerprint, vectors)
             gone = commit_notes(con, vault, writes, removed)
             number = vault_id(con, vault)
             for write in writes:
                 note_id = write_note_text(con, number, write)
-                embeddings.write_note_mean(con, note_id, fingerprint)
+                con.execute("DELETE FROM note_vector WHERE note_id = ?", (note_id,))
             bump_generation(con)
             return gone
 

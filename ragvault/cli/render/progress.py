@@ -89,30 +89,29 @@ def counting(
 
 
 class BarProgress:
-    """A bar on stderr: notes and passages done, rate, time left."""
+    """A bar on stderr: notes, then passages done, rate, time left."""
 
     def __init__(self, err: Terminal) -> None:
         self._err = err
         self._progress: Progress | None = None
-        self._chunks = 0
+        self._done = 0
         self._started = 0.0
 
-    def start(self, vault: str, notes: int) -> None:
+    def start(self, vault: str, total: int, unit: str) -> None:
         self.finish()
-        if notes == 0:
+        if total == 0:
             return
-        self._chunks, self._started = 0, time.monotonic()
-        self._progress = bar(self._err, "notes", "rate")
-        self._progress.add_task(words.cut(strip_controls(vault), 20), total=notes, rate="")
+        self._done, self._started = 0, time.monotonic()
+        self._progress = bar(self._err, unit, "rate")
+        self._progress.add_task(words.cut(strip_controls(vault), 20), total=total, rate="")
         self._progress.start()
 
-    def advance(self, *, notes: int = 0, chunks: int = 0) -> None:
+    def advance(self, done: int) -> None:
         if self._progress is None:
             return
-        self._chunks += chunks
-        seconds = max(time.monotonic() - self._started, 1e-3)
-        rate = f"{words.count(self._chunks, 'passage')}, {self._chunks / seconds:.0f}/s"
-        self._progress.update(self._progress.task_ids[0], advance=notes, rate=rate)
+        self._done += done
+        rate = f"{self._done / max(time.monotonic() - self._started, 1e-3):.0f}/s"
+        self._progress.update(self._progress.task_ids[0], advance=done, rate=rate)
 
     def finish(self) -> None:
         if self._progress is not None:

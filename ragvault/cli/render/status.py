@@ -41,6 +41,8 @@ def print_status(out: Terminal, seen: Status) -> None:
         row("Embedding", f"{seen.model}: {seen.model_problem}", "red")
     else:
         row("Embedding", f"{seen.model} ({(seen.fingerprint or '')[:16]})")
+    if seen.wanted:
+        row("Changing", f"to {seen.wanted}; until it is whole, the one above answers", "yellow")
     sizes = ", ".join(f"{name} {words.size(number)}" for name, number in seen.sizes)
     row("Index", f"{seen.data_dir} ({sizes})")
     row("Config", str(seen.config_file) if seen.config_file else "defaults, no file")
@@ -59,8 +61,15 @@ def _print_vault(out: Terminal, entry: VaultStatus) -> None:
         if number
     ]
     text = f"coverage {found.share:.0%}"
+    vault = entry.vault
     if waiting:
         text += f": {', '.join(waiting)} since; run `ragvault index`"
+    elif vault.embedded < vault.notes:
+        text += f"; {vault.embedded:,} of {vault.notes:,} notes have vectors"
+        text += "; `ragvault index` goes on"
+    elif entry.changed_over is not None:
+        text += f"; {entry.changed_over:,} of {vault.notes:,} notes have changed over to the "
+        text += "configured model; `ragvault index` goes on"
     elif not entry.vectors_in_step:
         text += "; the vector store is to be brought in step: run `ragvault index`"
     is_fine = not waiting and entry.vectors_in_step

@@ -14,7 +14,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from ragvault.errors import StoreError
-from ragvault.model import Filter, NoteLexical, Scope, ScoredId
+from ragvault.model import Filter, NoteLexical, Scope, ScoredId, collection_of
 from ragvault.ports import VectorIndex
 from ragvault.retrieval.context import Context
 from ragvault.retrieval.question.folders import weight_of
@@ -61,11 +61,16 @@ class Meaning:
 # --------------------------------------------------------------------------- the retrievers
 
 
-def open_store(context: Context, generation: int) -> Store:
+def open_store(context: Context, generation: int, fingerprint: str) -> Store:
     """Open the store if it is needed, current to ``generation``, and see that it holds each
-    vault's vectors: one that was lost would otherwise answer that nothing is near. Raises no
-    StoreError: that is what ``Store`` tells."""
-    large = frozenset(v.name for v in context.vaults if v.chunks > context.deps.exact_limit)
+    vault's vectors of the embedder in force: one that was lost would otherwise answer that nothing
+    is near. Raises no StoreError: that is what ``Store`` tells. A vault that isn't embedded whole
+    yet isn't asked of it."""
+    large = frozenset(
+        v.name
+        for v in context.vaults
+        if v.chunks > context.deps.exact_limit and v.embedded == v.notes
+    )
     if not large:
         return Store()
     broken: dict[str, str] = {}
@@ -76,7 +81,7 @@ def open_store(context: Context, generation: int) -> Store:
         return Store(None, large, dict.fromkeys(large, error.message))
     for vault in large:
         try:
-            if not index.count(vault):
+            if not index.count(collection_of(vault, fingerprint)):
                 broken[vault] = "it is empty"
         except StoreError as error:
             broken[vault] = error.message
@@ -102,17 +107,17 @@ def by_meaning(
 ) -> tuple[str, ...]:
     """The nearest chunks of each scope under each filter."""
     ids: dict[str, None] = {}
-    store = meaning.store
+    store, fingerprint = meaning.store, meaning.fingerprint
     for scope, where in product(scopes, filters):
         inside = _narrowed(where, scope)
         found = None
         if store.index is not None and scope.vault in store.vaults.difference(store.broken):
             try:
-                found = _ask_store(context, store.index, vector, scope, inside)
+                found = _ask_store(context, store.index, fingerprint, vector, scope, inside)
             except StoreError as error:
                 store.broken[scope.vault] = error.message
         if found is None:
-            fingerprint, n = meaning.fingerprint, VECTOR_CANDIDATES
+            n = VECTOR_CANDIDATES
             found = context.catalog.nearest(fingerprint, vector, n, inside)
         ids.update((hit.chunk_id, None) for hit in found)
     return tuple(ids)
@@ -141,7 +146,12 @@ def _narrowed(where: Filter, scope: Scope) -> Filter:
 
 
 def _ask_store(
-    context: Context, index: VectorIndex, vector: Vector, scope: Scope, inside: Filter
+    context: Context,
+    index: VectorIndex,
+    fingerprint: str,
+    vector: Vector,
+    scope: Scope,
+    inside: Filter,
 ) -> list[ScoredId] | None:
     """What the vector store has for a scope under a filter, best first; None where the filter
     leaves few enough to compare them all.
@@ -151,12 +161,13 @@ def _ask_store(
     the filter refuses.
     """
     catalog, asked, n = context.catalog, VECTOR_CANDIDATES, VECTOR_CANDIDATES
+    collection = collection_of(scope.vault, fingerprint)
     if inside.is_empty:
-        return index.query(scope.vault, vector, n)
+        return index.query(collection, vector, n)
     if catalog.count_chunks(inside) <= context.deps.filtered_limit:
         return None
     while True:
-        found = index.query(scope.vault, vector, asked, folders=scope.folders)
+        found = index.query(collection, vector, asked, folders=scope.folders)
         allowed = catalog.matching([hit.chunk_id for hit in found], inside)
         passed = [hit for hit in found if hit.chunk_id in allowed]
         if len(passed) >= n or len(found) < asked:

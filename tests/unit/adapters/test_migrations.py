@@ -161,7 +161,9 @@ def test_an_index_from_before_notes_were_indexed_is_searched_and_then_filled(pat
     assert catalog.check() == []
     (state,) = catalog.file_states("notes").values()
     assert state.fingerprint == "", "the next run would leave the note as it is"
-    catalog.commit("notes", [write], [], fingerprint="m", vectors=vectors_of([write]))
+    catalog.store_vectors("m", vectors_of([write]))
+    catalog.commit("notes", [write], [])
+    catalog.finish_vault("notes", fingerprint="m", indexed_at=1.0)
     assert set(catalog.note_lexical(["apple"], ids, Filter()).scores) == set(ids)
     assert set(catalog.note_vectors("m", ids)) == set(ids)
     assert catalog.check() == []

@@ -57,7 +57,8 @@ def open_catalog(path: Path, **options: object) -> SqliteCatalog:
 
 def put(catalog: SqliteCatalog, *writes: NoteWrite, removed: Sequence[str] = ()) -> set[str]:
     vault = writes[0].chunks[0].vault if writes and writes[0].chunks else "notes"
-    return catalog.commit(vault, writes, removed, fingerprint=FP, vectors=vectors_of(writes))
+    catalog.store_vectors(FP, vectors_of(writes))
+    return catalog.commit(vault, writes, removed)
 
 
 # --------------------------------------------------------------------------- transactions
@@ -74,8 +75,8 @@ def test_a_commit_that_fails_leaves_everything_as_it_was(catalog: SqliteCatalog)
     with pytest.raises(StoreError):
         put(catalog, good, broken, removed=["a.md"])
     assert catalog.chunk_ids("notes") == {kept.chunks[0].id}
-    assert catalog.cached_vectors(FP, [good.chunks[0].text_hash]) == {}
-    assert catalog.generation == before
+    assert catalog.lexical(["new"], 3, EVERYTHING) == []
+    assert catalog.generation == before + 1, "of the vectors that were stored before"
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1e30])
@@ -85,10 +86,8 @@ def test_a_vector_that_is_no_number_is_refused(catalog: SqliteCatalog, bad: floa
     vector = np.ones(8, dtype=np.float32)
     vector[3] = bad
     with pytest.raises(StoreError, match="finite"):
-        catalog.commit(
-            "notes", [write], [], fingerprint=FP, vectors={write.chunks[0].text_hash: vector}
-        )
-    assert catalog.chunk_ids("notes") == set()
+        catalog.store_vectors(FP, {write.chunks[0].text_hash: vector})
+    assert catalog.cached_vectors(FP, [write.chunks[0].text_hash]) == {}
 
 
 def test_one_fingerprint_has_one_dimension(catalog: SqliteCatalog) -> None:
@@ -151,7 +150,7 @@ def test_another_process_reads_whole_commits_while_one_writes(
             connection.execute("ROLLBACK")
             connection.execute("BEGIN")
         put(catalog, note_write("notes", "1.md", [((), "common 1"), (("H",), "common")]))
-        assert ask() == [4, 4, before + 1]
+        assert ask() == [4, 4, catalog.generation]
         reader.stdin.close()
         assert reader.wait(timeout=30) == 0
 
@@ -294,7 +293,7 @@ def test_an_embedding_that_is_used_again_starts_a_new_grace(path: Path) -> None:
     old = note_write("notes", "a.md", [((), "old text")])
     new = note_write("notes", "a.md", [((), "new text")])
     for write in (old, new, old, new):
-        catalog.commit("notes", [write], [], fingerprint=FP, vectors={})
+        catalog.commit("notes", [write], [])
         catalog.store_vectors(FP, vectors_of([write]))
         assert catalog.prune_vectors(FP) == 0
         now[0] += 0.8 * embeddings.GRACE_S
@@ -310,12 +309,13 @@ def test_spare_embeddings_are_bounded(catalog: SqliteCatalog) -> None:
     assert catalog.prune_vectors(FP) == 0
 
 
-def test_another_models_embeddings_of_a_vault_that_uses_it_stay(
+def test_embeddings_of_the_model_in_force_stay_while_another_ones_are_made(
     catalog: SqliteCatalog, path: Path
 ) -> None:
     catalog.add_vault(VaultInfo("other", Path("/other"), "folder"))
     write = note_write("other", "a.md", [((), "text")])
-    catalog.commit("other", [write], [], fingerprint="model-2", vectors=vectors_of([write]))
+    catalog.commit("other", [write], [])
+    catalog.store_vectors("model-2", vectors_of([write]))
     catalog.finish_vault("other", fingerprint="model-2", indexed_at=1.0)
     catalog.prune_vectors(FP)
     with sqlite3.connect(path) as connection:

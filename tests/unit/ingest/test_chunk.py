@@ -11,7 +11,7 @@ import pytest
 import ragvault
 from ragvault.config.settings import ChunkingSettings
 from ragvault.ingest.chunk import chunk_note, embed_format
-from ragvault.ingest.plan import index_fingerprint
+from ragvault.ingest.plan import text_fingerprint
 from tests.support.chunking import (
     CharCounter,
     WordCounter,
@@ -337,11 +337,17 @@ def test_fifty_thousand_lines_take_linear_work():
 
 
 def test_the_fingerprint_moves_with_what_decides_the_chunks():
-    base = index_fingerprint("m", ChunkingSettings())
-    assert index_fingerprint("m", ChunkingSettings()) == base
-    assert index_fingerprint("n", ChunkingSettings()) != base
-    assert index_fingerprint("m", ChunkingSettings(max_tokens=100)) != base
-    assert index_fingerprint("m", ChunkingSettings(overlap=0.2)) != base
+    base = text_fingerprint(ChunkingSettings(), 254)
+    assert text_fingerprint(ChunkingSettings(max_tokens=100), 254) != base
+    assert text_fingerprint(ChunkingSettings(overlap=0.2), 254) != base
+    assert text_fingerprint(ChunkingSettings(), 126) != base, "a model that reads less"
+
+
+def test_another_model_keeps_the_passages():
+    """Their ids, and what is written about them, outlive a change of models."""
+    base = text_fingerprint(ChunkingSettings(), 254)
+    assert text_fingerprint(ChunkingSettings(), 2046) == base
+    assert text_fingerprint(ChunkingSettings(), None) == base, "no model at hand now"
 
 
 @pytest.mark.slow

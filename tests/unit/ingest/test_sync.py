@@ -11,10 +11,16 @@ from typing import Any
 import pytest
 
 from ragvault.config.settings import ChunkingSettings, IndexSettings, Settings
-from ragvault.errors import DiskFullError, Interrupted, VaultPathError
+from ragvault.errors import (
+    DiskFullError,
+    EmbedderUnavailableError,
+    Interrupted,
+    VaultPathError,
+)
 from ragvault.ingest.read import ReadNote, ReadOutcome, read_note
 from ragvault.ingest.sync import SyncParts, sync_vault
-from ragvault.model import IndexReport, NoteFile, VectorRecord
+from ragvault.model import Filter, IndexReport, NoteFile, VectorRecord, collection_of
+from tests.support.chunking import WordCounter
 from tests.support.fakes import FakeCatalog, FakeEmbedder, FakeVectorIndex, vault_info
 
 OLD = 1_600_000_000_000_000_000
@@ -42,7 +48,9 @@ class World:
 
         return SyncParts(
             catalog=self.catalog,
+            counter=WordCounter(),
             embedder=lambda: self.embedder,
+            embedder_settings=self.embedder.name,
             vectors=vectors,
             stored=lambda: self.index.identity if self.has_store else None,
             now=lambda: 1000.0,
@@ -64,9 +72,12 @@ class World:
         ids = self.catalog.chunk_ids("v")
         return {i: s.chunk.text for i, s in self.catalog.chunks(ids).items()}
 
-    def records(self) -> dict[str, tuple[bytes, str, float]]:
-        stored = self.index.place.get("v", {})
-        return {i: (r.vector.tobytes(), r.folder, r.modified) for i, r in stored.items()}
+    @property
+    def collection(self) -> dict[str, VectorRecord]:
+        return self.index.place.get(collection_of("v", self.embedder.fingerprint), {})
+
+    def records(self) -> dict[str, tuple[bytes, str]]:
+        return {i: (r.vector.tobytes(), r.folder) for i, r in self.collection.items()}
 
     def agrees_with_clean(self, tmp: Path) -> None:
         """The two stores hold exactly what a first run over this vault gives."""
@@ -78,6 +89,9 @@ class World:
         clean.read_note, clean.batch_chunks = read_note, 512
         if any(self.root.rglob("*.md")):
             clean.sync()
+            in_force = self.catalog.embedder_in_force()
+            assert in_force == clean.catalog.embedder_in_force()
+            assert set(self.index.place) <= {collection_of("v", in_force[0]), "o|fake-1"}
         assert self.texts() == clean.texts()
         assert self.records() == clean.records()
 
@@ -326,16 +340,16 @@ def test_another_model_replaces_every_vector(world: World, tmp_path: Path) -> No
     world.sync()
     world.embedder = FakeEmbedder("fake-2", dimensions=48)
     report = world.sync()
-    assert report.changed == ["a.md", "work/b.md"] and report.embedded == 3
-    assert any("indexed again" in n for n in report.notices)
-    assert {len(r.vector) for r in world.index.place["v"].values()} == {48}
+    assert report.embedded == 3
+    assert {len(r.vector) for r in world.collection.values()} == {48}
+    assert report.changed == [], "the notes are what they were"
     world.agrees_with_clean(tmp_path)
 
 
 def test_back_to_the_first_model_embeds_nothing_that_is_cached(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    world: World, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(world.catalog, "prune_vectors", lambda fingerprint: 0)
+    world.catalog.has_grace = True
     world.sync()
     first = world.embedder
     world.embedder = FakeEmbedder("fake-2", dimensions=48)
@@ -388,10 +402,10 @@ def test_a_damaged_vector_store_is_reset_and_rebuilt(world: World, tmp_path: Pat
 
 def test_full_rebuilds_what_is_wrong_in_the_vector_store(world: World, tmp_path: Path) -> None:
     world.sync()
-    records = world.index.place["v"]
+    records = world.collection
     chunk_id, record = next(iter(records.items()))
-    records[chunk_id] = VectorRecord(chunk_id, -record.vector, "wrong", 0.0)
-    records["stray"] = VectorRecord("stray", record.vector, "", 0.0)
+    records[chunk_id] = VectorRecord(chunk_id, -record.vector, "wrong")
+    records["stray"] = VectorRecord("stray", record.vector, "")
     report = world.sync(full=True)
     assert report.changed == ["a.md", "work/b.md"]
     world.agrees_with_clean(tmp_path)
@@ -431,14 +445,14 @@ class Fuse:
 
 
 STORE_CALLS = ("set_vector_watermark", "store_vectors", "commit", "finish_vault", "prune_vectors",
-               "touch_files", "add_vault", "cached_vectors")  # fmt: skip
+               "touch_files", "add_vault", "cached_vectors", "use_embedder")  # fmt: skip
 
 
 def fused(world: World, error: BaseException) -> Fuse:
     fuse = Fuse(error)
     for name in STORE_CALLS:
         fuse.wrap(world.catalog, name)
-    for name in ("upsert", "delete", "drop", "ids"):
+    for name in ("upsert", "delete", "drop", "retain"):
         fuse.wrap(world.index, name)
     return fuse
 
@@ -493,7 +507,7 @@ def test_a_run_cut_off_at_any_call_is_completed_by_the_next(
 
 
 def drops_of(world: World, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The vaults whose vectors are dropped from now on."""
+    """The collections that are dropped from now on."""
     dropped: list[str] = []
     drop = world.index.drop
     monkeypatch.setattr(world.index, "drop", lambda vault: (dropped.append(vault), drop(vault)))
@@ -514,7 +528,7 @@ def test_after_a_cut_the_vectors_are_filled_afresh_and_nothing_is_embedded_again
     world.embedder.embedded.clear()
     dropped = drops_of(world, monkeypatch)
     report = world.sync()
-    assert dropped[0] == "v"
+    assert dropped == ["v|fake-1"]
     assert any("restored from the catalog" in notice for notice in report.notices)
     assert all("pears" in text for text in world.embedder.embedded)
     world.agrees_with_clean(tmp_path)
@@ -535,7 +549,7 @@ def test_a_run_that_deletes_many_vectors_makes_the_graph_anew(
     for number in range(8):
         (world.root / f"{number}.md").unlink()
     report = world.sync()
-    assert dropped == ["v"] and report.embedded == 0
+    assert dropped == ["v|fake-1"] and report.embedded == 0
     world.agrees_with_clean(tmp_path)
 
 
@@ -577,19 +591,110 @@ def test_a_full_disk_keeps_what_was_committed(world: World, tmp_path: Path) -> N
     world.agrees_with_clean(tmp_path)
 
 
+# ---------------------------------------------------------------- words first
+
+
+class NoModel(FakeEmbedder):
+    """Found, and fails when it is used; or not found at all."""
+
+    def __init__(self, *, is_found: bool) -> None:
+        super().__init__()
+        self.is_found = is_found
+
+    @property
+    def fingerprint(self) -> str:
+        if not self.is_found:
+            raise EmbedderUnavailableError("The embedding model is nowhere.")
+        return super().fingerprint
+
+    def embed_documents(self, texts: Sequence[str]) -> Any:
+        raise EmbedderUnavailableError("The embedding model can't be loaded.")
+
+
+@pytest.mark.parametrize("is_found", [True, False])
+def test_notes_are_found_by_their_words_before_a_model_is_loaded(
+    world: World, tmp_path: Path, is_found: bool
+) -> None:
+    world.embedder = NoModel(is_found=is_found)
+    with pytest.raises(EmbedderUnavailableError):
+        world.sync()
+    (hit,) = world.catalog.lexical(["boats"], 5, Filter())
+    assert world.catalog.chunks([hit.chunk_id])[hit.chunk_id].note.rel_path == "work/b.md"
+    (vault,) = world.catalog.vaults()
+    assert (vault.notes, vault.embedded) == (2, 0)
+    world.embedder = FakeEmbedder()
+    assert world.sync().embedded == 3
+    world.agrees_with_clean(tmp_path)
+
+
+def test_the_newest_notes_are_embedded_first_and_a_large_one_last(world: World) -> None:
+    world.put("large.md", "# Large\n\n" + "word " * 220_000, at=OLD + 10**13)
+    world.put("new.md", "# New\n\nOf today.\n", at=OLD + 10**12)
+    world.sync()
+    first, last = world.embedder.embedded[0], world.embedder.embedded[-1]
+    assert "Of today" in first and last.startswith("Large")
+
+
+def test_a_note_that_is_edited_while_it_is_embedded_is_searched_as_it_is(
+    world: World, tmp_path: Path
+) -> None:
+    reads: list[str] = []
+
+    def editing(note: NoteFile, max_bytes: int) -> ReadOutcome:
+        reads.append(note.rel_path)
+        if reads.count("a.md") == 2:
+            world.put("a.md", "# Alpha\n\nQuinces instead.\n", at=OLD + 77)
+        return read_note(note, max_bytes)
+
+    world.read_note = editing
+    world.sync()
+    assert any("Quinces" in text for text in world.texts().values())
+    world.agrees_with_clean(tmp_path)
+
+
+def test_the_model_before_answers_until_the_new_one_is_whole(tmp_path: Path) -> None:
+    """Changing the model must not take the search by meaning away for hours."""
+    world = prepared(tmp_path, 0)
+    (before,) = world.catalog.vaults()
+    old = dict(world.index.place["v|fake-1"])
+    world.embedder = FakeEmbedder("fake-2", dimensions=24)
+    fuse = Fuse(RuntimeError("power cut"))
+    fuse.wrap(world.catalog, "store_vectors")
+    embedded: list[str] = []
+    for _ in range(3):
+        fuse.left = 1
+        with pytest.raises(RuntimeError):
+            world.sync()
+        assert world.catalog.embedder_in_force() == ("fake-1", "fake (fake-1)")
+        assert world.index.place["v|fake-1"] == old
+        (vault,) = world.catalog.vaults()
+        assert vault.embedded == before.notes
+        embedded += world.embedder.embedded[:-1]  # what was on its way is the one batch lost
+        world.embedder.embedded.clear()
+    fuse.left = 10**9
+    world.sync()
+    embedded += world.embedder.embedded
+    assert len(embedded) == len(set(embedded)), "embedded twice"
+    assert world.catalog.embedder_in_force() == ("fake-2", "fake (fake-2)")
+    assert set(world.index.place) == {"v|fake-2"}
+    world.agrees_with_clean(tmp_path)
+
+
 # ---------------------------------------------------------------- progress
 
 
 class Recorder:
     def __init__(self) -> None:
-        self.total = self.notes = self.chunks = self.finished = 0
+        self.totals: dict[str, int] = {}
+        self.done: dict[str, int] = {}
+        self.unit = ""
+        self.finished = 0
 
-    def start(self, vault: str, notes: int) -> None:
-        self.total = notes
+    def start(self, vault: str, total: int, unit: str) -> None:
+        self.unit, self.totals[unit], self.done[unit] = unit, total, 0
 
-    def advance(self, *, notes: int = 0, chunks: int = 0) -> None:
-        self.notes += notes
-        self.chunks += chunks
+    def advance(self, done: int) -> None:
+        self.done[self.unit] += done
 
     def finish(self) -> None:
         self.finished += 1
@@ -599,8 +704,7 @@ def test_progress_reaches_its_total(world: World) -> None:
     (world.root / "bad.md").write_bytes(b"\x00" * 100)
     shown = Recorder()
     report = world.sync(progress=shown)
-    assert shown.notes == shown.total == 3
-    assert shown.chunks == report.chunks
+    assert shown.done == shown.totals == {"notes": 3, "passages": report.chunks}
     assert shown.finished == 1
 
 
@@ -611,7 +715,7 @@ def test_several_vaults_keep_out_of_each_others_way(world: World, tmp_path: Path
     (other / "o.md").write_text("# Other\n")
     sync_vault(vault_info("o", other), world.settings, world.parts())
     assert world.sync().unchanged == 2
-    assert len(world.index.place["o"]) == 1
+    assert len(world.index.place["o|fake-1"]) == 1
     world.agrees_with_clean(tmp_path)
 
 

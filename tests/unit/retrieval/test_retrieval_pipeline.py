@@ -300,10 +300,10 @@ def test_a_lost_store_is_noticed_and_not_taken_for_no_answer(fake: SearchIndex) 
 class OneBroken(FakeVectorIndex):
     """Fails for one vault, as a damaged collection does."""
 
-    def query(self, vault: str, *args: object, **kwargs: object) -> list[ScoredId]:
-        if vault == "work":
+    def query(self, key: str, *args: object, **kwargs: object) -> list[ScoredId]:
+        if key.startswith("work|"):
             raise StoreError("The collection is damaged.")
-        return super().query(vault, *args, **kwargs)  # type: ignore[arg-type]
+        return super().query(key, *args, **kwargs)  # type: ignore[arg-type]
 
 
 def test_one_broken_vault_does_not_stop_the_others(fake: SearchIndex) -> None:
@@ -326,7 +326,7 @@ def test_another_models_index_is_said_to_be_one(fake: SearchIndex) -> None:
 def test_a_vector_that_outlived_its_chunk_is_not_shown(fake: SearchIndex) -> None:
     """A crash leaves such vectors until the next index; citing one would cite nothing."""
     api = next(h for h in fake.search("API backend").hits if h.note.rel_path == "Projects/api.md")
-    fake.catalog.commit("personal", (), ["Projects/api.md"], fingerprint="fake-1", vectors={})
+    fake.catalog.commit("personal", (), ["Projects/api.md"])
     found = fake.search("API backend")
     assert api.chunk.id not in {h.chunk.id for h in found.hits}
 
