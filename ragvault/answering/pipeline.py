@@ -55,7 +55,7 @@ from ragvault.model import (
     Token,
 )
 from ragvault.ports import ChatModel
-from ragvault.text import snippet, strip_controls
+from ragvault.text import snippet
 
 GREETING = "Hello! Ask me something about your notes."
 THANKS = "You're welcome! Ask me anything else about your notes."
@@ -287,21 +287,24 @@ def _quoted(
 def _quotes(request: AnswerRequest) -> list[Quote]:
     beside = (hit for found in request.neighbours.values() for hit in found)
     hits = (*request.evidence.hits, *beside)
-    return extract(request.question, hits, detail=request.detail, embed=request.embed)
+    return extract(
+        request.question, hits, detail=request.detail, embed=request.embed, today=request.today
+    )
 
 
 def compose(
     quotes: Sequence[Quote], evidence: Evidence, style: CitationStyle = FILE_SECTION
 ) -> Answer:
-    """The extractive answer: each passage with its citation, as a paragraph of its own."""
+    """The extractive answer: each quotation with its citation, as a paragraph of its own."""
     text = ""
     marks = Marks(style)
     citations: list[Citation] = []
     best: dict[str, tuple[Hit, str]] = {}
     for quote in quotes:
         mark = marks.text(quote.hit)
-        body = strip_controls(quote.text).strip("\n")
-        text += ("\n\n" if text else "") + body + ("\n" if quote.kind in ("code", "row") else " ")
+        body = quote.shown
+        is_fenced = body.endswith(("```", "~~~"))
+        text += ("\n\n" if text else "") + body + ("\n" if is_fenced else " ")
         citations.append(Citation(mark, len(text), CitationStatus.EXACT, quote.hit.chunk.id))
         text += mark
         best.setdefault(quote.hit.chunk.id, (quote.hit, body))
@@ -325,7 +328,7 @@ def _references(question: str, text: CitedText) -> tuple[Reference, ...]:
     for marker, hit in enumerate(text.cited, 1):
         said = " ".join(s.text for s in text.statements if hit in s.cited)
         quotes = extract(f"{question} {said}", [hit], detail=Detail.BRIEF)
-        body = strip_controls(quotes[0].text).strip("\n") if quotes else ""
+        body = quotes[0].shown if quotes else ""
         is_said = " ".join(body.split()).casefold() in " ".join(said.split()).casefold()
         references.append(Reference(marker, hit, snippet(body), "" if is_said else body))
     return tuple(references)
@@ -336,10 +339,9 @@ def _also(request: AnswerRequest, references: Sequence[Reference]) -> tuple[Refe
     and quotes disagree, both are seen."""
     shown = " ".join(" ".join((r.snippet, r.evidence)) for r in references)
     best = next(iter(_quotes(request)), None)
-    if best is None or snippet(best.text) in shown or best.text.strip() in shown:
+    if best is None or snippet(best.shown) in shown or best.shown in shown:
         return ()
-    body = strip_controls(best.text).strip("\n")
-    return (Reference(len(references) + 1, best.hit, snippet(body), body),)
+    return (Reference(len(references) + 1, best.hit, snippet(best.shown), best.shown),)
 
 
 def _pointed(request: AnswerRequest) -> Abstention:

@@ -36,7 +36,7 @@ _LANGUAGES = {
     "fr": "le les des une est dans pour avec sur qui que du au ce pas sont été vous aux",
 }
 _LANGUAGE_WORDS = {name: frozenset(words.split()) for name, words in _LANGUAGES.items()}
-_STOP = frozenset(w.replace("'", "") for w in STOPWORDS).union(*_LANGUAGE_WORDS.values())
+SMALL_WORDS = frozenset(w.replace("'", "") for w in STOPWORDS).union(*_LANGUAGE_WORDS.values())
 
 # Words with which an answer speaks of its sources; they claim nothing.
 _META = frozenset(
@@ -80,7 +80,7 @@ def content_stems(text: str) -> list[str]:
     return [
         stem(word)
         for word in tokens(text)
-        if word not in _STOP and word not in _META and not word.isdigit()
+        if word not in SMALL_WORDS and word not in _META and not word.isdigit()
     ]
 
 
@@ -210,7 +210,7 @@ def _missing_names(statement: str, text: str) -> list[str]:
         opens = not before or before[-1] in ".!?:;\n…" or match.start() in starts
         if opens and not any(c.isupper() for c in word[1:]):
             continue
-        parts = [t for t in tokens(re.sub(r"['’]s?$", "", word)) if t not in _STOP]
+        parts = [t for t in tokens(re.sub(r"['’]s?$", "", word)) if t not in SMALL_WORDS]
         if any(stem(p) not in held for p in parts if p not in _META and not p.isdigit()):
             missing.append(f"{word} is not named there")
     return missing

@@ -1,8 +1,11 @@
 """The answer without a model: the notes' own words.
 
-    passages   a chunk's text → its sentences, list items, lists, rows, code and fields
-    extract    the passages of all evidence → the few that answer, made readable
+    units     passages → pages, read by their format, as what can be quoted
+    asks      the question → the form of its answer, a list, tasks, a time
+    rate      units → how likely each holds the answer
+    extract   the units of all passages → the few that answer
+    show      a quotation → as people read it
 
-Comes in: the question and the hits that the gate let through. Goes out: quotes, best first, each
-verbatim with its place in its chunk.
+Comes in: the question and the hits that may be answered from. Goes out: quotations, best first,
+each word for word from its note, with how good it is.
 """

@@ -1,0 +1,189 @@
+"""What a question asks for: the form of its answer, a whole list or one fact, tasks, a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from ragvault.answering.check.values import find_dates
+
+_DATE_LIKE = re.compile(
+    r"\b(?:1[5-9]|20)\d\d\b|\b\d{1,2}[:.]\d\d\b|\b\d{1,2}\s?(?:[ap]m|uhr|h)\b|\b\d{1,2}\.\s?\d{1,2}\."
+    r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun|montag|dienstag|mittwoch|donners|freitag|samstag"
+    r"|sonntag)[a-z]*\b|\b(?:mo|di|mi|do|fr|sa|so)[ –-]",
+    re.IGNORECASE,
+)
+_NUMBER_WORD = re.compile(
+    r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|half|twice|zwei|drei|vier|fünf"
+    r"|sechs|sieben|acht|neun|zehn|deux|trois|dos|tres)\b",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"(?<![.!?:]\s)(?<!^)(?<![-*]\s)\b[A-ZÄÖÜÀ-Þ][\w'’-]+")
+_ATTENDEES = re.compile(
+    r"^\W*(?:attend\w*|present|participants?|people|guests?|members?|crew|with|by|teilnehm\w*"
+    r"|anwesend\w*|dabei|gäste|mit|boot|participantes?|présents?|asistentes?)\b",
+    re.IGNORECASE,
+)
+_STEP = re.compile(r"`|^\s*(?:\d{1,3}[.)]|[-*+])\s", re.MULTILINE)
+
+
+def has_date(text: str) -> bool:
+    return bool(_DATE_LIKE.search(text) or find_dates(text))
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """``asked`` finds it in a question, ``held`` in a text."""
+
+    asked: re.Pattern[str]
+    held: Callable[[str], object]
+
+
+def _form(asked: str, held: Callable[[str], object]) -> Form:
+    return Form(re.compile(asked, re.IGNORECASE), held)
+
+
+_FORMS = (
+    _form(
+        r"\b(?:when|(?:what|which) (?:date|day|month|year|time)|how old|birthdays?|deadline|wann"
+        r"|welche[rsnm]? (?:tag|monat|jahr)|wie alt|geburtstag|termin|appointment|fällig|cuándo"
+        r"|quand)\b|什么时候|何时|哪一?年|متى",
+        has_date,
+    ),
+    _form(
+        r"\bhow (?:many|much|long|far|big|often|high|tall|heavy|fast)\b|\bwie ?(?:viele?|lange?"
+        r"|hoch|oft|weit|schwer|groß)\b|\bcu[áa]nt|\bcombien\b|多少|几|^كم\b"
+        r"|\b(?:cost|price|rent|fee|size|weight|balance|percentage|preis|kosten|miete|größe"
+        r"|gewicht)\b",
+        lambda text: re.search(r"\d", text) or _NUMBER_WORD.search(text),
+    ),
+    _form(
+        r"\b(?:number|code|pin|serial|phone|telephone|mobile|iban|postcode|passwor[dt]|e-?mail"
+        r"|combination|model|\w*nummer|handy|kennzeichen|passwort)\b",
+        lambda text: re.search(r"\d|@|`|\b\w+-\w+-", text),
+    ),
+    _form(r"\b(?:who|whose|whom|wer|wen|wem|wessen|qui|quién(?:es)?)\b", _NAME.search),
+    _form(
+        r"\b(?:how (?:do|to|can|did|does|should)|steps?|commands?|code|directions|instructions)\b",
+        _STEP.search,
+    ),
+)
+_DEFINITION = re.compile(
+    r"^\W*(?:what(?:'s|’s| is| are| was| were)|define|was (?:ist|sind)|qu'est-ce que?|qué es)\s+"
+    r"(?:an? |the |eine? |der |die |das |une? |la |le |el )?(?P<subject>[^?]{2,40}?)\W*$",
+    re.IGNORECASE,
+)
+_ATTENDANCE = re.compile(
+    r"\b(?:who|which \w+)\b.{0,20}\b(?:was|were|attended|came|went|took part|joined|there"
+    r"|present)\b"
+    r"|^\W*(?:present|attendees|participants|teilnehmer\w*|anwesende?)\b"
+    r"|\bwer\b.{0,60}\b(?:war|waren|dabei|teilgenommen|anwesend|saß|kam)\b",
+    re.IGNORECASE,
+)
+_LIST = re.compile(
+    r"\b(?:lists?|all|ingredients|items|steps|instructions|directions|every|things|options"
+    r"|names of|zutaten|liste|alle|etappen|stücke|welche \w+(?:en|er|e|s)\b"
+    r"|(?:which|what) (?:\w+ ){0,2}\w{3,}s (?:are|were|do|does|did|ha[sd]|have|can|should|we|i)\b"
+    r"|what (?:are|were)\b|was sind\b|inventory|programme|agenda|who (?:still )?(?:has|have)n.?t"
+    r"|how (?:do|to|can)\b|what .{0,30}\bin\b .*\b(?:bag|box|case|kit))\b",
+    re.IGNORECASE,
+)
+_TASKS = re.compile(
+    r"\b(?:to-?dos?|tasks?|overdue|outstanding|remains? to|left to|needs? (?:\w+ing|to be)"
+    r"|still (?:\w+ ){0,2}(?:do|to do|open|need|have)|have to|due|what must|aufgaben?"
+    r"|noch (?:zu|offen|nicht)|zu tun|erledigen|muss ich|soll(?:te)? ich|überfällig|fällig)\b",
+    re.IGNORECASE,
+)
+_DONE = re.compile(r"\b(?:done|did|finished|completed|erledigt|gemacht|fertig)\b", re.IGNORECASE)
+# "Last week" is a time, "the last invoice" is one of several.
+_NO_PERIOD = (
+    r"\b(?!\s+(?:week|month|year|night|time|mon|tue|wed|thu|fri|sat|sun|woche|monat|jahr|nacht"
+    r"|mal|mittwoch|donnerstag))"
+)
+_NEXT = re.compile(
+    r"\b(?:next|upcoming|coming|nächste[rnms]?|kommende[rnms]?|prochaine?|próxim[oa])" + _NO_PERIOD,
+    re.IGNORECASE,
+)
+_LAST = re.compile(
+    r"\b(?:last|latest|most recent|newest|letzte[rnms]?|neueste[rnms]?|dernière?|últim[oa])"
+    + _NO_PERIOD,
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asks:
+    """``forms``: the answer has one of them at least; ``whole``: rather a list than one of its
+    items; ``attendance``: who took part; ``tasks``: what is to be done; ``direction``: 1 for the
+    next of something, -1 for the last, 0 for neither."""
+
+    forms: tuple[Form, ...]
+    whole: bool
+    attendance: bool
+    tasks: bool
+    direction: int
+    due: tuple[date, date] | None = None
+
+    def form_held(self, text: str) -> bool | None:
+        """Whether the text has the form; None where any will do."""
+        return any(bool(form.held(text)) for form in self.forms) if self.forms else None
+
+    def key_held(self, text: str) -> bool:
+        """A field that by its key is what was asked for, in other words."""
+        return self.attendance and bool(_ATTENDEES.match(text))
+
+
+def asks(question: str, today: date | None) -> Asks:
+    """Read the question; relative times count from ``today``."""
+    attendance = bool(_ATTENDANCE.search(question))
+    tasks = bool(_TASKS.search(question)) and not _DONE.search(question)
+    forms = tuple(form for form in _FORMS if form.asked.search(question))
+    if not forms and (what := _DEFINITION.search(question)):
+        begins = re.compile(rf"\W*(?:\w+ )?{re.escape(what['subject'])}\b", re.IGNORECASE)
+        forms = (Form(_DEFINITION, begins.match),)
+    return Asks(
+        forms=forms,
+        whole=attendance or tasks or bool(_LIST.search(question)),
+        attendance=attendance,
+        tasks=tasks,
+        direction=1 if _NEXT.search(question) else -1 if _LAST.search(question) else 0,
+        due=_window(question, today) if today else None,
+    )
+
+
+_WINDOWS: tuple[tuple[str, Callable[[date], tuple[date, date]]], ...] = (
+    (r"\b(?:overdue|überfällig)", lambda d: (date.min, d - timedelta(1))),
+    (r"\b(?:today|heute)\b", lambda d: (d, d)),
+    (r"\b(?:tomorrow|morgen)\b", lambda d: (d + timedelta(1), d + timedelta(1))),
+    (r"\b(?:this|diese) (?:week|woche)\b", lambda d: _week(d, 0)),
+    (r"\b(?:next|nächste) (?:week|woche)\b", lambda d: _week(d, 1)),
+)
+
+
+def _week(day: date, later: int) -> tuple[date, date]:
+    monday = day - timedelta(day.weekday()) + timedelta(weeks=later)
+    return monday, monday + timedelta(6)
+
+
+def _window(question: str, today: date) -> tuple[date, date] | None:
+    found = (make(today) for asked, make in _WINDOWS if re.search(asked, question, re.IGNORECASE))
+    return next(found, None)
+
+
+def days_in(text: str, near: date) -> list[date]:
+    """The days that the text names; one without its year is the one nearest to ``near``."""
+    found: list[date] = []
+    for _, dates in find_dates(text):
+        said = dates[0]
+        years = [said.year] if said.year else [near.year - 1, near.year, near.year + 1]
+        days: list[date] = []
+        for year in years:
+            try:
+                days.append(date(year, said.month, said.day or 1))
+            except ValueError:
+                continue  # 29 February
+        if days:
+            found.append(min(days, key=lambda day: abs(day - near)))
+    return found

@@ -1,0 +1,224 @@
+"""How likely each unit is to hold the answer.
+
+A unit's score is a sum of logits: the share of the question that its own words hold, weighted by
+how rare a word is among the units; the share that only its place holds (title, headings, what leads
+to it); the cosine of the unit in its place to the question, when an embedder is at hand; its
+passage's score; whether it has the form that the question asks for, is a field of that meaning, an
+open task, of the right time (``asks``). The weights are those of a conditional logit (the unit with
+the answer among all that were found) on two personal vaults, rounded.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, TypeAlias
+
+from ragvault.answering.check.support import SMALL_WORDS
+from ragvault.answering.context import neutralise
+from ragvault.answering.quote.asks import Asks, days_in
+from ragvault.answering.quote.units import Page, Unit
+from ragvault.text import stem, strip_controls, tokens
+
+if TYPE_CHECKING:
+    from ragvault.model import Matrix
+
+Embed: TypeAlias = "Callable[[Sequence[str]], Matrix]"
+
+_OWN, _PLACE, _COSINE, _PASSAGE = 4.0, 3.0, 3.0, 4.0  # for all of each, 0..1
+_FORM = _KEY = _TASK = _TIME = 2.0
+_MAX_EMBEDDED = 32  # units; more would cost more than they help
+
+
+@dataclass(slots=True, eq=False)
+class Rated:
+    """A unit with what its score is made of; ``share``: the probability (0..1) that it holds the
+    answer, if a unit does."""
+
+    unit: Unit
+    held: frozenset[str]
+    placed: frozenset[str]
+    own: float = 0.0
+    place: float = 0.0
+    cosine: float | None = None
+    form: bool | None = None
+    key: bool = False
+    task: bool = False
+    factor: float = 1.0
+    time: float = 0.0
+    score: float = 0.0
+    share: float = 0.0
+
+    def rate(self, best_final: float) -> None:
+        score = _OWN * self.own + _PLACE * self.place
+        score += _PASSAGE * self.unit.hit.scores.final / best_final
+        score += _COSINE * (self.cosine or 0.0) + _FORM * (self.form is True)
+        score += _KEY * self.key + _TASK * self.task + _TIME * self.time
+        self.score = score + math.log(self.factor)
+
+
+def rated(
+    question: str, wanted: Asks, pages: Sequence[Page], embed: Embed | None, today: date | None
+) -> list[Rated]:
+    """All units, the best first."""
+    stems = frozenset(content_stems(question))
+    units = [unit for page in pages for unit in page.units]
+    bags = [frozenset(content_stems(unit.text)) for unit in units]
+    counts = Counter(stem for bag in bags for stem in bag)
+    weight = {w: math.log(1 + (len(bags) + 1) / (1 + counts[w])) for w in stems}
+    total = sum(weight.values()) or 1.0
+    scored: list[Rated] = []
+    for unit, bag in zip(units, bags, strict=True):
+        held, placed = _held(stems, bag), _held(stems, frozenset(content_stems(_place(unit))))
+        placed = {w: share for w, share in placed.items() if share > held.get(w, 0)}
+        scored.append(
+            Rated(
+                unit,
+                frozenset(held),
+                frozenset(placed),
+                own=sum(weight[w] * share for w, share in held.items()) / total,
+                place=sum(weight[w] * (s - held.get(w, 0)) for w, s in placed.items()) / total,
+                form=wanted.form_held(unit.text),
+                key=wanted.key_held(unit.text),
+                task=wanted.tasks and unit.kind == "task" and not unit.is_done,
+                factor=_factor(unit, bag - stems, bool(held)),
+            )
+        )
+    best = max((unit.hit.scores.final for unit in units), default=1.0) or 1.0
+    _rate(scored, best)
+    if embed is not None and scored:
+        near = _with_first_of_each(scored)
+        vectors = embed(
+            [question, *(f"{_path(s.unit)}\n{s.unit.head}\n{s.unit.text}" for s in near)]
+        )
+        for s, cosine in zip(near, vectors[1:] @ vectors[0], strict=True):
+            s.cosine = float(cosine)
+        rest = min((s.cosine or 0.0 for s in near), default=0.0)
+        for s in scored:
+            s.cosine = rest if s.cosine is None else s.cosine
+        _rate(scored, best)
+    if today and (wanted.direction or wanted.due):
+        _by_time(scored, wanted, today)
+        _rate(scored, best)
+    odds = [math.exp(s.score - scored[0].score) for s in scored]
+    for s, odd in zip(scored, odds, strict=True):
+        s.share = odd / sum(odds)
+    return scored
+
+
+def _rate(scored: list[Rated], best: float) -> None:
+    for s in scored:
+        s.rate(best)
+    scored.sort(key=lambda s: (-s.score, s.unit.hit.rank, s.unit.start))
+
+
+def _with_first_of_each(scored: Sequence[Rated]) -> list[Rated]:
+    """The best units by words, at least the two best of each passage."""
+    by_hit = Counter[str]()
+    first: list[Rated] = []
+    for s in scored:
+        by_hit[s.unit.hit.chunk.id] += 1
+        if by_hit[s.unit.hit.chunk.id] <= 2:
+            first.append(s)
+    others = (s for s in scored if s not in first)
+    return [*first, *others][:_MAX_EMBEDDED]
+
+
+def _path(unit: Unit) -> str:
+    """Title and headings, once."""
+    names = dict.fromkeys((unit.hit.note.title, *unit.hit.chunk.heading_path))
+    return " > ".join(filter(None, names))
+
+
+def _place(unit: Unit) -> str:
+    note = unit.hit.note
+    folder = note.folder.rpartition("/")[2]
+    return "\n".join((_path(unit), unit.head, folder, *note.aliases, *note.tags))
+
+
+def content_stems(text: str) -> list[str]:
+    return [stem(word) for word in tokens(text) if word not in SMALL_WORDS]
+
+
+_MIN_PART = 4
+
+
+def _held(wanted: Iterable[str], bag: frozenset[str]) -> dict[str, float]:
+    """The wanted stems that the bag holds, whole or as a part of a compound, with the share."""
+    held: dict[str, float] = {}
+    for asked in wanted:
+        if asked in bag:
+            held[asked] = 1.0
+        elif len(asked) >= _MIN_PART and any(_akin(asked, other) for other in bag):
+            held[asked] = 0.7
+    return held
+
+
+def _akin(a: str, b: str) -> bool:
+    """One is a part of the other (a compound), or they begin alike (an ending not known)."""
+    if len(b) < _MIN_PART or b.isdigit():
+        return False
+    if a in b or b in a:
+        return True
+    begin = max(5, (2 * max(len(a), len(b)) + 2) // 3)
+    return a[:begin] == b[:begin]
+
+
+_TEMPLATE = re.compile(r"\btemplates?\b|\bvorlagen?\b", re.IGNORECASE)
+# Fields that order notes or belong to a program.
+_WEAK_FIELD = re.compile(
+    r"\s*(?:categor\w+|type|class|status|cover\w*|image|thumbnail|banner|icon|url|uri|source"
+    r"|permalink|slug|u?u?id|isbn\w*|publish\w*|draft|up|created?|updated?|modified|layout)\s*:",
+    re.IGNORECASE,
+)
+
+
+def _factor(unit: Unit, new: frozenset[str], has_own: bool) -> float:
+    """What hardly answers anything counts less, however many words it shares: ``new`` are the
+    stems that the question doesn't have."""
+    factor = 1.0
+    if unit.is_pointer:
+        factor *= 0.1
+    if unit.group.kind == "announcement" or unit.kind == "cut":
+        factor *= 0.3
+    if not new:
+        factor *= 0.6
+    if unit.kind == "field" and not has_own and _WEAK_FIELD.match(unit.text):
+        factor *= 0.3
+    if _TEMPLATE.search(unit.hit.chunk.rel_path):
+        factor *= 0.2
+    if neutralise(unit.text) != strip_controls(unit.text):
+        factor *= 0.3
+    return factor
+
+
+def _by_time(scored: Sequence[Rated], wanted: Asks, today: date) -> None:
+    """What is dated on the side of today that is asked for, the nearest most."""
+    dated: dict[Rated, list[date]] = {}
+    for s in scored[:_MAX_EMBEDDED]:
+        days = days_in(s.unit.text, today)
+        note_day = s.unit.hit.note.day
+        if not days and wanted.direction < 0 and note_day is not None:
+            days = [note_day.date()]
+        if days:
+            dated[s] = days
+    if wanted.due:
+        first, last = wanted.due
+        for s, days in dated.items():
+            s.time = 0.5 if any(first <= day <= last for day in days) else -0.3
+        return
+    good: dict[Rated, int] = {}
+    for s, days in dated.items():
+        away = [(day - today).days * wanted.direction for day in days]
+        away = [n for n in away if n >= 0]
+        s.time = -0.3 if not away else 0.2
+        if away:
+            good[s] = min(away)
+    if good:
+        nearest = min(good.values())
+        for s, away_days in good.items():
+            s.time += 0.2 if away_days == nearest else 0.0
