@@ -220,6 +220,10 @@ class NoteStore(Protocol):
     def folders(self, vaults: Collection[str] = ()) -> list[FolderInfo]:
         """Folders that hold notes, of some vaults or all, with counts and centroids."""
 
+    def languages(self, vaults: Collection[str] = ()) -> dict[str, int]:
+        """How many notes are in each language (ISO 639-1; "": nothing tells), of some vaults or
+        all, the most frequent first."""
+
     def tags(self, vaults: Collection[str] = ()) -> list[str]:
         """Tags that notes have, of some vaults or all, lower-cased, the most used first."""
 
@@ -237,6 +241,14 @@ class ChunkSearch(Protocol):
         self, terms: Sequence[str], chunk_ids: Collection[str], where: Filter
     ) -> NoteLexical:
         """BM25 of the whole notes (names, frontmatter, body) that the given chunks belong to."""
+
+    def notes_with(self, phrase: str, vaults: Collection[str]) -> frozenset[tuple[str, str]]:
+        """The notes, as (vault, path) pairs, that hold the phrase word for word in their names or
+        text, case aside; none for a phrase without words."""
+
+    def vocabulary(self, word: str, vaults: Collection[str]) -> dict[str, int]:
+        """The words of the notes, as they are written but lower-cased, that begin with one of the
+        letters of ``word``, each with the number of notes that hold it."""
 
     def document_frequencies(self, terms: Sequence[str], where: Filter) -> dict[str, int]:
         """How many chunks hold each term (stemmed as the index does)."""

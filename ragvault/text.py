@@ -8,6 +8,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, lru_cache
+from pathlib import Path
+
+import Stemmer
 
 # Scripts written without spaces between words: Han, kana, bopomofo, Thai, Lao, Khmer, Myanmar;
 # and Hangul, whose words carry endings. A run of them is indexed as overlapping bigrams.
@@ -35,40 +39,24 @@ _ESCAPES = re.compile(
 # C0 and C1 controls but tab and newline, and the bidirectional overrides that reorder a line.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
-# Their numbers by their names: English, German, Spanish, French.
+# Their numbers by their names: English, German, Spanish, French, Italian, Portuguese, Dutch.
 _MONTH_WORDS = (
-    "january jan januar jänner enero janvier",
-    "february feb februar febrero février fevrier",
-    "march mar märz maerz mär mrz marzo mars",
-    "april apr abril avril",
-    "may mai mayo",
-    "june jun juni junio juin",
-    "july jul juli julio juillet",
-    "august aug agosto août aout",
-    "september sep sept septiembre septembre",
-    "october oct oktober okt octubre octobre",
-    "november nov noviembre novembre",
-    "december dec dezember dez diciembre décembre",
+    "january jan januar jänner enero janvier gennaio janeiro januari",
+    "february feb februar febrero février fevrier febbraio fevereiro februari",
+    "march mar märz maerz mär mrz marzo mars março maart",
+    "april apr abril avril aprile",
+    "may mai mayo maggio maio mei",
+    "june jun juni junio juin giugno junho",
+    "july jul juli julio juillet luglio julho",
+    "august aug agosto août aout augustus",
+    "september sep sept septiembre septembre settembre setembro",
+    "october oct oktober okt octubre octobre ottobre outubro",
+    "november nov noviembre novembre novembro",
+    "december dec dezember dez diciembre décembre dicembre dezembro",
 )
 MONTHS: dict[str, int] = {
     word: number for number, words in enumerate(_MONTH_WORDS, 1) for word in words.split()
 }
-
-STOPWORDS = frozenset(
-    """
-    a about above after again against all also am an and any are aren't as at be because
-    been before being below between both but by can can't cannot could couldn't d did didn't
-    do does doesn't doing don't down during each few find for from further give had hadn't
-    has hasn't have haven't having he her here hers herself him himself his how how's i i'd
-    i'll i'm i've if in into is isn't it it's its itself just let's ll m me more most my
-    myself no nor not now of off on once only or other ought our ours ourselves out over own
-    please re s same shall she should shouldn't show so some such t tell than that that's
-    the their theirs them themselves then there there's these they this those through to too
-    under until up ve very was wasn't we we're we've were weren't what what's when where
-    which while who who's whom why will with won't would wouldn't you you're your yours
-    yourself
-    """.split()
-)
 
 
 def strip_controls(text: str) -> str:
@@ -106,9 +94,13 @@ def index_text(text: str) -> str:
     return _UNSPACED_RUN.sub(bigrams, text)
 
 
+# "don't", "Anna's": one word. Elsewhere the apostrophe parts two: "l'école", "dell'anno".
+_SHORT_FORM = re.compile(r"(?<=\w)'(?=(?:s|t|re|ve|ll|d|m)\b)", re.IGNORECASE)
+
+
 def tokens(text: str) -> list[str]:
     """The words of ``index_text(text)`` in order, stopwords included, apostrophes dropped."""
-    return _WORD.findall(index_text(text.replace("’", "'").replace("'", "")))
+    return _WORD.findall(index_text(_SHORT_FORM.sub("", text.replace("’", "'"))))
 
 
 def words(text: str) -> list[str]:
@@ -121,31 +113,119 @@ def is_unspaced(text: str) -> bool:
     return _UNSPACED_RUN.search(text) is not None
 
 
-# Where only presence counts, a few English endings do; FTS5 stems with Porter's algorithm.
-_PLURAL = re.compile(r"(?<=[^s])e?s$")
-_ENDINGS = re.compile(r"(?:ing|edly|ed|er|ly|ie|e|y|i)$")
+# ---------------------------------------------------------------------------- languages
+
+# What is stemmed, by ISO 639-1: the names of Snowball's algorithms.
+_ALGORITHMS = {
+    "en": "english", "de": "german", "fr": "french", "es": "spanish", "it": "italian",
+    "pt": "portuguese", "nl": "dutch", "ru": "russian",
+}  # fmt: skip
+ENGLISH = "en"
+# Scripts that tell the language, or stand for those that are written in them.
+_SCRIPTS = {
+    "ja": "\u3041-\u30ff", "zh": "\u3400-\u4dbf\u4e00-\u9fff", "ru": "\u0400-\u04ff",
+    "ko": "\u1100-\u11ff\uac00-\ud7ff", "ar": "\u0600-\u06ff", "el": "\u0370-\u03ff",
+    "he": "\u0590-\u05ff", "hi": "\u0900-\u097f", "th": "\u0e00-\u0e7f",
+}  # fmt: skip
+_OF_SCRIPT = tuple((name, re.compile(f"[{letters}]")) for name, letters in _SCRIPTS.items())
+_LETTERS_OF = {"de": "äöüß", "es": "ñ¿¡", "fr": "êœëîûç", "pt": "ãõç", "it": "ìò"}
+_LETTER = 0.5  # a word with such a letter counts for half of a stopword
+_READ = 20_000  # characters from which a language is told
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_MIN_STEM = 3
 
 
-def stem(word: str) -> str:
-    """The word without a common English ending, at least three characters long."""
-    for ending in (_PLURAL, _ENDINGS):
-        cut = ending.sub("", word)
-        word = cut if len(cut) >= _MIN_STEM else word
-    return word
+@cache
+def stopwords(language: str = ENGLISH) -> frozenset[str]:
+    """Lower case, with and without their apostrophes; empty for a language without a list."""
+    return _stopword_lists().get(language, frozenset())
 
 
-def stems(text: str) -> frozenset[str]:
+@cache
+def _stopword_lists() -> dict[str, frozenset[str]]:
+    data = (Path(__file__).parent / "stopwords.txt").read_text(encoding="utf-8")
+    lists: dict[str, set[str]] = {}
+    language = ""
+    for line in data.splitlines():
+        if line.startswith("  "):
+            words = line.replace("|", " ").split()
+            lists[language].update(words, (word.replace("'", "") for word in words))
+        elif not line.startswith("#"):
+            language = line.rstrip(":")
+            lists[language] = set()
+    return {language: frozenset(words) for language, words in lists.items()}
+
+
+@cache
+def _evidence() -> dict[str, tuple[tuple[str, float], ...]]:
+    """What a word tells: its languages, each with its share of 1."""
+    found: dict[str, list[str]] = {}
+    for language, words in _stopword_lists().items():
+        for word in words:
+            found.setdefault(word, []).append(language)
+    return {w: tuple((name, 1 / len(names)) for name in names) for w, names in found.items()}
+
+
+def language_of(text: str, expected: Sequence[str] = ()) -> str:
+    """The language by its script, stopwords and letters, ISO 639-1; "" where nothing tells one.
+
+    ``expected``, the likeliest first, decides where two are as likely; another language takes
+    more than half a word then. Reads at most 20,000 characters.
+    """
+    text = text[:_READ].lower()
+    letters = sum(map(str.isalpha, text))
+    for name, script in _OF_SCRIPT:
+        # A Japanese text is mostly kana; a Chinese one has none.
+        if 3 * len(script.findall(text)) > letters:
+            return name
+    scores: dict[str, float] = {}
+    for word in re.findall(r"[^\W\d_]+(?:['’](?:s|t|re|ve|ll|d|m)\b)?", text):
+        told = _evidence().get(word.replace("’", "'"), ())
+        if not told and not word.isascii():
+            told = tuple((n, _LETTER) for n, own in _LETTERS_OF.items() if set(own) & set(word))
+        for name, share in told:
+            scores[name] = scores.get(name, 0.0) + share
+    if expected:  # "die cast" is no German where no note is
+        scores = {n: score for n, score in scores.items() if n in expected or score >= 1}
+    rank = {name: len(expected) - place for place, name in enumerate(expected)}
+    return max(scores, key=lambda name: (round(scores[name], 6), rank.get(name, 0)), default="")
+
+
+@cache
+def _stemmer(language: str) -> Stemmer.Stemmer:
+    return Stemmer.Stemmer(_ALGORITHMS.get(language, _ALGORITHMS[ENGLISH]), 0)
+
+
+@lru_cache(maxsize=1 << 16)
+def stem(word: str, language: str = ENGLISH) -> str:
+    """The stem of a token by Snowball's algorithm, diacritics folded. A word in Cyrillic letters
+    is taken for Russian, one in Latin letters in a language that isn't known for English; other
+    scripts stay as they are."""
+    if word.isascii():
+        return word if word.isdigit() else _stemmer(language).stemWord(word)
+    if "\u0400" <= word[0] <= "\u04ff":
+        language = "ru"
+    return folded(_stemmer(language).stemWord(word))
+
+
+def folded(word: str) -> str:
+    """Without the marks on Latin letters; on others they make another letter."""
+    if word.isascii() or word[0] >= "\u0370":
+        return word
+    return "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
+
+
+def stems(text: str, language: str = ENGLISH) -> frozenset[str]:
     """The stems of the words in a text, ``camelCase`` and ``snake_case`` taken apart."""
-    return frozenset(stem(token) for token in tokens(_CAMEL.sub(" ", text)))
+    return frozenset(stem(token, language) for token in tokens(_CAMEL.sub(" ", text)))
 
 
-def share_of(terms: Iterable[str], text: str) -> float:
+def share_of(terms: Iterable[str], text: str, language: str = ENGLISH) -> float:
     """How many of a query's terms occur in a text, 0..1; 0 without terms."""
-    wanted = {stem(term) for term in terms}
-    return len(wanted & stems(text)) / len(wanted) if wanted else 0.0
+    wanted = {stem(term, language) for term in terms}
+    return len(wanted & stems(text, language)) / len(wanted) if wanted else 0.0
 
+
+# ---------------------------------------------------------------------------- sentences
 
 _SENTENCE_END = re.compile(
     r"(?:[.!?…]+[\"'”’)\]]*(?=\s+|$)|[。！？｡؟۔]+[」』”’)]*)\s*|\n\s*\n\s*|\n(?=\s*(?:[-*+]|\d+[.)]|#|>|\|)\s)",

@@ -23,7 +23,7 @@ from ragvault.errors import ModelError, ModelServerError
 from ragvault.evaluation.dataset import OFF_TOPIC
 from ragvault.evaluation.rules import Find, Finds, find_all, is_latin
 from ragvault.model import ChatOptions, Message, StoredChunk, VaultInfo
-from ragvault.text import STOPWORDS, normalise, tokens
+from ragvault.text import normalise, stopwords, tokens
 
 if TYPE_CHECKING:
     from ragvault.wiring import Container
@@ -193,7 +193,7 @@ def swapped_key(key: str, finds: Finds, rng: random.Random) -> str | None:
     if not is_latin(key):
         return None
     number = re.search(r"(?:1[89]|20)\d\d", key) or re.search(r"[\d,.]*\d", key)
-    content = [w for w in re.findall(r"[^\W\d_]{4,}", key) if w.lower() not in STOPWORDS]
+    content = [w for w in re.findall(r"[^\W\d_]{4,}", key) if w.lower() not in stopwords()]
     for _ in range(40):
         if number is not None:
             old, value = number.group(), float(number.group().replace(",", ""))

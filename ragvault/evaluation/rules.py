@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from ragvault.model import StoredChunk
-from ragvault.text import STOPWORDS, is_unspaced, sentence_spans, tokens
+from ragvault.text import is_unspaced, sentence_spans, stopwords, tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Finds:
 
     def lacks(self, text: str) -> bool:
         """Whether some content word of a text stands in no note."""
-        return any(w not in self.vocabulary for w in tokens(text) if w not in STOPWORDS)
+        return any(w not in self.vocabulary for w in tokens(text) if w not in stopwords())
 
     def in_one_note(self) -> dict[str, list[Find]]:
         """The finds by identity: each in one note, perhaps in several of its sections."""
@@ -135,7 +135,7 @@ def _headings(stored: StoredChunk) -> Iterator[Find]:
         _plain(text).replace("#", " ").strip(" :.")
         for text in ((stored.chunk.heading_path or ("",))[-1], stored.note.title)
     )
-    content = [word for word in tokens(heading) if word not in STOPWORDS and not word.isdigit()]
+    content = [word for word in tokens(heading) if word not in stopwords() and not word.isdigit()]
     dense = is_unspaced(heading)  # two or three characters say there what a word says here
     has_body = len(stored.chunk.text) > len(heading) + (15 if dense else 40)
     if not has_body or len(heading) > 80 or len(heading) < (2 if dense else 4):
@@ -165,7 +165,7 @@ def _fields(line: str, stored: StoredChunk) -> Iterator[Find]:
     if match is None or not is_latin(title) or _DATE.search(title) or ":" in title:
         return
     name = match["name"].lower()
-    if title.endswith("day") or any(w in _GENERIC or w in STOPWORDS for w in tokens(name)):
+    if title.endswith("day") or any(w in _GENERIC or w in stopwords() for w in tokens(name)):
         return
     verb = "are" if name.endswith("s") else "is"
     shapes = (f"What {verb} the {name} of {{}}?", f"{{}}: what {verb} the {name}?")
@@ -186,9 +186,9 @@ def _definitions(sentence: str, stored: StoredChunk) -> Iterator[Find]:
         return
     term = re.sub(r"^(?:The|An?) ", lambda m: m[0].lower(), match["term"])
     words = tokens(re.sub("^(?:the|an?) ", "", term))
-    if not words or words[0] in _POINTS or {words[0], words[-1]} & STOPWORDS or len(term) < 4:
+    if not words or words[0] in _POINTS or {words[0], words[-1]} & stopwords() or len(term) < 4:
         return
-    if all(word in STOPWORDS or word in _GENERIC for word in words):
+    if all(word in stopwords() or word in _GENERIC for word in words):
         return
     shape = f"What {match['verb']} {{}}?"
     if match["means"]:

@@ -125,7 +125,12 @@ class Query:
     lower-cased; ``terms`` are the tokens for the word search (keywords, CJK runs as bigrams).
     ``recent_only`` is true when it asks for recent notes and names nothing else. ``subject`` is the
     question less the words that only frame it ("what did I write last week about"); "" where that
-    is all of it."""
+    is all of it. ``language`` (ISO 639-1) is its own, or else the one of most notes: in it
+    words are compared.
+
+    ``phrases`` a note has to hold word for word, ``excluded`` it must not hold. ``corrected`` are
+    the mistyped words with what they were read as, in ``text`` too; ``typed`` is the question as it
+    was asked, "" where that is ``text``."""
 
     text: str
     keywords: tuple[str, ...]
@@ -135,6 +140,16 @@ class Query:
     time_hint: TimeHint | None = None
     recent_only: bool = False
     subject: str = ""
+    language: str = "en"
+    phrases: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+    corrected: tuple[tuple[str, str], ...] = ()
+    typed: str = ""
+
+    @property
+    def asked(self) -> str:
+        """As it was typed, on one line."""
+        return self.typed or self.text
 
     @property
     def sought(self) -> str:

@@ -99,7 +99,8 @@ class Filter:
     """Hard limits on what may be found. Empty means no limit.
 
     ``folders`` are exact (vault, folder) pairs; ``tags`` match a note that has any of them or a
-    tag nested below; ``since``/``until`` bound the note's date, inclusive.
+    tag nested below; ``since``/``until`` bound the note's date, inclusive. ``notes`` are the only
+    ones, ``not_notes`` those left out, as (vault, path) pairs.
     """
 
     vaults: tuple[str, ...] = ()
@@ -107,11 +108,15 @@ class Filter:
     tags: tuple[str, ...] = ()
     since: float | None = None
     until: float | None = None
+    notes: frozenset[tuple[str, str]] | None = None
+    not_notes: frozenset[tuple[str, str]] = frozenset()
 
     @property
     def is_empty(self) -> bool:
         """True when nothing but the vault is limited."""
-        return not (self.folders or self.tags) and self.since is None and self.until is None
+        limits = (self.since, self.until, self.notes)
+        named = self.folders or self.tags or self.not_notes
+        return not named and all(limit is None for limit in limits)
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,6 +106,7 @@ def make_context(
         since=request.since,
         until=request.until,
     )
+    where, notices = _with_musts(where, query, deps.catalog)
     return Context(
         request=request,
         query=query,
@@ -117,7 +118,24 @@ def make_context(
         where=where,
         of_time=_of_time(where, query),
         k=choose_k(request, query, settings.retrieval),
+        notices=notices,
     )
+
+
+def _with_musts(where: Filter, query: Query, catalog: Catalog) -> tuple[Filter, list[str]]:
+    """The filter with the notes that hold all of the question's phrases and nothing that it
+    excludes; and what there is to say about them, and about words that were read as others."""
+    notices = [f"“{typed}” is in no note: read as “{read}”." for typed, read in query.corrected]
+    if query.phrases:
+        holding = [catalog.notes_with(phrase, where.vaults) for phrase in query.phrases]
+        where = replace(where, notes=frozenset.intersection(*holding))
+        missing = [p for p, notes in zip(query.phrases, holding, strict=True) if not notes]
+        if not where.notes:
+            names = " and ".join(f"“{phrase}”" for phrase in missing or query.phrases)
+            together = "" if missing else " together"
+            notices.append(f"No note holds {names}{together}, word for word.")
+    excluded = (catalog.notes_with(phrase, where.vaults) for phrase in query.excluded)
+    return replace(where, not_notes=frozenset[tuple[str, str]]().union(*excluded)), notices
 
 
 def _of_time(where: Filter, query: Query) -> Filter | None:

@@ -46,7 +46,7 @@ def ask(container: Container, request: Request, *, now: datetime) -> AskEvents:
     yield Retrieved(retrieval, hits)
     run = yield from _answered(container, request, retrieval, outcome, now)
     result = AskResult(
-        question=query.text,
+        question=query.asked,
         outcome=run.outcome,
         retrieval=None if retrieval.is_small_talk else retrieval,
         id=uuid.uuid4().hex,

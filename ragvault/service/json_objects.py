@@ -104,7 +104,7 @@ def search_object(found: SearchResult) -> dict[str, Any]:
     retrieval = found.retrieval
     meta = {**_retrieval_meta(retrieval), "notices": retrieval.notices}
     shown: dict[str, Any] = rounded(
-        {"query": retrieval.query.text, "results": results, "meta": meta}
+        {"query": retrieval.query.asked, "results": results, "meta": meta}
     )
     return shown
 
@@ -119,6 +119,7 @@ def _retrieval_meta(retrieval: Retrieval | None) -> dict[str, Any]:
         "candidate_count": retrieval.candidate_count,
         "rerank_count": len(retrieval.hits),
         "time_ms": _ms(retrieval.total_ms),
+        "corrected": dict(retrieval.query.corrected),
     }
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from ragvault.errors import UsageError
-from ragvault.model import Hit, Request, Retrieval
+from ragvault.errors import ModelError, UsageError
+from ragvault.model import Hit, Query, Request, Retrieval
 
 if TYPE_CHECKING:
     from ragvault.wiring import Container
@@ -21,12 +22,21 @@ class SearchResult:
     retrieval: Retrieval
 
 
-def search(container: Container, request: Request, n: int, *, now: datetime) -> SearchResult:
-    """The ``n`` best passages, without the floor that an answer needs. Raises as ``retrieve``."""
+def search(
+    container: Container, request: Request, n: int, *, now: datetime, one_a_note: bool = False
+) -> SearchResult:
+    """The ``n`` best passages, or the best passage of each of the ``n`` best notes, without the
+    floor that an answer needs. Raises as ``retrieve``."""
     from ragvault.retrieval.pipeline import ranked_hits
 
     retrieval = retrieve(container, request, now=now, for_answer=False)
-    return SearchResult(ranked_hits(retrieval, n), retrieval)
+    hits = ranked_hits(retrieval, len(retrieval.findings.hits) if one_a_note else n)
+    if one_a_note:
+        best: dict[tuple[str, str], Hit] = {}
+        for hit in hits:
+            best.setdefault((hit.note.vault, hit.note.rel_path), hit)
+        hits = tuple(best.values())[:n]
+    return SearchResult(hits, retrieval)
 
 
 def retrieve(
@@ -41,7 +51,6 @@ def retrieve(
     """
     from ragvault.retrieval import pipeline
     from ragvault.retrieval.context import EXACT_LIMIT
-    from ragvault.retrieval.question.query import analyse
     from ragvault.service.calibration import gate_calibration
 
     store = container.settings.store
@@ -56,12 +65,33 @@ def retrieve(
     )
     return pipeline.retrieve(
         request,
-        query=analyse(request.question, now),
+        query=_analysed(container, request, now, excludes=not for_answer),
         deps=deps,
         settings=container.settings_in_force,
         now=now,
         calibration=(lambda: gate_calibration(container)) if for_answer else None,
     )
+
+
+def _analysed(container: Container, request: Request, now: datetime, *, excludes: bool) -> Query:
+    """The question, with its mistyped words put right."""
+    from ragvault.retrieval.question.query import analyse
+    from ragvault.retrieval.question.spelling import corrected, corrections
+
+    catalog = container.catalog
+    languages = tuple(catalog.languages(request.vaults))
+
+    def is_known(word: str) -> bool:
+        with suppress(ModelError):  # without a model the search goes on by words
+            return container.embedder.count_tokens([word]) == [1]
+        return False
+
+    query = analyse(request.question, now, languages, excludes=excludes)
+    read = corrections(query, catalog, request.vaults, is_known)
+    if not read:
+        return query
+    again = analyse(corrected(query.asked, read), now, languages, excludes=excludes)
+    return replace(again, corrected=read, typed=query.asked)
 
 
 def period(

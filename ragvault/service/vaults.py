@@ -17,14 +17,15 @@ OBSIDIAN_FOLDER = ".obsidian"
 
 
 def known_vaults(container: Container, names: Sequence[str] = ()) -> list[VaultInfo]:
-    """The remembered vaults, all or the named ones. Raises NoIndexError."""
+    """The remembered vaults, all or the named ones. Raises NoIndexError when there is none at all,
+    UsageError for an unknown one."""
     known = {vault.name: vault for vault in container.catalog.vaults()}
     if not known:
         raise NoIndexError("Nothing is indexed yet.")
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise NoIndexError(
-            f"There is no vault '{unknown[0]}'.", f"Known: {', '.join(sorted(known))}."
+        raise UsageError(
+            f"There is no vault '{unknown[0]}'.", f"Vaults: {', '.join(sorted(known))}."
         )
     return [known[name] for name in dict.fromkeys(names)] if names else list(known.values())
 

@@ -866,3 +866,69 @@ def test_a_long_word_that_is_common_enough_finds_nothing_else(catalog: Catalog) 
     put(catalog, note_write("notes", "a.md", both))
     put(catalog, note_write("notes", "b.md", [((), "Hyperinflation in Germany")]))
     assert set(texts(catalog, "hyperinflationary")) == {text for _, text in both}
+
+
+def test_each_note_is_found_by_stems_of_its_own_language(catalog: Catalog) -> None:
+    """A question's word is looked for as each language of the vault would write it."""
+    put(
+        catalog,
+        note_write("notes", "de.md", [((), "Die Rechnungen für das Haus sind noch nicht da.")]),
+        note_write("notes", "en.md", [((), "All of the houses were sold, and it was the end.")]),
+        note_write("notes", "list.md", [((), "Rechnungen 2024")]),
+    )
+    assert catalog.languages() == {"": 1, "de": 1, "en": 1}
+    assert texts(catalog, "rechnung") == ["Die Rechnungen für das Haus sind noch nicht da."]
+    assert set(texts(catalog, "häuser house")) == {
+        "Die Rechnungen für das Haus sind noch nicht da.",
+        "All of the houses were sold, and it was the end.",
+    }
+    assert catalog.document_frequencies(["rechnungen", "haus"], EVERYTHING) == {
+        "rechnungen": 2,
+        "haus": 1,
+    }
+
+
+def test_a_phrase_is_found_word_for_word_and_across_passages(catalog: Catalog) -> None:
+    put(
+        catalog,
+        note_write("notes", "a.md", [((), "The heat"), (("H",), "pump hums. Prices rise.")]),
+        note_write("notes", "b.md", [((), "A heated pump. A price rises.")], title="Cellar"),
+    )
+    assert catalog.notes_with("HEAT pump", ()) == {("notes", "a.md")}
+    assert catalog.notes_with("price", ()) == {("notes", "b.md")}, "no other form of the word"
+    assert catalog.notes_with("cellar", ("notes",)) == {("notes", "b.md")}
+    assert catalog.notes_with("pump heat", ()) == frozenset()
+    assert catalog.notes_with("heat", ("nope",)) == frozenset()
+    assert catalog.notes_with('?!"', ()) == frozenset()
+
+
+def test_a_filter_holds_notes_and_leaves_out_notes(catalog: Catalog) -> None:
+    put(catalog, *(note_write("notes", f"{name}.md", [((), "apple")]) for name in "abc"))
+    found = {
+        s.note.rel_path for s in catalog.recent(9, Filter(notes=frozenset({("notes", "a.md")})))
+    }
+    assert found == {"a.md"}
+    without = Filter(not_notes=frozenset({("notes", "a.md"), ("other", "b.md")}))
+    assert {s.note.rel_path for s in catalog.recent(9, without)} == {"b.md", "c.md"}
+    assert catalog.lexical(["apple"], 9, Filter(notes=frozenset())) == []
+    assert catalog.count_chunks(Filter(notes=frozenset())) == 0
+
+
+def test_the_vocabulary_is_as_it_is_written(catalog: Catalog) -> None:
+    put(
+        catalog,
+        note_write("notes", "a.md", [((), "Kündigungen und Kisten")], title="Keller"),
+        note_write("notes", "b.md", [((), "Kisten, Äpfel")], title="Dach"),
+    )
+    assert catalog.vocabulary("k", ()) == {"kündigungen": 1, "kisten": 2, "keller": 1}
+    assert catalog.vocabulary("äd", ("notes",)) == {"äpfel": 1, "dach": 1}
+    assert catalog.vocabulary("k", ("nope",)) == {}
+
+
+def test_a_note_that_changes_its_language_is_stemmed_anew(catalog: Catalog) -> None:
+    kept = (("A",), "Rechnungen")
+    put(catalog, note_write("notes", "a.md", [kept]))
+    assert texts(catalog, "rechnung") == []
+    put(catalog, note_write("notes", "a.md", [kept, (("B",), "Das ist alles, was noch fehlt.")]))
+    assert texts(catalog, "rechnung") == ["Rechnungen"]
+    assert catalog.check() == []

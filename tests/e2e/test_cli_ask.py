@@ -255,6 +255,42 @@ def test_search_that_finds_nothing_exits_with_3(cli: Cli) -> None:
     assert cli("search", "backend", "--since", "2080-01-01", "--files").out == ""
 
 
+def test_a_search_holds_to_phrases_and_leaves_words_out(cli: Cli) -> None:
+    """Who writes quotation marks wants these words, not what means much the same."""
+    every = {r["rel_path"] for r in cli("search", "SQLite", "-k", "50", "--json").json["results"]}
+    quoted = cli("search", '"Postgres to SQLite"', "--json")
+    held = {r["rel_path"] for r in quoted.json["results"]}
+    assert held and held < every
+    without = cli("search", "SQLite -postgres", "-n", "50", "--json")
+    assert without.json["query"] == "SQLite -postgres"
+    assert {r["rel_path"] for r in without.json["results"]}.isdisjoint(held)
+    nothing = cli("search", '"Postgres to MongoDB"')
+    assert nothing.code == 3
+    assert "No note holds “Postgres to MongoDB”, word for word." in nothing.err
+    refused = cli("ask", "--no-llm", 'who said "we ship on friday nights"?')
+    assert refused.code == 3
+    assert "No note holds “we ship on friday nights”, word for word." in refused.err
+
+
+def test_a_mistyped_word_is_read_as_the_notes_write_it(cli: Cli) -> None:
+    run = cli("search", "Tidepol backend", "--json")
+    assert run.json["meta"]["corrected"] == {"tidepol": "tidepool"}
+    assert run.json["query"] == "Tidepol backend"
+    assert run.json["meta"]["notices"] == ["“tidepol” is in no note: read as “tidepool”."]
+    right = cli("search", "Tidepool backend", "--json")
+    assert [r["chunk_id"] for r in run.json["results"]] == [
+        r["chunk_id"] for r in right.json["results"]
+    ]
+    asked = cli("ask", "--no-llm", QUESTION.replace("Tidepool", "Tidepol"), "--json").json
+    assert asked["question"] == QUESTION.replace("Tidepool", "Tidepol")
+    assert asked["answer"] == cli("ask", "--no-llm", QUESTION, "--json").json["answer"]
+
+
+def test_files_are_counted_as_files(cli: Cli) -> None:
+    paths = cli("search", "backend", "--files", "-n", "6").out.splitlines()
+    assert len(paths) == len(set(paths)) == 6
+
+
 def test_filters(cli: Cli) -> None:
     def places(*arguments: str) -> set[str]:
         run = cli("search", "decision", "--json", "-n", "50", *arguments)
@@ -265,7 +301,7 @@ def test_filters(cli: Cli) -> None:
     assert places("--folder", "sample-vault/Projects") == places("--folder", "Projects")
     assert places("--until", "2023-12-31").isdisjoint(places("--since", "2024-01-01"))
     assert places("--vault", "sample-vault") == places()
-    assert cli("search", "x", "--vault", "nobody").code == 4
+    assert cli("search", "x", "--vault", "nobody").code == 2
     assert cli("search", "x", "--folder", "no-such-folder").code == 2
 
 

@@ -171,7 +171,7 @@ def test_vault_is_renamed_without_embedding_again(cli: Cli, vault: Path) -> None
     hit = cli("search", "ferry", "--json").json["results"][0]
     assert hit["vault"] == "mine"
     assert cli("index", "--json").json["vaults"][0]["unchanged"] == 3
-    assert cli("vault", "rename", "nobody", "x").code == 4
+    assert cli("vault", "rename", "nobody", "x").code == 2
     assert cli("vault", "rename", "mine", "a/b").code == 2
 
 

@@ -93,7 +93,7 @@ def _folded(text: str, width: int = 100) -> str:
 def masked(text: str) -> str:
     """``text`` without what may differ: times, dates, scores (another processor rounds
     differently), and where lines are broken."""
-    text = re.sub(r"\d+(?:\.\d+)? ?(?:ms|s|min)\b", "T", text)
+    text = re.sub(r"(?:\d+ min )?\d+(?:\.\d+)? ?(?:ms|s|min)\b", "T", text)
     text = re.sub(r"\b\d{4}-\d\d-\d\d\b", "D", text)
     text = re.sub(r"\b[01]\.\d+", "N", text)
     return " ".join(text.split())

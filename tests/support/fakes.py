@@ -6,14 +6,11 @@ rely on it. They keep everything in plain dictionaries; nothing here is fast.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import math
-import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -35,7 +32,7 @@ from ragvault.model import (
     VaultInfo,
     VectorRecord,
 )
-from ragvault.text import tokens
+from ragvault.text import folded, language_of, stem, tokens
 
 if TYPE_CHECKING:
     from ragvault.model import Matrix, Vector
@@ -199,6 +196,9 @@ class _Note:
     def __init__(self, write: NoteWrite, info: NoteInfo) -> None:
         self.write = write
         self.info = info
+        body = (write.note.frontmatter_text, *(part.text for part in write.note.sections))
+        self.body = "\n".join(body)
+        self.language = language_of(self.body)
         self.state = FileState(
             write.file.rel_path,
             write.file.size,
@@ -407,8 +407,8 @@ class FakeCatalog:
     def lexical_scores(self, terms: Sequence[str], chunk_ids: Collection[str]) -> dict[str, float]:
         scores: dict[str, float] = {}
         for vault in self._vaults:
-            bags = self._bags(vault)
-            scores |= _bm25(bags, terms, _beginnings(bags.values(), terms))
+            bags, asked = self._bags(vault), self._asked(vault, terms)
+            scores |= _bm25(bags, asked, _beginnings(bags.values(), asked))
         return {i: score for i, score in scores.items() if i in chunk_ids}
 
     def note_lexical(
@@ -417,9 +417,10 @@ class FakeCatalog:
         scores: dict[str, float] = {}
         best = 0.0
         for vault, notes in self._notes.items():
-            beginnings = _beginnings(self._bags(vault).values(), terms)
+            asked = self._asked(vault, terms)
+            beginnings = _beginnings(self._bags(vault).values(), asked)
             bags = {p: self._note_bag(note) for p, note in notes.items() if note.write.chunks}
-            for path, score in _bm25(bags, terms, beginnings).items():
+            for path, score in _bm25(bags, asked, beginnings).items():
                 if _passes(notes[path].info, where):
                     best = max(best, score)
                     scores.update((c.id, score) for c in notes[path].write.chunks)
@@ -435,11 +436,30 @@ class FakeCatalog:
                 means[chunk.id] = rows.mean(axis=0).astype(np.float16).astype(np.float32)
         return means
 
+    def notes_with(self, phrase: str, vaults: Collection[str]) -> frozenset[tuple[str, str]]:
+        wanted = f" {' '.join(tokens(phrase))} "
+        return frozenset(
+            (name, path)
+            for name, notes in self._notes.items()
+            for path, note in notes.items()
+            if (not vaults or name in vaults) and wanted.strip() and wanted in _written(note)
+        )
+
+    def vocabulary(self, word: str, vaults: Collection[str]) -> dict[str, int]:
+        held = (notes for name, notes in self._notes.items() if not vaults or name in vaults)
+        bags = (set(_written(note).split()) for notes in held for note in notes.values())
+        counts = Counter(other for bag in bags for other in bag if other[0] in word)
+        return dict(counts)
+
     def document_frequencies(self, terms: Sequence[str], where: Filter) -> dict[str, int]:
-        bags = [self._bag(note, c) for note, c in self._each() if _passes(note.info, where)]
-        return {
-            term: sum(any(stem(t) in bag for t in tokens(term)) for bag in bags) for term in terms
-        }
+        counts = dict.fromkeys(terms, 0)
+        for note, chunk in self._each():
+            if _passes(note.info, where):
+                bag = set(self._bag(note, chunk))
+                asked = self._asked(chunk.vault, terms)
+                for term in counts:
+                    counts[term] += any(bag & asked[word] for word in tokens(term))
+        return counts
 
     def chunks(self, chunk_ids: Collection[str]) -> dict[str, StoredChunk]:
         return {c.id: StoredChunk(c, note.info) for note, c in self._each() if c.id in chunk_ids}
@@ -502,6 +522,11 @@ class FakeCatalog:
             for vault, folder in sorted(counts)
         ]
 
+    def languages(self, vaults: Collection[str] = ()) -> dict[str, int]:
+        held = (ns for name, ns in self._notes.items() if not vaults or name in vaults)
+        counts = Counter(note.language for notes in held for note in notes.values())
+        return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+
     def tags(self, vaults: Collection[str] = ()) -> list[str]:
         counts = Counter(
             tag
@@ -553,14 +578,20 @@ class FakeCatalog:
         """Every stemmed word of the chunk's row: names, headings, body."""
         names = (note.info.title, *note.info.aliases, *note.info.tags)
         text = "\n".join((*names, *chunk.heading_path, chunk.text))
-        return [stem(t) for t in tokens(text)]
+        return [stem(t, note.language) for t in tokens(text)]
+
+    def _asked(self, vault: str, terms: Sequence[str]) -> dict[str, set[str]]:
+        """The words of the terms, each with its stems in the languages of the vault's notes."""
+        languages = {note.language for note in self._notes[vault].values()}
+        words = {token for term in terms for token in tokens(term)}
+        return {word: {stem(word, language) for language in languages} for word in words}
 
     def _note_bag(self, note: _Note) -> list[str]:
         """Every stemmed word of the note's row: names, frontmatter, sections."""
         names = (note.info.title, *note.info.aliases, *note.info.tags)
         stem_of_path = PurePosixPath(note.info.rel_path).stem
-        body = (note.write.note.frontmatter_text, *(s.text for s in note.write.note.sections))
-        return [stem(t) for t in tokens("\n".join((*names, stem_of_path, *body)))]
+        text = "\n".join((*names, stem_of_path, note.body))
+        return [stem(t, note.language) for t in tokens(text)]
 
     def _centroid(self, vault: str, folder: str, fingerprint: str) -> Vector | None:
         cache = self._cache.get(fingerprint, {})
@@ -575,27 +606,38 @@ class FakeCatalog:
         return (total / np.linalg.norm(total)).astype(np.float32)
 
 
-def _beginnings(bags: Iterable[Sequence[str]], terms: Sequence[str]) -> set[str]:
+def _written(note: _Note) -> str:
+    """The words of a note's names and text between spaces."""
+    if not note.write.chunks:
+        return ""
+    info = note.info
+    names = (info.title, *info.aliases, PurePosixPath(info.rel_path).stem, *info.tags)
+    return f" {' '.join(tokens(chr(10).join((*names, note.body))))} "
+
+
+def _beginnings(bags: Iterable[Sequence[str]], asked: Mapping[str, set[str]]) -> set[str]:
     """Of words of nine letters and more that at most one chunk holds: their first nine."""
     held = [set(bag) for bag in bags]
-    words = {token for term in terms for token in tokens(term)}
     return {
-        word[:PREFIX]
-        for word in words
-        if len(word) >= PREFIX and word.isalpha() and sum(stem(word) in bag for bag in held) <= 1
+        folded(word)[:PREFIX]
+        for word, stems in asked.items()
+        if len(word) >= PREFIX and word.isalpha() and sum(bool(stems & bag) for bag in held) <= 1
     }
 
 
 def _bm25(
-    bags: Mapping[str, Sequence[str]], terms: Sequence[str], beginnings: Collection[str]
+    bags: Mapping[str, Sequence[str]],
+    asked: Mapping[str, set[str]],
+    beginnings: Collection[str],
 ) -> dict[str, float]:
     """Okapi BM25 as FTS5 computes it, over all the bags; those without any term are absent."""
     average = sum(len(b) for b in bags.values()) / max(1, len(bags)) or 1.0
-    wanted = {token for term in terms for token in tokens(term)}
-    counts = [{key: bag.count(stem(word)) for key, bag in bags.items()} for word in sorted(wanted)]
-    for prefix in sorted(beginnings):
-        start = stem(prefix)
-        counts.append({k: sum(w.startswith(start) for w in bag) for k, bag in bags.items()})
+    wanted = sorted(set[str]().union(*asked.values()))
+    counts = [{key: bag.count(word) for key, bag in bags.items()} for word in wanted]
+    counts += [
+        {key: sum(word.startswith(start) for word in bag) for key, bag in bags.items()}
+        for start in sorted(beginnings)
+    ]
     scores: dict[str, float] = {}
     for count_of in counts:
         holders = sum(count > 0 for count in count_of.values())
@@ -628,6 +670,9 @@ def _passes(note: NoteInfo, where: Filter) -> bool:
         return False
     if where.folders and (note.vault, note.folder) not in where.folders:
         return False
+    place = (note.vault, note.rel_path)
+    if place in where.not_notes or (where.notes is not None and place not in where.notes):
+        return False
     if where.since is not None and note.date < where.since:
         return False
     if where.until is not None and note.date > where.until:
@@ -639,19 +684,6 @@ def _has_tag(note: NoteInfo, wanted: str) -> bool:
     wanted = wanted.lstrip("#").strip("/").casefold()
     mine = [tag.lstrip("#").strip("/").casefold() for tag in note.tags]
     return any(tag == wanted or tag.startswith(wanted + "/") for tag in mine)
-
-
-@lru_cache(maxsize=10_000)
-def stem(word: str) -> str:
-    """A word as FTS5's ``porter unicode61`` stems it; asked of SQLite itself."""
-    with contextlib.closing(sqlite3.connect(":memory:")) as con:
-        con.execute(
-            "CREATE VIRTUAL TABLE t USING fts5(x, tokenize='porter unicode61 remove_diacritics 2')"
-        )
-        con.execute("CREATE VIRTUAL TABLE v USING fts5vocab(t, 'row')")
-        con.execute("INSERT INTO t VALUES (?)", (word,))
-        row = con.execute("SELECT term FROM v").fetchone()
-        return str(row[0]) if row else word
 
 
 def vault_info(name: str, path: Path) -> VaultInfo:

@@ -40,6 +40,14 @@ def condition_of(where: Filter) -> tuple[str, list[Any]]:
             " ON t.tag = q.value OR (t.tag > q.value || '/' AND t.tag < q.value || '0'))"
         )
         params.append(json.dumps([fold_tag(tag) for tag in where.tags]))
+    for word, notes in (("IN", where.notes), ("NOT IN", where.not_notes or None)):
+        if notes is not None:
+            parts.append(
+                f"n.id {word} (SELECT m.id FROM json_each(?) q"
+                " JOIN vault v ON v.name = json_extract(q.value, '$[0]')"
+                " JOIN note m ON m.vault_id = v.id AND m.rel_path = json_extract(q.value, '$[1]'))"
+            )
+            params.append(json.dumps(sorted(notes)))
     for operator, bound in ((">=", where.since), ("<=", where.until)):
         if bound is not None:
             parts.append(f"n.date {operator} ?")

@@ -1,20 +1,25 @@
 """Full text search: FTS5's BM25 over title, heading path and body of each chunk, and over names
 and body of each note. The statistics behind the scores are each vault's own (see
-``migrations.fts_table``).
+``text_tables.fts_table``).
+
+A note's words are there as stems of its own language. A word of a question is looked for as its
+stem in each language that the vault has notes in: "Rechnungen" as "rechnung", which German notes
+hold, and as "rechnungen", which an English one that has the word holds.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from ragvault.adapters.sqlite.chunks import chunks_by_note, condition_of, vault_ids
 from ragvault.adapters.sqlite.connection import OnDatabase
-from ragvault.adapters.sqlite.migrations import fts_table, note_fts_table
+from ragvault.adapters.sqlite.text_tables import fts_table, note_fts_table, vocabulary_table
 from ragvault.model import Filter, NoteLexical, ScoredId
-from ragvault.text import tokens
+from ragvault.text import ENGLISH, folded, stem, tokens
 
 _PREFIX = 9  # letters of a long word that are searched for as the beginning of others,
 _RARE = 1  # where at most so many chunks of the vault hold the word itself
@@ -75,15 +80,49 @@ class SqliteFullText(OnDatabase):
                         scores.update((chunk_id, -score) for chunk_id in chunks[note_id])
         return NoteLexical(scores, best)
 
+    def notes_with(self, phrase: str, vaults: Collection[str]) -> frozenset[tuple[str, str]]:
+        """Linear in the notes that hold all its words."""
+        wanted = " ".join(tokens(phrase))
+        found: set[tuple[str, str]] = set()
+        with self.database.read() as con:
+            for number in vault_ids(con, vaults) if wanted else ():
+                table = note_fts_table(number)
+                found.update(
+                    con.execute(
+                        f"SELECT v.name, n.rel_path FROM {table} t JOIN note n ON n.id = t.rowid"
+                        f" JOIN vault v ON v.id = n.vault_id WHERE {table} MATCH ?",
+                        (f'written : "{wanted}"',),
+                    )
+                )
+        return frozenset(found)
+
+    def vocabulary(self, word: str, vaults: Collection[str]) -> dict[str, int]:
+        """Linear in the full text of the notes that hold such words."""
+        counts: Counter[str] = Counter()
+        with self.database.read() as con:
+            for number in vault_ids(con, vaults):
+                for letter in set(word):
+                    rows = con.execute(
+                        f"SELECT term, doc FROM {vocabulary_table(number)}"
+                        " WHERE term >= ? AND term < ? AND col = 'written'",
+                        (letter, chr(ord(letter) + 1)),
+                    )
+                    counts.update(dict(rows.fetchall()))
+        return dict(counts)
+
     def document_frequencies(self, terms: Sequence[str], where: Filter) -> dict[str, int]:
         """Linear in the chunks that hold the terms (no score is computed)."""
         counts: dict[str, int] = {}
         with self.database.read() as con:
             condition, limits = condition_of(where)
+            numbers = vault_ids(con, where.vaults)
+            languages = {number: _languages(con, number) for number in numbers}
             for term in dict.fromkeys(terms):
-                expression = match_expression([term])
                 counts[term] = 0
-                for number in vault_ids(con, where.vaults) if expression else ():
+                for number in numbers:
+                    expression = _any_of(_phrases(tokens(term), languages[number]))
+                    if expression is None:
+                        continue
                     table = fts_table(number)
                     sql = f"SELECT count(*) FROM {table} WHERE {table} MATCH ?"
                     params: list[Any] = [expression]
@@ -97,43 +136,48 @@ class SqliteFullText(OnDatabase):
         return counts
 
 
-def match_expression(terms: Sequence[str]) -> str | None:
-    """An FTS5 expression that any word of the terms fulfils; None without words.
-
-    The terms are cut into the same tokens as the text was, so that what is typed is never read
-    as an operator and no character of it upsets the parser.
-    """
-    return _any_of(f'"{token}"' for token in _words(terms))
-
-
 def search_expression(
     connection: sqlite3.Connection, number: int, terms: Sequence[str]
 ) -> str | None:
-    """The same for a search of one vault: beside a long word that hardly any chunk holds, what
-    begins like it. "hyperinflationary" then finds "Hyperinflation", which the stemmer leaves
-    apart; a chunk with the word itself scores for both.
+    """An FTS5 expression for a search of one vault, that any word of the terms fulfils; None
+    without words. Beside a long word that hardly any chunk holds, it has what begins like it:
+    "hyperinflationary" then finds "Hyperinflation", which the stemmer leaves apart; a chunk with
+    the word itself scores for both.
+
+    The terms are cut into the same tokens as the text was, so that what is typed is never read
+    as an operator and no character of it upsets the parser.
 
     Measured: widening words that are there in number costs scifact-dev .017 of BM25's nDCG@10;
     widening those of at most one chunk costs no set anything.
     """
-    words = _words(terms)
-    rare = (
-        word
-        for word in words
-        if len(word) >= _PREFIX and word.isalpha() and _is_rare(connection, number, word)
+    words = dict.fromkeys(token for term in terms for token in tokens(term))
+    languages = _languages(connection, number)
+    phrases = list(_phrases(words, languages))
+    for word in words:
+        if len(word) >= _PREFIX and word.isalpha():
+            stems = list(_phrases([word], languages))
+            if _is_rare(connection, number, " OR ".join(stems)):
+                phrases.append(f'"{folded(word)[:_PREFIX]}"*')
+    return _any_of(phrases)
+
+
+def _languages(connection: sqlite3.Connection, number: int) -> list[str]:
+    """Those of the vault's notes; English stands for what isn't known."""
+    rows = connection.execute(
+        "SELECT DISTINCT language FROM note WHERE vault_id = ? ORDER BY 1", (number,)
     )
-    beginnings = (f'"{word[:_PREFIX]}"*' for word in rare)
-    return _any_of((*(f'"{word}"' for word in words), *beginnings))
+    return [language or ENGLISH for (language,) in rows]
 
 
-def _is_rare(connection: sqlite3.Connection, number: int, word: str) -> bool:
+def _phrases(words: Iterable[str], languages: Sequence[str]) -> Iterable[str]:
+    """Each word's stems in the languages, as FTS5 reads them."""
+    return (f'"{stem(word, language)}"' for word in words for language in languages)
+
+
+def _is_rare(connection: sqlite3.Connection, number: int, expression: str) -> bool:
     table = fts_table(number)
     sql = f"SELECT rowid FROM {table} WHERE {table} MATCH ? LIMIT ?"
-    return len(connection.execute(sql, (f'"{word}"', _RARE + 1)).fetchall()) <= _RARE
-
-
-def _words(terms: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(token for term in terms for token in tokens(term)))
+    return len(connection.execute(sql, (expression, _RARE + 1)).fetchall()) <= _RARE
 
 
 def _any_of(phrases: Iterable[str]) -> str | None:
@@ -222,5 +266,5 @@ def _scored(
         " asked AS MATERIALIZED (SELECT value AS note_id FROM json_each(?))"
         " SELECT note_id, score, note_id IN asked FROM scored"
         " WHERE note_id IN asked OR score = (SELECT min(score) FROM scored)",
-        (expression, *params, json.dumps(list(asked))),
+        (f"{{title body}} : ({expression})", *params, json.dumps(list(asked))),
     ).fetchall()

@@ -14,6 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragvault import __version__
+from ragvault.adapters.sqlite.text_tables import (
+    create_fts,
+    create_note_fts,
+    fts_table,
+    note_fts_table,
+    stem_again,
+)
 from ragvault.errors import StoreError
 
 APPLICATION_ID = 0x72676C74  # "rglt", in the file's header: tells it from other SQLite files
@@ -34,38 +41,6 @@ def _statements(*sql: str) -> Callable[[sqlite3.Connection], None]:
             connection.execute(statement)
 
     return apply
-
-
-def fts_table(vault_id: int) -> str:
-    """The full text table of one vault.
-
-    Each vault has its own, because BM25's statistics are those of a table: indexing one vault
-    must not move the scores, and with them the thresholds, of another; and dropping a vault is
-    dropping its table instead of deleting row by row.
-    """
-    return f"fts_{int(vault_id)}"
-
-
-def create_fts(connection: sqlite3.Connection, vault_id: int) -> None:
-    """Make a vault's table; the rowid is the chunk's. Part of the schema: a change of it is a
-    migration that rebuilds the table of every vault."""
-    connection.execute(
-        f"CREATE VIRTUAL TABLE {fts_table(vault_id)} USING fts5("
-        "title, heading, body, tokenize = 'porter unicode61 remove_diacritics 2')"
-    )
-
-
-def note_fts_table(vault_id: int) -> str:
-    """The full text table of one vault's notes, a row a note."""
-    return f"fts_note_{int(vault_id)}"
-
-
-def create_note_fts(connection: sqlite3.Connection, vault_id: int) -> None:
-    """Make a vault's table of notes; the rowid is the note's. See ``create_fts``."""
-    connection.execute(
-        f"CREATE VIRTUAL TABLE {note_fts_table(vault_id)} USING fts5("
-        "title, body, tokenize = 'porter unicode61 remove_diacritics 2')"
-    )
 
 
 _INITIAL = _statements(
@@ -191,7 +166,24 @@ def _add_note_evidence(connection: sqlite3.Connection) -> None:
         )"""
     )
     for (vault_id,) in connection.execute("SELECT id FROM vault").fetchall():
+        connection.execute(
+            f"CREATE VIRTUAL TABLE {note_fts_table(vault_id)} USING fts5(title, body)"
+        )
+    connection.execute("UPDATE note SET fingerprint = ''")
+
+
+def _stem_by_language(connection: sqlite3.Connection) -> None:
+    """Stems of each note's own language instead of English ones for all, and the words as they
+    are written. The tables are filled again from the chunks' texts, so that searches go on; the
+    next ``index`` run writes the notes again, from their files and the embedding cache."""
+    connection.execute("ALTER TABLE note ADD COLUMN language TEXT NOT NULL DEFAULT ''")
+    connection.execute("CREATE INDEX note_by_language ON note (vault_id, language)")
+    for (vault_id,) in connection.execute("SELECT id FROM vault").fetchall():
+        connection.execute(f"DROP TABLE {fts_table(vault_id)}")
+        connection.execute(f"DROP TABLE {note_fts_table(vault_id)}")
+        create_fts(connection, vault_id)
         create_note_fts(connection, vault_id)
+        stem_again(connection, vault_id)
     connection.execute("UPDATE note SET fingerprint = ''")
 
 
@@ -214,6 +206,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(1, "initial", _INITIAL),
     Migration(2, "note evidence", _add_note_evidence),
     Migration(3, "embedders", _ADD_EMBEDDERS),
+    Migration(4, "stems by language", _stem_by_language),
 )
 
 

@@ -12,18 +12,19 @@ from pathlib import Path
 
 from ragvault.adapters.sqlite import embedders, embeddings
 from ragvault.adapters.sqlite.connection import OnDatabase
-from ragvault.adapters.sqlite.migrations import (
-    create_fts,
-    create_note_fts,
-    fts_table,
-    note_fts_table,
-)
 from ragvault.adapters.sqlite.rows import (
     bump_generation,
     commit_notes,
     generation_of,
     vault_id,
     write_note_text,
+)
+from ragvault.adapters.sqlite.text_tables import (
+    create_fts,
+    create_note_fts,
+    fts_table,
+    note_fts_table,
+    vocabulary_table,
 )
 from ragvault.errors import UsageError
 from ragvault.model import FileState, FolderInfo, NoteWrite, VaultInfo
@@ -75,6 +76,7 @@ class SqliteNotes(OnDatabase):
         with self.database.write() as con:
             number = vault_id(con, name)
             con.execute(f"DROP TABLE {fts_table(number)}")
+            con.execute(f"DROP TABLE {vocabulary_table(number)}")
             con.execute(f"DROP TABLE {note_fts_table(number)}")
             con.execute(
                 "DELETE FROM chunk WHERE note_id IN (SELECT id FROM note WHERE vault_id = ?)",
@@ -196,6 +198,17 @@ class SqliteNotes(OnDatabase):
                 for vault, path, notes, count, centroid in rows
                 if not vaults or vault in vaults
             ]
+
+    def languages(self, vaults: Collection[str] = ()) -> dict[str, int]:
+        """Linear in the notes."""
+        with self.database.read() as con:
+            rows = con.execute(
+                "SELECT n.language, count(*) FROM note n JOIN vault v ON v.id = n.vault_id"
+                " WHERE ? OR v.name IN (SELECT value FROM json_each(?))"
+                " GROUP BY n.language ORDER BY count(*) DESC, n.language",
+                (not vaults, json.dumps(list(vaults))),
+            )
+            return dict(rows.fetchall())
 
     def tags(self, vaults: Collection[str] = ()) -> list[str]:
         """Linear in the tags of all notes. Ties by name."""

@@ -6,13 +6,18 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Sequence
-from pathlib import PurePosixPath
+from collections.abc import Collection, Sequence
 
-from ragvault.adapters.sqlite.migrations import fts_table, note_fts_table
+from ragvault.adapters.sqlite.text_tables import (
+    fts_table,
+    insert_words,
+    names_of,
+    note_fts_table,
+    write_stems,
+)
 from ragvault.errors import NoIndexError
 from ragvault.model import Chunk, NoteWrite
-from ragvault.text import tokens
+from ragvault.text import language_of
 
 NS_PER_S = 1_000_000_000
 
@@ -79,53 +84,53 @@ def _remove_note(connection: sqlite3.Connection, number: int, rel_path: str) -> 
 
 def _write_note(connection: sqlite3.Connection, number: int, write: NoteWrite) -> set[str]:
     row = connection.execute(
-        "SELECT id, title, aliases, tags FROM note WHERE vault_id = ? AND rel_path = ?",
+        "SELECT id, title, aliases, tags, language FROM note WHERE vault_id = ? AND rel_path = ?",
         (number, write.file.rel_path),
     ).fetchone()
     folder_id = _folder_id(connection, number, folder_of(write.file.rel_path))
-    note_id = _upsert_note(connection, number, folder_id, write)
+    language = language_of(_written(write))
+    note_id = _upsert_note(connection, number, folder_id, write, language)
     note = write.note
     old = _chunk_rows(connection, note_id)
     new_ids = {chunk.id for chunk in write.chunks}
     _delete_chunks(connection, number, [rowid for id_, rowid in old.items() if id_ not in new_ids])
     _delete_elsewhere(connection, note_id, new_ids - old.keys())
 
-    names = _names_text(write.file.rel_path, note.title, note.aliases, note.tags)
-    same_names = row is not None and names == _names_text(
-        write.file.rel_path, row[1], json.loads(row[2]), json.loads(row[3])
+    names = names_of(write.file.rel_path, note.title, note.aliases, note.tags)
+    same_words = row is not None and (names, language) == (
+        names_of(write.file.rel_path, row[1], json.loads(row[2]), json.loads(row[3])),
+        row[4],
     )
     for chunk in write.chunks:
         rowid = old.get(chunk.id)
         if rowid is None:
-            _insert_chunk(connection, number, note_id, names, chunk)
-        else:
-            _move_chunk(connection, number, rowid, chunk)
-            if not same_names:
-                connection.execute(
-                    f"UPDATE {fts_table(number)} SET title = ? WHERE rowid = ?", (names, rowid)
-                )
+            rowid = _insert_chunk(connection, note_id, chunk)
+        elif not _move_chunk(connection, rowid, chunk) and same_words:
+            continue
+        write_stems(connection, number, rowid, (names, chunk.heading_path, chunk.text), language)
     _mark_stale(connection, folder_id)
     return old.keys() - new_ids
 
 
 def _upsert_note(
-    connection: sqlite3.Connection, number: int, folder_id: int, write: NoteWrite
+    connection: sqlite3.Connection, number: int, folder_id: int, write: NoteWrite, language: str
 ) -> int:
     file, note = write.file, write.note
     row = connection.execute(
         "INSERT INTO note (vault_id, folder_id, rel_path, size, mtime_ns, seen_ns, content_hash,"
-        " fingerprint, title, aliases, tags, links, date, chunk_count)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        " fingerprint, title, aliases, tags, links, date, chunk_count, language)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (vault_id, rel_path) DO UPDATE SET size = excluded.size,"
         " mtime_ns = excluded.mtime_ns, seen_ns = excluded.seen_ns,"
         " content_hash = excluded.content_hash, fingerprint = excluded.fingerprint,"
         " title = excluded.title, aliases = excluded.aliases, tags = excluded.tags,"
-        " date = excluded.date, chunk_count = excluded.chunk_count"
+        " date = excluded.date, chunk_count = excluded.chunk_count,"
+        " language = excluded.language"
         " RETURNING id",
         (
             number, folder_id, file.rel_path, file.size, file.mtime_ns, write.seen_ns,
             write.content_hash, write.fingerprint, note.title, _json(note.aliases),
-            _json(note.tags), "[]", note.date, len(write.chunks),
+            _json(note.tags), "[]", note.date, len(write.chunks), language,
         ),
     ).fetchone()  # fmt: skip
     note_id = int(row[0])
@@ -139,20 +144,22 @@ def _upsert_note(
 
 def write_note_text(connection: sqlite3.Connection, number: int, write: NoteWrite) -> int:
     """The full text row of a note that was just written, as a whole. Returns the note's row id."""
-    table = note_fts_table(number)
-    (note_id,) = connection.execute(
-        "SELECT id FROM note WHERE vault_id = ? AND rel_path = ?", (number, write.file.rel_path)
+    note_id, language = connection.execute(
+        "SELECT id, language FROM note WHERE vault_id = ? AND rel_path = ?",
+        (number, write.file.rel_path),
     ).fetchone()
-    connection.execute(f"DELETE FROM {table} WHERE rowid = ?", (note_id,))
+    connection.execute(f"DELETE FROM {note_fts_table(number)} WHERE rowid = ?", (note_id,))
     if write.chunks:
         note = write.note
-        names = _names_text(write.file.rel_path, note.title, note.aliases, note.tags)
-        body = "\n".join((note.frontmatter_text, *(section.text for section in note.sections)))
-        connection.execute(
-            f"INSERT INTO {table} (rowid, title, body) VALUES (?, ?, ?)",
-            (note_id, names, searchable(body)),
-        )
+        names = names_of(write.file.rel_path, note.title, note.aliases, note.tags)
+        insert_words(connection, number, note_id, (names, _written(write)), language)
     return int(note_id)
+
+
+def _written(write: NoteWrite) -> str:
+    """A note's text as a whole."""
+    note = write.note
+    return "\n".join((note.frontmatter_text, *(section.text for section in note.sections)))
 
 
 def fold_tag(tag: str) -> str:
@@ -163,17 +170,6 @@ def fold_tag(tag: str) -> str:
 def folder_of(rel_path: str) -> str:
     """The folder of a note, "" at the vault's root."""
     return rel_path.rpartition("/")[0]
-
-
-def _names_text(rel_path: str, title: str, aliases: Iterable[str], tags: Iterable[str]) -> str:
-    """All that a note is called by, as the full text table's column ``title`` has it."""
-    return searchable("\n".join([title, *aliases, PurePosixPath(rel_path).stem, *tags]))
-
-
-def searchable(text: str) -> str:
-    """A text as the full text table reads it: exactly the tokens that a query is cut into, so
-    that FTS5's own tokenizer has only stemming left to do and can't disagree with the query."""
-    return " ".join(tokens(text))
 
 
 def _json(values: Sequence[str]) -> str:
@@ -188,9 +184,7 @@ def _chunk_rows(connection: sqlite3.Connection, note_id: int) -> dict[str, int]:
     return {str(id_): int(rowid) for id_, rowid in rows}
 
 
-def _insert_chunk(
-    connection: sqlite3.Connection, number: int, note_id: int, names: str, chunk: Chunk
-) -> None:
+def _insert_chunk(connection: sqlite3.Connection, note_id: int, chunk: Chunk) -> int:
     cursor = connection.execute(
         "INSERT INTO chunk (id, note_id, heading_path, ordinal, chunk_index, start_line, end_line,"
         " text_hash, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -199,19 +193,12 @@ def _insert_chunk(
             chunk.start_line, chunk.end_line, chunk.text_hash, chunk.text,
         ),
     )  # fmt: skip
-    connection.execute(
-        f"INSERT INTO {fts_table(number)} (rowid, title, heading, body) VALUES (?, ?, ?, ?)",
-        (
-            cursor.lastrowid,
-            names,
-            searchable("\n".join(chunk.heading_path)),
-            searchable(chunk.text),
-        ),
-    )
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
 
 
-def _move_chunk(connection: sqlite3.Connection, number: int, rowid: int, chunk: Chunk) -> None:
-    """Its new place; and its new text, when only what the model doesn't read has changed (a
+def _move_chunk(connection: sqlite3.Connection, rowid: int, chunk: Chunk) -> bool:
+    """Its new place; and its new text (True), when only what the model doesn't read has changed (a
     flag in the frontmatter, a link definition): the id is that of the text that is embedded."""
     place = (chunk.chunk_index, chunk.start_line, chunk.end_line)
     connection.execute(
@@ -222,11 +209,7 @@ def _move_chunk(connection: sqlite3.Connection, number: int, rowid: int, chunk: 
     changed = connection.execute(
         "UPDATE chunk SET text = ? WHERE rowid = ? AND text != ?", (chunk.text, rowid, chunk.text)
     )
-    if changed.rowcount:
-        connection.execute(
-            f"UPDATE {fts_table(number)} SET body = ? WHERE rowid = ?",
-            (searchable(chunk.text), rowid),
-        )
+    return changed.rowcount > 0
 
 
 def _delete_chunks(connection: sqlite3.Connection, number: int, rowids: Collection[int]) -> None:

@@ -24,19 +24,10 @@ from ragvault.answering.check.values import (
     spelled_counts,
 )
 from ragvault.model import Hit
-from ragvault.text import STOPWORDS, normalise, sentence_spans, tokens
+from ragvault.text import ENGLISH, language_of, sentence_spans, stem, stopwords, tokens
 
 MIN_COVERAGE = 0.4  # see tests/unit/answering/test_support.py for how it was measured
 _NEGATION_OVERLAP = 0.8
-
-_LANGUAGES = {
-    "en": "the of and to is was were are for with that this have has had from your you not it on",
-    "de": "der die das und ist nicht ein eine mit auf für den dem des zu im von wird wurde sich",
-    "es": "el los las una es por con para del que en se su fue como más está son",
-    "fr": "le les des une est dans pour avec sur qui que du au ce pas sont été vous aux",
-}
-_LANGUAGE_WORDS = {name: frozenset(words.split()) for name, words in _LANGUAGES.items()}
-SMALL_WORDS = frozenset(w.replace("'", "") for w in STOPWORDS).union(*_LANGUAGE_WORDS.values())
 
 # Words with which an answer speaks of its sources; they claim nothing.
 _META = frozenset(
@@ -58,30 +49,19 @@ _LIST_NUMBER = re.compile(r"^\s*\d{1,3}[.)]\s+", re.MULTILINE)
 _MARKUP = re.compile(r"!?\[\[([^\]|]*\|)?|\]\]|\]\([^)\s]*\)|[*_~`#>|\[\]]+")
 
 
-def stem(word: str) -> str:
-    """A light English stem, enough to meet plurals and verb endings on both sides.
-
-    Words of six letters or more are known by the first six of their stem, so that "decision"
-    and "decisions", "organise" and "organisation" meet.
-    """
-    for ending in ("ies", "ing", "ied", "ed", "ly", "s"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
-            word = word.removesuffix(ending) + ("y" if ending in ("ies", "ied") else "")
-            break
-    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiouls":
-        word = word[:-1]
-    if len(word) > 3 and word.endswith("e"):
-        word = word[:-1]
-    return word[:6] if word.isascii() else word
-
-
 def content_stems(text: str) -> list[str]:
     """Stems of the words that carry meaning, in order: no stopwords, numbers or meta words."""
+    stop = stopwords_of(text)
     return [
         stem(word)
         for word in tokens(text)
-        if word not in SMALL_WORDS and word not in _META and not word.isdigit()
+        if word not in stop and word not in _META and not word.isdigit()
     ]
+
+
+def stopwords_of(text: str) -> frozenset[str]:
+    """English ones, and those of the text's own language."""
+    return stopwords() | stopwords(language_of(text))
 
 
 def coverage(statement: str, text: str) -> float:
@@ -100,15 +80,6 @@ def evidence_text(hit: Hit) -> str:
     day = f"{when:%Y-%m-%d}" if when is not None else ""
     place = (note.title, *hit.chunk.heading_path, *note.aliases, *note.tags, note.rel_path, day)
     return "\n".join((hit.chunk.text, *place)).rstrip("\n")
-
-
-def language(text: str) -> str | None:
-    """One of en, de, es, fr by its small words, or None when they don't tell."""
-    words = normalise(text).split()
-    counts = {name: sum(w in known for w in words) for name, known in _LANGUAGE_WORDS.items()}
-    best = max(counts, key=lambda name: counts[name])
-    rest = max(count for name, count in counts.items() if name != best)
-    return best if counts[best] >= 2 and counts[best] > rest else None
 
 
 def unsupported(statement: str, cited: Sequence[Hit]) -> tuple[str, ...]:
@@ -145,8 +116,8 @@ def _same_language(statement: str, text: str) -> bool:
     """False only when both sides are clearly known and differ, in language or in script."""
     if _is_latin(statement) != _is_latin(text):
         return False
-    a, b = language(statement), language(text)
-    return a is None or b is None or a == b
+    there = language_of(text)
+    return not stopwords(there) or language_of(statement, (there,)) in ("", there)
 
 
 def _is_latin(text: str) -> bool:
@@ -199,10 +170,11 @@ def _missing_names(statement: str, text: str) -> list[str]:
     """
     found = [m for m in _WORD.finditer(statement) if len(m.group()) > 1]
     capital = [m for m in found if m.group()[0].isupper()]
-    if language(statement) == "de" or len(capital) * 2 > len(found) > 4:
+    if language_of(statement, (ENGLISH,)) == "de" or len(capital) * 2 > len(found) > 4:
         return []
     starts = {start for start, _ in sentence_spans(statement)}
     held = {stem(word) for word in tokens(text)}
+    stop = stopwords_of(statement)
     missing: list[str] = []
     for match in capital:
         word = match.group()
@@ -210,7 +182,7 @@ def _missing_names(statement: str, text: str) -> list[str]:
         opens = not before or before[-1] in ".!?:;\n…" or match.start() in starts
         if opens and not any(c.isupper() for c in word[1:]):
             continue
-        parts = [t for t in tokens(re.sub(r"['’]s?$", "", word)) if t not in SMALL_WORDS]
+        parts = [t for t in tokens(re.sub(r"['’]s?$", "", word)) if t not in stop]
         if any(stem(p) not in held for p in parts if p not in _META and not p.isdigit()):
             missing.append(f"{word} is not named there")
     return missing

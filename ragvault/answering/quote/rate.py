@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, TypeAlias
 
-from ragvault.answering.check.support import SMALL_WORDS
+from ragvault.answering.check.support import stopwords_of
 from ragvault.answering.context import neutralise
 from ragvault.answering.quote.asks import Asks, days_in
 from ragvault.answering.quote.units import Page, Unit
@@ -141,7 +141,8 @@ def _place(unit: Unit) -> str:
 
 
 def content_stems(text: str) -> list[str]:
-    return [stem(word) for word in tokens(text) if word not in SMALL_WORDS]
+    small = stopwords_of(text)
+    return [stem(word) for word in tokens(text) if word not in small]
 
 
 _MIN_PART = 4

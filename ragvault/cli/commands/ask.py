@@ -39,7 +39,9 @@ def ask(
     filters: Filters,
     k: Annotated[
         int | None,
-        typer.Option("-k", metavar="N", min=1, help="Passages to answer from, 3 to 8 [automatic]."),
+        typer.Option(
+            "-k", metavar="N", min=1, max=50, help="Passages to answer from [automatic: 3 to 8]."
+        ),
     ] = None,
     detail: Annotated[
         Detail,

@@ -36,7 +36,15 @@ def search(
     ],
     *,
     n: Annotated[
-        int, typer.Option("-n", metavar="N", min=1, max=200, help="Most passages to list [10].")
+        int,
+        typer.Option(
+            "-n",
+            "-k",
+            metavar="N",
+            min=1,
+            max=200,
+            help="Most passages (--files: notes) to list [10].",
+        ),
     ] = 10,
     files: Annotated[
         bool, typer.Option("--files", help="Print the notes' paths only, one a line.")
@@ -50,7 +58,8 @@ def search(
     """List the passages that match, with no answer.
 
     The same retrieval as ask, by meaning and by words, without the floor that an answer needs.
-    Exits with 3 when nothing is found.
+    Words in quotation marks have to be there as they stand, -word must not:
+    ragvault search '"heat pump" price -gas'. Exits with 3 when nothing is found.
     """
     from ragvault.cli.session import Session
 
@@ -58,7 +67,7 @@ def search(
     with Session.open(config) as session:
         request = request_of(question_of(query), filters, options, now)
         with Waiting(session.err).shown("Searching your notes …"):
-            found = service.search(session.container, request, n, now=now)
+            found = service.search(session.container, request, n, now=now, one_a_note=files)
         session.notices(found.retrieval.notices)
         return _show(session, found, files=files, debug=debug, as_json=as_json)
 

@@ -44,6 +44,5 @@ def highlighted(line: str, terms: frozenset[str], out: Terminal) -> str:
 def print_files(session: Session, found: SearchResult) -> None:
     """Each note once, best first, as its absolute path: for ``xargs`` and editors."""
     roots = {vault.name: vault.path for vault in session.container.catalog.vaults()}
-    places = dict.fromkeys((hit.chunk.vault, hit.chunk.rel_path) for hit in found.hits)
-    for vault, rel_path in places:
-        session.out.print(str(on_disk(roots[vault], rel_path)))
+    for hit in found.hits:
+        session.out.print(str(on_disk(roots[hit.chunk.vault], hit.chunk.rel_path)))

@@ -155,7 +155,7 @@ def parse_passage(reply: str) -> str:
 def terms_of(variant: str) -> tuple[str, ...]:
     """A wording's tokens for the word search, each once, without stopwords."""
     tokens = dict.fromkeys(text.tokens(variant))
-    return tuple(token for token in tokens if token not in text.STOPWORDS) or tuple(tokens)
+    return tuple(token for token in tokens if token not in text.stopwords()) or tuple(tokens)
 
 
 def _said(reply: str) -> str:

@@ -8,17 +8,18 @@ the catalog, for every candidate, also where the other retriever proposed it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING
 
 from ragvault.errors import StoreError
-from ragvault.model import Filter, NoteLexical, Scope, ScoredId, collection_of
+from ragvault.model import Filter, NoteLexical, Scope, ScoredId, StoredChunk, collection_of
 from ragvault.ports import VectorIndex
 from ragvault.retrieval.context import Context
 from ragvault.retrieval.question.folders import weight_of
 from ragvault.retrieval.ranking.blend import Candidate, note_share_of
+from ragvault.text import tokens
 
 if TYPE_CHECKING:
     from ragvault.model import Vector
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 # What is proposed: so many of a scope's nearest vectors, and so many chunks by BM25.
 VECTOR_CANDIDATES = 15
 LEXICAL_CANDIDATES = 50
+QUOTED_CANDIDATES = 500  # passages with its words, of the notes that hold a quoted phrase
 # How far an unfiltered answer is read on, in steps of four, while the filter refuses most of it.
 _GROWTH = 4
 
@@ -194,8 +196,14 @@ def gather(
     """
     catalog, terms, query = context.catalog, context.query.terms, meaning.vector
     proposed = list(dict.fromkeys((*by_vector, *by_keyword)))
+    for phrase in context.query.phrases:
+        quoted = catalog.lexical(tokens(phrase), QUOTED_CANDIDATES, context.where)
+        proposed += (hit.chunk_id for hit in quoted)
     allowed = sorted(catalog.matching(proposed, context.where)) if proposed else []
     stored = catalog.chunks(allowed)
+    if context.query.phrases:
+        stored = _holding(stored, context.query.phrases)
+        allowed = sorted(stored)
     bm25 = catalog.lexical_scores(terms, allowed) if terms else {}
     note_bm25 = (
         catalog.note_lexical(terms, allowed, context.where) if terms else NoteLexical({}, 0.0)
@@ -223,6 +231,21 @@ def gather(
             )
         )
     return candidates
+
+
+def _holding(stored: Mapping[str, StoredChunk], phrases: Sequence[str]) -> dict[str, StoredChunk]:
+    """The chunks that hold one of the phrases; of a note where none does (the phrase goes on from
+    one to the next, or is in the note's names) all."""
+    holding: dict[str, StoredChunk] = {}
+    wanted = [f" {' '.join(tokens(phrase))} " for phrase in phrases]
+    for chunk_id, found in stored.items():
+        text = "\n".join((*found.chunk.heading_path, found.chunk.text))
+        held = f" {' '.join(tokens(text))} "
+        if any(phrase in held for phrase in wanted):
+            holding[chunk_id] = found
+    notes = {(found.note.vault, found.note.rel_path) for found in holding.values()}
+    rest = {i: s for i, s in stored.items() if (s.note.vault, s.note.rel_path) not in notes}
+    return holding | rest
 
 
 def _cosine(vector: Vector | None, query: Vector | None) -> float | None:

@@ -8,6 +8,7 @@ question, which is at most MAX_QUESTION_CHARS long.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from ragvault import text
@@ -32,26 +33,37 @@ LONG_QUESTION_WORDS = 25
 SHORT_QUESTION_WORDS = 12
 
 
-def analyse(question: str, now: datetime) -> Query:
-    """The question as the search stages need it.
+def analyse(
+    question: str, now: datetime, languages: Sequence[str] = (), *, excludes: bool = False
+) -> Query:
+    """The question as the search stages need it. ``languages`` are those of the notes, of most
+    of them first; with ``excludes`` a ``-word`` is one that no note found may hold.
 
     Raises QuestionError when nothing is left without white space and control characters, or
     when more than MAX_QUESTION_CHARS are.
     """
-    cleaned = clean(question)
+    typed = clean(question)
+    cleaned, excluded = _without_excluded(typed) if excludes else (typed, ())
+    likely = next(filter(None, languages), text.ENGLISH)
+    language = text.language_of(cleaned, languages) or likely
+    stopwords = text.stopwords(language)
     hint = find_hint(cleaned, now)
     asked = _without_salutation(cleaned)
     passing = hint if hint is not None and hint.relative else None
     subject = subject_of(asked.strip(), passing.phrase if passing else None)
     return Query(
         text=cleaned,
-        keywords=_keywords(asked, hint),
-        terms=_terms(subject, _keywords(subject, hint), passing),
-        intent=_intent(cleaned, hint),
+        keywords=_keywords(asked, hint, stopwords),
+        terms=_terms(subject, _keywords(subject, hint, stopwords), passing, stopwords),
+        intent=_intent(cleaned, hint, stopwords),
         breadth=_breadth(cleaned),
         time_hint=hint,
-        recent_only=_is_recent_only(cleaned, hint),
+        recent_only=_is_recent_only(cleaned, hint, stopwords),
         subject=sought if (sought := as_noted(subject)) != cleaned else "",
+        language=language,
+        phrases=tuple(dict.fromkeys(_quoted(match) for match in _PHRASE.finditer(cleaned))),
+        excluded=excluded,
+        typed=typed if cleaned != typed else "",
     )
 
 
@@ -68,6 +80,30 @@ def clean(question: str) -> str:
     return cleaned
 
 
+# ---------------------------------------------------------------- what has to be there
+
+# In straight, English, German or French marks; 5" isn't one.
+_PHRASE = re.compile(
+    r"(?<![\w\"])(?:\"([^\"]*\w[^\"]*)\"(?!\w)|[“„]([^“”„]*\w[^“”„]*)[“”]|«([^«»]*\w[^«»]*)»)"
+)
+_EXCLUDED = re.compile(rf"(?<!\S)-(?:{_PHRASE.pattern}|([^\W\d_]\S*))")
+
+
+def _quoted(match: re.Match[str]) -> str:
+    return " ".join(next(filter(None, match.groups())).split())
+
+
+def _without_excluded(question: str) -> tuple[str, tuple[str, ...]]:
+    """The question without its ``-word`` and ``-"two words"``, and those."""
+    excluded = tuple(dict.fromkeys(_quoted(match) for match in _EXCLUDED.finditer(question)))
+    rest = " ".join(_EXCLUDED.sub(" ", question).split())
+    if excluded and not re.search(r"\w", rest):
+        raise QuestionError(
+            "There are only words to leave out.", "Write what to look for beside them."
+        )
+    return rest, excluded
+
+
 # ------------------------------------------------------------------- keywords, terms
 
 
@@ -77,22 +113,22 @@ def _without_salutation(question: str) -> str:
     return rest if mark and rest.strip() and _small_talk(head) else question
 
 
-def _content_words(question: str) -> list[str]:
+def _content_words(question: str, stopwords: Collection[str]) -> list[str]:
     """Words without stopwords. IT, US, WHO stay: capitals say that a word isn't the stopword that
     it looks like, unless all of the question is in capitals."""
     shouting = question.isupper()
     found = []
     for word in re.findall(r"[^\W_]+(?:['’][^\W_]+)*", question):
         lowered = word.replace("’", "'").lower()
-        if lowered not in text.STOPWORDS or (len(word) > 1 and word.isupper() and not shouting):
+        if lowered not in stopwords or (len(word) > 1 and word.isupper() and not shouting):
             found.append(text.normalise(word))
     return found
 
 
-def _keywords(question: str, hint: TimeHint | None) -> tuple[str, ...]:
+def _keywords(question: str, hint: TimeHint | None, stopwords: Collection[str]) -> tuple[str, ...]:
     """In order, each once; "last", "past", "ago" of a time phrase aren't (the seed's example:
     "What did I decide last week about the API?" gives decide, week, api)."""
-    words = _content_words(question)
+    words = _content_words(question, stopwords)
     if hint is not None:
         modifiers = {"last", "past", "previous", "ago", "couple", "several", "since"}
         dropped = modifiers & set(text.words(hint.phrase))
@@ -100,7 +136,12 @@ def _keywords(question: str, hint: TimeHint | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words or text.words(question)))
 
 
-def _terms(question: str, keywords: tuple[str, ...], hint: TimeHint | None) -> tuple[str, ...]:
+def _terms(
+    question: str,
+    keywords: tuple[str, ...],
+    hint: TimeHint | None,
+    stopwords: Collection[str],
+) -> tuple[str, ...]:
     """Tokens for the word search, each once.
 
     The words of a relative time ("yesterday", "week") are left out when others remain: a note
@@ -114,7 +155,7 @@ def _terms(question: str, keywords: tuple[str, ...], hint: TimeHint | None) -> t
     for word in subject:
         parts = text.tokens(re.sub("['’]", " ", word))
         long = [part for part in parts if len(part) > 1 or len(parts) == 1]
-        found += [part for part in long if len(parts) == 1 or part not in text.STOPWORDS]
+        found += [part for part in long if len(parts) == 1 or part not in stopwords]
     return tuple(dict.fromkeys(found)) or tuple(dict.fromkeys(text.tokens(question)))
 
 
@@ -135,11 +176,11 @@ def _small_talk(question: str) -> Intent | None:
     return None
 
 
-def _intent(question: str, hint: TimeHint | None) -> Intent:
+def _intent(question: str, hint: TimeHint | None, stopwords: Collection[str]) -> Intent:
     small_talk = _small_talk(question)
     if small_talk is not None:
         return small_talk
-    if hint is None and not set(_content_words(question)) - VAGUE:
+    if hint is None and not set(_content_words(question, stopwords)) - VAGUE:
         return Intent.AMBIGUOUS
     return Intent.QUESTION
 
@@ -155,13 +196,13 @@ def _breadth(question: str) -> Breadth:
     return Breadth.NORMAL
 
 
-def _is_recent_only(question: str, hint: TimeHint | None) -> bool:
+def _is_recent_only(question: str, hint: TimeHint | None, stopwords: Collection[str]) -> bool:
     """True for "what did I write recently?" and "my latest notes": a time, and no subject.
 
     A bare "2024" is a search for 2024: a date counts only beside a word such as "notes", or in
     "what did I do on 12 November?".
     """
-    words = set(_content_words(question))
+    words = set(_content_words(question, stopwords))
     asks_recent = bool(words & RECENCY)
     if not asks_recent and hint is None:
         return False

@@ -32,13 +32,13 @@ _BY_BREADTH = {Breadth.NARROW: -1, Breadth.NORMAL: 0, Breadth.BROAD: 2}
 def choose_k(request: Request, query: Query, settings: RetrievalSettings) -> int:
     """``k_default``, moved by the detail asked for, the question's breadth and named folders.
 
-    An explicit ``request.k`` wins. Either way within ``K_MIN`` (``k_default``, if that is
-    lower) and ``k_max``.
+    Within ``K_MIN`` (``k_default``, if that is lower) and ``k_max``; an explicit ``request.k`` is
+    taken as it is.
     """
-    wanted = request.k
-    if wanted is None:
-        wanted = settings.k_default + _BY_DETAIL[request.detail] + _BY_BREADTH[query.breadth]
-        wanted -= bool(request.folders)
+    if request.k is not None:
+        return request.k
+    wanted = settings.k_default + _BY_DETAIL[request.detail] + _BY_BREADTH[query.breadth]
+    wanted -= bool(request.folders)
     return max(min(K_MIN, settings.k_default), min(wanted, settings.k_max))
 
 
@@ -46,16 +46,14 @@ def choose_k(request: Request, query: Query, settings: RetrievalSettings) -> int
 
 
 def choose_vaults(request: Request, known: Sequence[VaultInfo]) -> list[VaultInfo]:
-    """The vaults named, or all. Raises NoIndexError when one is unknown or none has notes."""
+    """The vaults named, or all. Raises UsageError for an unknown one, NoIndexError when none has
+    notes."""
     if not known:
         raise NoIndexError("Nothing is indexed yet.")
     by_name = {vault.name: vault for vault in known}
     unknown = [name for name in request.vaults if name not in by_name]
     if unknown:
-        raise NoIndexError(
-            f"There is no vault '{unknown[0]}'.",
-            f"Known: {', '.join(sorted(by_name))}. Add one with `ragvault index PATH --name NAME`.",
-        )
+        raise _unknown(f"There is no vault '{unknown[0]}'.", "vault", unknown[0], sorted(by_name))
     wanted = [by_name[name] for name in dict.fromkeys(request.vaults)] or list(known)
     if not any(vault.chunks for vault in wanted):
         names = ", ".join(vault.name for vault in wanted)

@@ -23,6 +23,11 @@ _WROTE = (
 )
 _ALL = r"(?:everything|anything|something|all|more|stuff|things|notes?|entries)"
 
+_ZU = r"(?:über|zu[mr]?|vo[nm])"
+_SOBRE = r"(?:sobre|acerca\s+del?|del?)"
+_SUR = r"(?:sur|à\s+propos\s+de)"
+_SU = r"(?:su(?:l|llo|lla|i|gli|lle)?|di|riguardo\s+a)"
+
 # Each ends where the subject begins.
 _FRAMES = tuple(
     re.compile(rf"^{frame}\s+(?=\S)", re.IGNORECASE)
@@ -49,15 +54,33 @@ _FRAMES = tuple(
         rf"(?:where|when)\s+(?:did|have|do)\s+{_I}\s+{_WROTE}(?:\s+down)?\s+{_ABOUT}",
         rf"(?:in\s+)?which\s+(?:of\s+my\s+)?(?:notes?|files?|entry|entries)\s+"
         rf"(?:mentions?|(?:is|are|talks?|says?\s+something)\s+{_ABOUT}|do\s+{_I}\s+{_WROTE}\s+{_ABOUT})",
-        # Was habe ich über X geschrieben? Was steht in meinen Notizen zu X?
-        r"was\s+(?:habe\s+ich|haben\s+wir)\s+(?:über|zu|zum|zur|von)",
-        r"was\s+(?:weiß\s+ich|wissen\s+wir)\s+(?:über|von|zu|zum|zur)",
-        r"was\s+(?:steht|sagen|sagt)\s+(?:in\s+)?(?:meinen?|unseren?|den|die)\s+notizen\s+"
-        r"(?:über|zu|zum|zur|von)",
-        # ¿Qué escribí sobre X? Qu'est-ce que j'ai écrit sur X ?
-        r"¿?qué\s+(?:escrib[íi]|anot[ée]|s[ée]|dicen\s+mis\s+notas)\s+(?:sobre|de|acerca\s+de)",
-        r"qu['’]est-ce\s+que\s+(?:j['’]ai\s+(?:écrit|noté)|je\s+sais|disent\s+mes\s+notes)\s+"
-        r"(?:sur|de|à\s+propos\s+de)",
+        # Was habe ich mir zu X notiert? Was steht in meinen Notizen über X? Gibt es etwas zu X?
+        rf"was\s+hab(?:e|en)?\s+(?:ich|wir)\s+(?:mir\s+|uns\s+)?(?:alles\s+|schon\s+)?{_ZU}",
+        rf"was\s+(?:weiß\s+ich|wissen\s+wir)\s+(?:alles\s+|schon\s+)?{_ZU}",
+        rf"was\s+(?:steht|sagen|sagt)\s+(?:in\s+)?(?:meinen?|unseren?|den|die)\s+notizen\s+{_ZU}",
+        rf"(?:gibt\s+es|hab(?:e|en)?\s+(?:ich|wir))\s+(?:irgend)?(?:etwas|was|eine\s+notiz|notizen)"
+        rf"\s+{_ZU}",
+        rf"zeige?\s+(?:mir\s+)?(?:alles|alle\s+notizen|meine\s+notizen)\s+{_ZU}",
+        # ¿Qué he escrito sobre X? ¿Hay algo sobre X? Muéstrame todo sobre X.
+        rf"¿?qué\s+(?:he\s+escrito|he\s+anotado|tengo\s+anotado|escrib[íi]|anot[ée]|s[ée]"
+        rf"|dicen\s+mis\s+notas)\s+{_SOBRE}",
+        rf"¿?(?:hay|tengo)\s+(?:algo|alguna\s+nota|notas)\s+{_SOBRE}",
+        rf"(?:muéstrame|dame)\s+(?:todo|mis\s+notas)\s+{_SOBRE}",
+        # Qu'est-ce que j'ai écrit sur X ? Qu'ai-je noté sur X ? Que disent mes notes sur X ?
+        rf"(?:qu['’]est-ce\s+que\s+(?:j['’]ai\s+(?:écrit|noté)|je\s+sais|disent\s+mes\s+notes)"
+        rf"|qu['’]ai-je\s+(?:écrit|noté)|que\s+sais-je|que\s+disent\s+mes\s+notes)\s+{_SUR}",
+        rf"(?:est-ce\s+qu['’]il\s+)?y\s+a-t-il\s+(?:quelque\s+chose|une\s+note|des\s+notes)\s+{_SUR}",
+        rf"montre(?:-moi)?\s+(?:tout|mes\s+notes)\s+{_SUR}",
+        # Cosa ho scritto su X? C'è qualcosa su X?
+        rf"(?:che\s+)?cosa\s+(?:ho\s+(?:scritto|annotato)|so|dicono\s+le\s+mie\s+note)\s+{_SU}",
+        rf"c['’]è\s+(?:qualcosa|una\s+nota)\s+{_SU}",
+        # O que escrevi sobre X? Há algo sobre X?
+        r"o\s+que\s+(?:eu\s+)?(?:escrevi|anotei|sei|dizem\s+(?:as\s+)?minhas\s+notas)\s+sobre",
+        r"(?:há|tenho)\s+(?:algo|alguma\s+nota|notas)\s+sobre",
+        # Wat heb ik over X geschreven? Wat staat er in mijn notities over X? Is er iets over X?
+        r"wat\s+(?:heb|weet)\s+ik\s+(?:allemaal\s+)?(?:over|van)",
+        r"wat\s+staat\s+er\s+in\s+mijn\s+notities\s+over",
+        r"(?:is\s+er|heb\s+ik)\s+(?:iets|een\s+notitie|notities)\s+over",
     )
 )
 _DECIDED = re.compile(
@@ -66,11 +89,14 @@ _DECIDED = re.compile(
     re.IGNORECASE,
 )
 _OF_MINE = re.compile(
-    r"\b(?:i|we|my|our|me|us|ich|wir|mein\w*|unser\w*|mich|yo|mis?|nuestr\w+|je|nous|mon|ma|mes|nos)\b",
+    r"\b(?:i|we|my|our|me|us|ich|wir|mein\w*|unser\w*|mich|yo|mis?|nuestr\w+|je|nous|mon|ma|mes|nos"
+    r"|io|mi[oae]|miei|noi|nostr\w+|eu|meus?|minhas?|noss\w+|ik|wij|mijn|onze)\b",
     re.IGNORECASE,
 )
-_GERMAN_END = re.compile(
-    r"\s+(?:geschrieben|notiert|gesagt|gelernt|aufgeschrieben)\s*\??\s*$", re.IGNORECASE
+_VERB_END = re.compile(
+    r"\s+(?:(?:auf)?geschrieben|notiert|gesagt|gelernt|(?:op)?geschreven|genoteerd|gezegd|geleerd)"
+    r"\s*\??\s*$",
+    re.IGNORECASE,
 )
 _IN_NOTES = re.compile(
     rf",?\s+(?:in|from|according\s+to)\s+(?:my|our)\s+{_NOTES}\s*(?=[?.!]*\s*$)", re.IGNORECASE
@@ -91,7 +117,7 @@ def subject_of(question: str, time_phrase: str | None = None) -> str:
     for frame in _FRAMES:
         found = frame.match(rest)
         if found:
-            unframed = _END.sub("", _GERMAN_END.sub("", rest[found.end() :]))
+            unframed = _END.sub("", _VERB_END.sub("", rest[found.end() :]))
             return unframed or question
     return rest if re.search(r"\w", rest) else question
 

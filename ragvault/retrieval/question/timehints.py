@@ -6,7 +6,8 @@ reads the whole of a ``--since``/``--until`` value, where what isn't understood 
 
 Days, weeks, months and years are those of the user's calendar: a naive ``now`` is the system's
 local time (DST-right through the platform's zone rules), an aware one keeps its own zone.
-English in full; German, Spanish and French for the common phrases. Linear in the question.
+English in full; German, Spanish, French, Italian, Portuguese and Dutch for the common phrases.
+Linear in the question.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from ragvault.retrieval.question.timepatterns import (
 )
 
 _BOUND = re.compile(
-    r"\b(?:(?P<since>since|seit(?:\s+dem)?|desde(?:\s+el)?|depuis|from)"
+    r"\b(?:(?P<since>since|seit(?:\s+dem)?|desde(?:\s+el)?|depuis|from|sinds)"
     r"|(?P<before>before|prior\s+to|vor|antes\s+del?|avant)"
     r"|(?P<until>until|till|up\s+to|by|bis|hasta|jusqu['’]en)"
     r"|(?P<after>after|nach|después\s+del?|après))\s*$",

@@ -14,28 +14,29 @@ from typing import NamedTuple
 
 from ragvault.text import MONTHS
 
-# --------------------------------------------------- words: English, German, Spanish, French
+# ------------------------- words: English, German, Spanish, French, Italian, Portuguese, Dutch
 
 _UNIT_WORDS = {
-    "day": "day days tag tage tagen día días dia dias jour jours",
-    "week": "week weeks woche wochen semana semanas semaine semaines",
+    "day": "day days tag tage tagen día días dia dias jour jours giorno giorni dag dagen",
+    "week": "week weeks woche wochen semana semanas semaine semaines settimana settimane weken",
     "weekend": "weekend weekends wochenende",
-    "month": "month months monat monate monaten mes meses mois",
-    "quarter": "quarter quarters quartal quartale quartalen trimestre",
-    "year": "year years jahr jahre jahren año años an ans année années",
+    "month": "month months monat monate monaten mes meses mois mese mesi mês maand maanden",
+    "quarter": "quarter quarters quartal quartale quartalen trimestre trimestri kwartaal kwartalen",
+    "year": "year years jahr jahre jahren año años an ans année années anno anni ano anos jaar"
+    " jaren",
 }
 UNITS: dict[str, str] = {
     word: unit for unit, words in _UNIT_WORDS.items() for word in words.split()
 }
 
 _WEEKDAY_WORDS = (
-    "monday montag lunes lundi",
-    "tuesday dienstag martes mardi",
-    "wednesday mittwoch miércoles mercredi",
-    "thursday donnerstag jueves jeudi",
-    "friday freitag viernes vendredi",
-    "saturday samstag sonnabend sábado samedi",
-    "sunday sonntag domingo dimanche",
+    "monday montag lunes lundi lunedì segunda-feira maandag",
+    "tuesday dienstag martes mardi martedì terça-feira dinsdag",
+    "wednesday mittwoch miércoles mercredi mercoledì quarta-feira woensdag",
+    "thursday donnerstag jueves jeudi giovedì quinta-feira donderdag",
+    "friday freitag viernes vendredi venerdì sexta-feira vrijdag",
+    "saturday samstag sonnabend sábado samedi sabato zaterdag",
+    "sunday sonntag domingo dimanche domenica zondag",
 )
 WEEKDAYS: dict[str, int] = {
     word: number for number, words in enumerate(_WEEKDAY_WORDS) for word in words.split()
@@ -48,6 +49,8 @@ NUMBERS: dict[str, int] = {
     "einem": 1, "einer": 1, "zwei": 2, "drei": 3, "vier": 4, "fünf": 5, "sechs": 6,
     "un": 1, "una": 1, "dos": 2, "tres": 3, "cuatro": 4, "cinco": 5, "seis": 6,
     "une": 1, "deux": 2, "trois": 3, "quatre": 4, "cinq": 5,
+    "due": 2, "tre": 3, "quattro": 4, "cinque": 5, "um": 1, "uma": 1, "dois": 2, "duas": 2,
+    "três": 3, "een": 1, "twee": 2, "drie": 3, "vijf": 5, "zes": 6,
 }  # fmt: skip
 
 FIRST_YEAR = 1970
@@ -259,25 +262,36 @@ PATTERNS = (
     _absolute(
         rf"(?:^|(?<=[\s(,]))(?P<y>{_YEAR}){_NOT_AFTER}{_COUNTED}(?=\s*[?!.)]*\s*$)", _read_bare_year
     ),
-    _relative(r"day\s+before\s+yesterday|vorgestern|anteayer|avant-hier", _days_ago(2, 2)),
-    _relative(r"yesterday|last\s+night|gestern|ayer|hier\s+soir", _days_ago(1, 1)),
     _relative(
-        r"today|tonight|this\s+(?:morning|afternoon|evening)|heute|hoy|aujourd['’]hui",
+        r"day\s+before\s+yesterday|vorgestern|anteayer|avant-hier|l['’]altro\s+ieri|anteontem"
+        r"|eergisteren",
+        _days_ago(2, 2),
+    ),
+    _relative(
+        r"yesterday|last\s+night|gestern|ayer|hier\s+soir|ieri|ontem|gisteren", _days_ago(1, 1)
+    ),
+    _relative(
+        r"today|tonight|this\s+(?:morning|afternoon|evening)|heute|hoy|aujourd['’]hui|oggi|hoje"
+        r"|vandaag",
         _days_ago(0, 0),
     ),
     _relative(
-        rf"(?:this|current|dies(?:e|er|en|em|es)|est[ea]|cette|ce)\s+(?P<u>{UNIT})",
+        rf"(?:this|current|dies(?:e|er|en|em|es)|n?est[ea]|cette|ce|quest[oa]|deze|dit)\s+(?P<u>{UNIT})",
         lambda match, today: calendar_unit(UNITS[match["u"].lower()], today),
     ),
     _relative(
-        rf"(?:last|previous|letzte[nrsm]?|vergangene[nrsm]?)\s+(?P<u>(?!days?\b|tag)(?:{UNIT}))",
+        rf"(?:last|previous|letzte[nrsm]?|vergangene[nrsm]?|vorige|afgelopen)\s+(?P<u>(?!days?\b|tag)(?:{UNIT}))",
         _read_last,
     ),
-    _relative(rf"(?:la|el)\s+(?P<u>{UNIT})\s+pasad[oa]", _read_last),
+    _relative(
+        rf"(?:(?:la|el|il|lo|n?[ao])\s+)?(?P<u>{UNIT})\s+(?:pass?ad[oa]|scors[oa]|passat[oa])",
+        _read_last,
+    ),
     _relative(rf"(?:la\s+|le\s+|l['’])(?P<u>{UNIT})\s+(?:dernier|dernière|passée?)", _read_last),
     _relative(rf"past\s+(?P<n>)(?P<u>{UNIT})", _read_past),
     _relative(
-        rf"(?:last|past|previous|letzten|vergangenen|últim[oa]s|derni(?:er|ère)s)\s+(?P<n>{NUMBER})\s+"
+        rf"(?:last|past|previous|letzten|vergangenen|últim[oa]s|derni(?:er|ère)s|ultim[ie]|afgelopen|laatste)\s+"
+        rf"(?P<n>{NUMBER})\s+"
         rf"(?P<u>{UNIT})",
         _read_past,
     ),
@@ -285,16 +299,20 @@ PATTERNS = (
         rf"l[eoa]s\s+(?P<n>{NUMBER})\s+(?:últim[oa]s|derni(?:er|ère)s)\s+(?P<u>{UNIT})", _read_past
     ),
     _relative(rf"l[oa]s\s+últim[oa]s\s+(?P<n>{NUMBER})\s+(?P<u>{UNIT})", _read_past),
-    _relative(rf"(?P<n>{NUMBER})\s+(?P<u>{UNIT})\s+ago", _read_ago),
-    _relative(rf"(?:vor|hace|il\s+y\s+a)\s+(?P<n>{NUMBER})\s+(?P<u>{UNIT})", _read_ago),
-    _relative(rf"(?:last|past|previous|this|letzte[nr])\s+(?P<w>{_WEEKDAY})", _read_weekday),
-    _relative(rf"(?P<w>{_WEEKDAY})\s+(?:dernier|pasado)", _read_weekday),
+    _relative(rf"(?P<n>{NUMBER})\s+(?P<u>{UNIT})\s+(?:ago|fa|geleden)", _read_ago),
+    _relative(rf"(?:vor|hace|il\s+y\s+a|há)\s+(?P<n>{NUMBER})\s+(?P<u>{UNIT})", _read_ago),
+    _relative(
+        rf"(?:last|past|previous|this|letzte[nr]|vorige|afgelopen)\s+(?P<w>{_WEEKDAY})",
+        _read_weekday,
+    ),
+    _relative(rf"(?P<w>{_WEEKDAY})\s+(?:dernier|pasado|scors[oa]|passad[oa])", _read_weekday),
     _relative(
         rf"(?P<w>{_WEEKDAY})",
         _read_weekday,
         r"on|since|before|after|until|till|by|am|seit|el|desde\s+el|depuis",
     ),
     _relative(
-        r"recently|lately|kürzlich|neulich|recientemente|récemment", _days_ago(RECENT_DAYS, 0)
+        r"recently|lately|kürzlich|neulich|recientemente|récemment|recentemente|onlangs",
+        _days_ago(RECENT_DAYS, 0),
     ),
 )

@@ -25,7 +25,17 @@ from ragvault.retrieval.question.subject import as_noted, subject_of
         ("Where did I write about garlic?", "garlic"),
         ("Was habe ich über den Garten geschrieben?", "den Garten"),
         ("Was steht in meinen Notizen zum Umzug?", "Umzug"),
+        ("was hab ich mir zur Heizung notiert", "Heizung"),
+        ("Gibt es etwas zum Dach?", "Dach"),
+        ("Zeig mir alles über die Kita", "die Kita"),
         ("¿Qué escribí sobre el huerto?", "el huerto"),
+        ("¿Hay algo sobre la boda?", "la boda"),
+        ("Qu'ai-je noté sur la chaudière ?", "la chaudière"),
+        ("Que disent mes notes sur Paul ?", "Paul"),
+        ("Cosa ho scritto sulla caldaia?", "caldaia"),
+        ("O que escrevi sobre o carro?", "o carro"),
+        ("Wat heb ik over de fiets genoteerd?", "de fiets"),
+        ("Is er iets over de verwarming?", "de verwarming"),
         ("What does the router need, according to my notes?", "What does the router need?"),
     ],
 )
@@ -45,6 +55,8 @@ def test_frame_goes_and_the_subject_stays(question: str, subject: str) -> None:
         "Notes",
         "?",
         "When did the Normans learn about siege warfare?",
+        "Was hat Jonas zum Dach gesagt?",
+        "Wat heeft Jan over de fiets gezegd?",
     ],
 )
 def test_what_is_no_frame_stays_whole(question: str) -> None:

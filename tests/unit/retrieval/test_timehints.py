@@ -79,6 +79,18 @@ def window(text: str, now: datetime = NOW) -> tuple[str, str] | None:
         ("la semaine dernière", "2024-05-01", "2024-05-15"),
         ("il y a 3 jours", "2024-05-12", "2024-05-12"),
         ("en mars", "2024-03-01", "2024-03-31"),
+        ("che cosa ho fatto ieri?", "2024-05-14", "2024-05-14"),
+        ("le note della settimana scorsa", "2024-05-01", "2024-05-15"),
+        ("due giorni fa", "2024-05-13", "2024-05-13"),
+        ("lunedì scorso", "2024-05-13", "2024-05-13"),
+        ("o que fiz ontem?", "2024-05-14", "2024-05-14"),
+        ("no mês passado", "2024-04-01", "2024-04-30"),
+        ("há três meses", "2024-02-01", "2024-02-29"),
+        ("segunda-feira passada", "2024-05-13", "2024-05-13"),
+        ("wat deed ik gisteren?", "2024-05-14", "2024-05-14"),
+        ("vorige maand", "2024-04-01", "2024-04-30"),
+        ("twee dagen geleden", "2024-05-13", "2024-05-13"),
+        ("in maart 2024", "2024-03-01", "2024-03-31"),
     ],
 )
 def test_a_time_that_is_named_is_understood(text: str, first: str, last: str) -> None:

@@ -1,0 +1,132 @@
+"""The full text tables of a vault: how they are made, and what is written into them. Each function
+runs inside a transaction that its caller opened; none commits.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from pathlib import PurePosixPath
+
+from ragvault.text import language_of, stem, tokens
+
+# What is stored is tokens already, and stems with their diacritics folded (``stemmed``).
+_TOKENIZER = "tokenize = 'unicode61 remove_diacritics 0'"
+
+
+def fts_table(vault_id: int) -> str:
+    """The full text table of one vault.
+
+    Each vault has its own, because BM25's statistics are those of a table: indexing one vault
+    must not move the scores, and with them the thresholds, of another; and dropping a vault is
+    dropping its table instead of deleting row by row.
+    """
+    return f"fts_{int(vault_id)}"
+
+
+def create_fts(connection: sqlite3.Connection, vault_id: int) -> None:
+    """Make a vault's table of stems; the rowid is the chunk's. Part of the schema: a change of it
+    is a migration that rebuilds the table of every vault."""
+    connection.execute(
+        f"CREATE VIRTUAL TABLE {fts_table(vault_id)} USING fts5(title, heading, body, {_TOKENIZER})"
+    )
+
+
+def note_fts_table(vault_id: int) -> str:
+    """The full text table of one vault's notes, a row a note: their names and body in stems, and
+    ``written``, all of it word for word."""
+    return f"fts_note_{int(vault_id)}"
+
+
+def vocabulary_table(vault_id: int) -> str:
+    """FTS5's own view of the words in ``note_fts_table``, by column, with the notes that hold
+    each."""
+    return f"vocabulary_{int(vault_id)}"
+
+
+def create_note_fts(connection: sqlite3.Connection, vault_id: int) -> None:
+    """Make a vault's table of notes; the rowid is the note's. See ``create_fts``."""
+    table = note_fts_table(vault_id)
+    connection.execute(
+        f"CREATE VIRTUAL TABLE {table} USING fts5(title, body, written, {_TOKENIZER})"
+    )
+    connection.execute(
+        f"CREATE VIRTUAL TABLE {vocabulary_table(vault_id)} USING fts5vocab({table}, 'col')"
+    )
+
+
+# --------------------------------------------------------------------------- rows
+
+
+def names_of(rel_path: str, title: str, aliases: Iterable[str], tags: Iterable[str]) -> str:
+    """All that a note is called by."""
+    return "\n".join([title, *aliases, PurePosixPath(rel_path).stem, *tags])
+
+
+def stemmed(text: str, language: str) -> str:
+    """A text as the full text table reads it: the stems of exactly the tokens that a query is cut
+    into, so that FTS5's own tokenizer has nothing left to do and can't disagree with the query."""
+    return " ".join(stem(token, language) for token in tokens(text))
+
+
+def stem_again(connection: sqlite3.Connection, number: int) -> None:
+    """Fill a vault's empty tables, and its notes' languages, from the chunks' texts."""
+    notes = connection.execute(
+        "SELECT id, rel_path, title, aliases, tags FROM note WHERE vault_id = ?", (number,)
+    ).fetchall()
+    for note_id, rel_path, title, aliases, tags in notes:
+        chunks = connection.execute(
+            "SELECT rowid, heading_path, text FROM chunk WHERE note_id = ? ORDER BY chunk_index",
+            (note_id,),
+        ).fetchall()
+        body = "\n".join(text for _, _, text in chunks)
+        language = language_of(body)
+        connection.execute("UPDATE note SET language = ? WHERE id = ?", (language, note_id))
+        names = names_of(rel_path, title, json.loads(aliases), json.loads(tags))
+        if chunks:
+            insert_words(connection, number, note_id, (names, body), language)
+        for rowid, heading_path, text in chunks:
+            place = json.loads(heading_path)
+            write_stems(connection, number, rowid, (names, place, text), language)
+
+
+def write_stems(
+    connection: sqlite3.Connection,
+    number: int,
+    rowid: int,
+    words: tuple[str, Sequence[str], str],
+    language: str,
+) -> None:
+    """A chunk's row of full text, of its note's names, its heading path and its text."""
+    names, heading_path, text = words
+    connection.execute(
+        f"INSERT OR REPLACE INTO {fts_table(number)} (rowid, title, heading, body)"
+        " VALUES (?, ?, ?, ?)",
+        (
+            rowid,
+            stemmed(names, language),
+            stemmed("\n".join(heading_path), language),
+            stemmed(text, language),
+        ),
+    )
+
+
+def insert_words(
+    connection: sqlite3.Connection,
+    number: int,
+    note_id: int,
+    words: tuple[str, str],
+    language: str,
+) -> None:
+    """A note's row of full text, of its names and its body."""
+    names, body = words
+    connection.execute(
+        f"INSERT INTO {note_fts_table(number)} (rowid, title, body, written) VALUES (?, ?, ?, ?)",
+        (
+            note_id,
+            stemmed(names, language),
+            stemmed(body, language),
+            " ".join(tokens(f"{names}\n{body}")),
+        ),
+    )

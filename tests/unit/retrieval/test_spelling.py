@@ -1,0 +1,123 @@
+"""Mistyped words, and what a question says has to be in a note."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from ragvault.errors import QuestionError
+from ragvault.model import Filter, Query, VaultInfo
+from ragvault.retrieval.question.query import analyse
+from ragvault.retrieval.question.spelling import corrected, corrections
+from tests.support.fakes import FakeCatalog
+from tests.support.samples import note_write
+
+NOW = datetime(2024, 5, 15, 10, 30)
+NOTES = {
+    "a": "The plumber Hartmann repaired the boiler. Invoice 4417, paid by transfer.",
+    "b": "Hartmann again: the boiler needs a new thermostat. Die Kündigungsfrist ist lang.",
+    "c": "Boilers and invoices. The plunger is in the cellar; harvest was good.",
+}
+
+
+@pytest.fixture
+def catalog() -> FakeCatalog:
+    made = FakeCatalog()
+    made.add_vault(VaultInfo("notes", Path("/vault"), "folder"))
+    writes = [note_write("notes", f"{name}.md", [((), body)]) for name, body in NOTES.items()]
+    made.commit("notes", writes, [])
+    return made
+
+
+def read(catalog: FakeCatalog, question: str, known: str = "") -> dict[str, str]:
+    words = set(known.split())
+    return dict(corrections(analyse(question, NOW), catalog, (), words.__contains__))
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("who repaird the boiler", {"repaird": "repaired"}),
+        ("what does the thermosat cost", {"thermosat": "thermostat"}),
+        ("when did Hartman come", {"hartman": "hartmann"}),
+        ("when did Hatrmann come", {"hatrmann": "hartmann"}),
+        ("thremostta", {"thremostta": "thermostat"}),
+        ("Kundigungsfrist", {}),  # found as it is: marks are folded
+        ("the boilers", {}),
+        ("where are my invoicse", {"invoicse": "invoice"}),
+        ("the boler", {"boler": "boiler"}),
+        ("plum", {}),
+        ("invoice 4471", {}),
+        ('the "thermosat"', {}),
+        ("mongolia", {}),
+        ("", {}),
+    ],
+)
+def test_a_mistyped_word_is_read_as_the_nearest_of_the_notes(
+    catalog: FakeCatalog, question: str, expected: dict[str, str]
+) -> None:
+    assert (read(catalog, question) if question else {}) == expected
+
+
+def test_what_the_embedding_model_knows_as_a_word_stays(catalog: FakeCatalog) -> None:
+    """No note has a plumer: but a harvester isn't the harvest, and "plumper" is a word."""
+    assert read(catalog, "the plumper") == {"plumper": "plumber"}
+    assert read(catalog, "the plumper", known="plumper") == {}
+
+
+def test_of_two_as_near_the_more_frequent_one_is_read(catalog: FakeCatalog) -> None:
+    put = note_write("notes", "d.md", [((), "boiled eggs, boiled rice, boiles")])
+    catalog.commit("notes", [put], [])
+    assert read(catalog, "boilex")["boilex"] in {"boiler", "boiles", "boiled"}
+    assert read(catalog, "boilex") == {"boilex": "boiler"}
+
+
+def test_capitals_and_the_rest_of_the_question_stay() -> None:
+    put = corrected("Did Hartman, or hartman's son, pay 12 €?", [("hartman", "hartmann")])
+    assert put == "Did Hartmann, or hartmann's son, pay 12 €?"
+
+
+# --------------------------------------------------------------------------- phrases
+
+
+def musts(question: str, *, excludes: bool = True) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    found = analyse(question, NOW, excludes=excludes)
+    return found.text, found.phrases, found.excluded
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "phrases", "excluded"),
+    [
+        ('"heat pump" price', '"heat pump" price', ("heat pump",), ()),
+        ("„heat  pump“ «two»", "„heat pump“ «two»", ("heat pump", "two"), ()),
+        ("“heat pump”?", "“heat pump”?", ("heat pump",), ()),
+        ("heating -gas -Oil", "heating", (), ("gas", "Oil")),
+        ('heating -"natural gas" costs', "heating costs", (), ("natural gas",)),
+        ("-gas heating", "heating", (), ("gas",)),
+        ("well-known -5 degrees - cold", "well-known -5 degrees - cold", (), ()),
+        ('a 5" pipe and a 3" one', 'a 5" pipe and a 3" one', (), ()),
+        ('"" and "?"', '"" and "?"', (), ()),
+        ('an "open end', 'an "open end', (), ()),
+    ],
+)
+def test_phrases_and_excluded_words_are_read(
+    question: str, text: str, phrases: tuple[str, ...], excluded: tuple[str, ...]
+) -> None:
+    assert musts(question) == (text, phrases, excluded)
+
+
+def test_a_question_to_be_answered_excludes_nothing() -> None:
+    assert musts("flights -tax", excludes=False) == ("flights -tax", (), ())
+
+
+def test_only_words_to_leave_out_are_no_search() -> None:
+    with pytest.raises(QuestionError, match="only words to leave out"):
+        musts("-gas")
+
+
+def test_what_was_typed_is_kept() -> None:
+    found: Query = analyse("heating  -gas", NOW, excludes=True)
+    assert (found.asked, found.text, found.terms) == ("heating -gas", "heating", ("heating",))
+    assert Filter(not_notes=frozenset({("a", "b")})).is_empty is False
