@@ -11,12 +11,13 @@ import importlib
 import json
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragvault.config.backends import EMBEDDERS, RERANKERS, VECTOR_STORES
-from ragvault.errors import NoIndexError
+from ragvault.errors import NoIndexError, StoreError
 
 if TYPE_CHECKING:
     from ragvault.adapters.files import IndexLock
@@ -106,7 +107,15 @@ class Container:
     @cached_property
     def catalog(self) -> SqliteCatalog:
         """The catalog that is there. Raises NoIndexError when nothing was ever indexed."""
-        return self._kept(self.make_catalog(self.data_dir, create=False))
+        try:
+            return self._kept(self.make_catalog(self.data_dir, create=False))
+        except NoIndexError:
+            if self.is_catalog_gone():
+                raise NoIndexError(
+                    f"{self.data_dir / CATALOG_NAME} is gone.",
+                    "Run `ragvault index`: the folders that were in it are indexed again.",
+                ) from None
+            raise
 
     @cached_property
     def new_catalog(self) -> SqliteCatalog:
@@ -116,17 +125,41 @@ class Container:
         private_folder(self.data_dir)
         return self._kept(self.make_catalog(self.data_dir))
 
-    def set_catalog_aside(self) -> tuple[Path, list[VaultInfo]]:
+    def remember_vaults(self) -> None:
+        """Keep the vaults' names where the loss of the catalog doesn't reach. Raises StoreError."""
+        from ragvault.adapters.sqlite.integrity import remember_vaults
+
+        remember_vaults(self.data_dir / CATALOG_NAME, self.catalog.vaults())
+
+    def is_catalog_gone(self) -> bool:
+        """Whether vaults are remembered that no catalog holds."""
+        from ragvault.adapters.sqlite.integrity import vaults_of
+
+        file = self.data_dir / CATALOG_NAME
+        return not file.exists() and bool(vaults_of(file))
+
+    def catalog_problems(self) -> list[str]:
+        """What is wrong with the catalog, as sentences. Linear in it."""
+        from ragvault.adapters.sqlite.integrity import problems_of
+
+        if self.is_catalog_gone():
+            return ["the catalog is gone"]
+        file = self.data_dir / CATALOG_NAME
+        return problems_of(file) if file.exists() else []
+
+    def set_catalog_aside(self) -> tuple[Path | None, list[VaultInfo]]:
         """Take a damaged catalog out of the way: it is renamed, not deleted (the answer log is in
-        it), and the next use makes a new one. Returns its new name and the vaults that could
-        still be read from it. The caller holds the lock. Raises StoreError."""
-        from ragvault.adapters.sqlite.catalog import set_aside, vaults_of
+        it), and the next use makes a new one. Returns its new name (None: it was gone) and the
+        vaults that were in it, as far as they are known. The caller holds the lock. Raises
+        StoreError."""
+        from ragvault.adapters.sqlite.integrity import set_aside, vaults_of
 
         opened = self.__dict__.pop("catalog", None), self.__dict__.pop("new_catalog", None)
         for catalog in opened:
             if catalog is not None:
                 self._closers.remove(catalog.close)
-                catalog.close()
+                with suppress(StoreError):
+                    catalog.close()
         file = self.data_dir / CATALOG_NAME
         vaults = vaults_of(file)
         return set_aside(file), vaults

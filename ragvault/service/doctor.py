@@ -118,8 +118,7 @@ def _check_lock(container: Container) -> str:
 
 
 def _check_catalog(container: Container) -> str:
-    problems = container.catalog.check()
-    if problems:
+    if problems := container.catalog.check():
         raise _Problem(
             f"The catalog is damaged: {problems[0]}",
             "Rebuild it with `ragvault index --full`; your notes are untouched.",

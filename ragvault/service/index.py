@@ -53,10 +53,10 @@ class OutOfReach:
 
 @dataclass(frozen=True, slots=True)
 class SetAside:
-    """The catalog was damaged and is kept under this path; all begins again with a new one, and
-    what was reported before is void."""
+    """The index was damaged, and all begins again: what was reported before is void. ``kept`` is
+    where the old catalog is; None when that was gone, or sound and only the vectors were lost."""
 
-    kept: Path
+    kept: Path | None
 
 
 IndexEvent = Chosen | IndexReport | OutOfReach | SetAside
@@ -72,21 +72,32 @@ def index(
     VaultPathError. Raises UsageError, NoIndexError, IndexBusyError, and what ``sync_vault`` does.
     """
     try:
+        is_gone = container.is_catalog_gone()
+        if (is_gone or request.full) and (problems := container.catalog_problems()):
+            raise StoreDamagedError(f"The index is damaged: {problems[0]}.")
         yield from _run(container, request, progress)
     except StoreDamagedError:
-        if not request.full or request.dry_run:
+        if request.dry_run:
             raise
-        with container.lock():
-            kept, vaults = container.set_catalog_aside()
-            for vault in vaults:
-                container.new_catalog.add_vault(vault)
-        yield SetAside(kept)
-        if not vaults and not request.paths:
-            raise NoIndexError(
-                "The damaged index doesn't say any more which folders were in it.",
-                "Index them again: `ragvault index PATH`.",
-            ) from None
+        yield _begin_again(container, request)
         yield from _run(container, request, progress)
+
+
+def _begin_again(container: Container, request: IndexRequest) -> SetAside:
+    """Take what is damaged away: the vectors where the catalog is sound, else the catalog."""
+    with container.lock():
+        if not container.catalog_problems():
+            container.vectors.reset()
+            return SetAside(None)
+        kept, vaults = container.set_catalog_aside()
+        for vault in vaults:
+            container.new_catalog.add_vault(vault)
+    if not vaults and not request.paths:
+        raise NoIndexError(
+            f"The damaged index, kept as {kept}, doesn't say any more which folders were in it.",
+            "Index them again: `ragvault index PATH`.",
+        ) from None
+    return SetAside(kept)
 
 
 def _run(
@@ -129,9 +140,12 @@ def _sync(
             vectors=lambda: container.vectors,
             stored=container.vectors.stored_identity,
         )
-        return sync_vault(
+        report = sync_vault(
             vault, container.settings, parts, full=full, dry_run=dry_run, progress=progress
         )
+    if not dry_run:
+        container.remember_vaults()
+    return report
 
 
 @contextmanager

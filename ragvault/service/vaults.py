@@ -108,6 +108,7 @@ def remove_vault(container: Container, name: str) -> list[str]:
     known_vaults(container, [name])
     with container.lock():
         container.catalog.remove_vault(name)
+        container.remember_vaults()
         try:
             drop_unused(container.catalog, container.vectors)
         except StoreError as error:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragvault.adapters.files import CHECK_FOLDER, disk_is_full, os_error
+from ragvault.adapters.sqlite.integrity import problems_of
 from ragvault.errors import (
     DiskFullError,
     IndexBusyError,
@@ -82,8 +83,8 @@ def translate(error: Exception, path: Path) -> RagvaultError:
     row = _BUG if code is None else _BY_CODE.get(code & 0xFF, _BUG)
     if row in (_IO, _CANT_OPEN, _READ_ONLY) and disk_is_full(path):
         row = _FULL  # a quota, or a log file that can't be made, comes as an I/O error
-    elif row is _BUG and (type(error) is sqlite3.DatabaseError or "malformed" in str(error)):
-        row = _DAMAGED  # FTS5 and a broken schema report it with the general code
+    elif row is _BUG and problems_of(path):
+        row = _DAMAGED  # a broken page breaks constraints and encodings too
     return row.kind(row.message.format(path=path, detail=error), row.hint)
 
 
@@ -169,6 +170,12 @@ class Database:
             connection.execute("BEGIN")
             try:
                 yield connection
+            except (ValueError, TypeError, OverflowError) as error:
+                # A row that can't be made sense of: ours, unless the file is damaged.
+                if not problems_of(self.path):
+                    raise
+                message = _DAMAGED.message.format(path=self.path, detail=error)
+                raise StoreDamagedError(message) from error
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")

@@ -5,7 +5,6 @@ chunks visible.
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -221,32 +220,3 @@ class SqliteNotes(OnDatabase):
                 (not vaults, json.dumps(list(vaults))),
             )
             return [str(tag) for (tag,) in rows]
-
-
-def text_problems(connection: sqlite3.Connection) -> list[str]:
-    """Where the full text tables and the rows that they should hold differ, as sentences."""
-    problems = []
-    for number, name in connection.execute("SELECT id, name FROM vault").fetchall():
-        chunks, notes = fts_table(number), note_fts_table(number)
-        indexed = connection.execute(f"SELECT count(*) FROM {chunks}_docsize").fetchone()[0]
-        visible = connection.execute(
-            "SELECT count(*) FROM note n JOIN chunk c ON c.note_id = n.id WHERE n.vault_id = ?",
-            (number,),
-        ).fetchone()[0]
-        if indexed != visible:
-            problems.append(
-                f'The full text index of "{name}" holds {indexed} chunks, not {visible}'
-            )
-        # Notes written by this schema without a row, and rows without a note.
-        ((wrong,),) = connection.execute(
-            "SELECT (SELECT count(*) FROM note n WHERE n.vault_id = ? AND n.chunk_count > 0"
-            f" AND n.fingerprint != '' AND n.id NOT IN (SELECT id FROM {notes}_docsize))"
-            f" + (SELECT count(*) FROM {notes}_docsize WHERE id NOT IN"
-            " (SELECT id FROM note WHERE vault_id = ?))",
-            (number, number),
-        ).fetchall()
-        if wrong:
-            problems.append(
-                f'The full text index of the notes of "{name}" is wrong about {wrong} of them'
-            )
-    return problems

@@ -37,9 +37,10 @@ class IndexView:
             self._session.notices(event.notices)
         elif isinstance(event, SetAside):
             self._reports, self._out_of_reach = [], []
-            self._session.notices(
-                [f"The damaged index was set aside as {event.kept}; a new one is made."]
-            )
+            told = "The index was damaged; a new one is made."
+            if event.kept is not None:
+                told = f"The damaged index was set aside as {event.kept}; a new one is made."
+            self._session.notices([told])
         elif isinstance(event, OutOfReach):
             self._out_of_reach.append(event)
         else:
