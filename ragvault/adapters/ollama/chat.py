@@ -14,6 +14,12 @@ from ragvault.adapters.ollama.client import (
     failures,
     parameters_of,
 )
+from ragvault.adapters.ollama.limits import (
+    CHARS_PER_TOKEN,
+    PARTS_PER_TOKEN,
+    SPARE_PARTS,
+    ReplyTooLongError,
+)
 from ragvault.adapters.ollama.thinking import ThinkingFilter
 from ragvault.errors import ModelError, ModelMissingError, ModelServerError, ModelStreamError
 from ragvault.model import ChatOptions, ChatUsage, Message, ModelInfo
@@ -26,6 +32,7 @@ if TYPE_CHECKING:
 _LISTED = 8  # models named in an error
 _LAPTOP_BYTES = 10_000_000_000  # of a model's file: what 16 GB of memory can run beside the rest
 _SEED = 0  # the same question, notes and model: the same answer
+_MOST_TOKENS = 2**31
 
 
 class OllamaChat:
@@ -46,7 +53,7 @@ class OllamaChat:
 
     def version(self) -> str:
         try:
-            return str(self._server.get_json("/api/version")["version"])
+            return encodable(str(self._server.get_json("/api/version")["version"]))[:80]
         except failures() as error:
             raise self._server.explain(error) from error
 
@@ -56,7 +63,7 @@ class OllamaChat:
             listed = self._server.client().list().models
         except failures() as error:
             raise self._server.explain(error) from error
-        return sorted(item.model for item in listed if item.model)
+        return sorted(encodable(item.model) for item in listed if item.model)
 
     def info(self, model: str | None) -> ModelInfo:
         """Of the model, or of the server's best one. Remembered for the life of this object."""
@@ -170,6 +177,8 @@ class OllamaStream:
     def __init__(self, chat: OllamaChat, messages: Sequence[Message], options: ChatOptions) -> None:
         self._chat = chat
         self._model = options.model or ""
+        self._most_chars = options.max_tokens * CHARS_PER_TOKEN
+        self._most_parts = options.max_tokens * PARTS_PER_TOKEN + SPARE_PARTS
         self._usage = ChatUsage(prompt_tokens=None, completion_tokens=None)
         self._tokens = self._read(messages, options)
 
@@ -192,19 +201,25 @@ class OllamaStream:
         partial: list[str] = []
         visible = ThinkingFilter()
         done = False
+        count = chars = 0
         try:
             try:
                 # Closing them closes the connection, on which Ollama stops.
                 with closing(self._chat.request(messages, options)) as parts:
                     for part in parts:
+                        text = encodable(part.message.content or "")
+                        count += 1
+                        chars += len(text) + len(part.message.thinking or "")
+                        if count > self._most_parts or chars > self._most_chars:
+                            raise ReplyTooLongError("goes on beyond the length that was asked for")
                         if part.done:
                             done = True
                             self._usage = ChatUsage(
-                                prompt_tokens=part.prompt_eval_count,
-                                completion_tokens=part.eval_count,
-                                done_reason=part.done_reason,
+                                prompt_tokens=_counted(part.prompt_eval_count),
+                                completion_tokens=_counted(part.eval_count),
+                                done_reason=part.done_reason and encodable(part.done_reason)[:40],
                             )
-                        if shown := visible.feed(part.message.content or ""):
+                        if shown := visible.feed(text):
                             partial.append(shown)
                             yield shown
             except failures() as error:
@@ -220,3 +235,8 @@ class OllamaStream:
             if not partial:
                 raise
             raise ModelStreamError(error.message, error.hint, partial="".join(partial)) from error
+
+
+def _counted(tokens: int | None) -> int | None:
+    """A count that can be one."""
+    return tokens if tokens is not None and 0 <= tokens < _MOST_TOKENS else None

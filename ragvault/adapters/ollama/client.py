@@ -7,7 +7,6 @@ its caller; ``explain`` turns each of them into one of ragvault's.
 from __future__ import annotations
 
 import ipaddress
-import json
 import math
 import re
 import threading
@@ -15,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ragvault.adapters.models import first_line
+from ragvault.adapters.ollama.limits import ReplyTooLongError, guard
 from ragvault.errors import ConfigError, ModelError, ModelMissingError, ModelServerError
 
 if TYPE_CHECKING:
-    import httpx
     import ollama
 
     from ragvault.config.settings import OllamaSettings
@@ -88,24 +87,37 @@ class OllamaServer:
 
         with self._lock:
             if self._client is None:
-                self._client = ollama.Client(
-                    host=self.url, timeout=self._timeout(), trust_env=not is_loopback(self.url)
-                )
+                self._client = ollama.Client(host=self.url, **self._how())
             return self._client
 
     def get_json(self, path: str) -> Any:
         """GET what the client library has no method for (``/api/version``)."""
         import httpx
 
-        trust = not is_loopback(self.url)
-        reply = httpx.get(self.url + path, timeout=self._timeout(), trust_env=trust)
-        reply.raise_for_status()
-        return reply.json()
+        with httpx.Client(**self._how()) as client:
+            reply = client.get(self.url + path)
+            reply.raise_for_status()
+            return reply.json()
 
-    def _timeout(self) -> httpx.Timeout:
+    def _how(self) -> dict[str, Any]:
+        """How httpx is to speak to the server. A redirect is not followed: the prompt, with the
+        notes' text, would go where nobody said that it may."""
         import httpx
 
-        return httpx.Timeout(self._timeout_s, connect=_CONNECT_TIMEOUT_S)
+        return {
+            "timeout": httpx.Timeout(self._timeout_s, connect=_CONNECT_TIMEOUT_S),
+            "trust_env": not is_loopback(self.url),
+            "follow_redirects": False,
+            "headers": {"accept-encoding": "identity"},
+            "event_hooks": {"response": [lambda reply: guard(reply, self._timeout_s)]},
+        }
+
+    def never_ends(self, how: str) -> ModelServerError:
+        """For a reply beyond ``limits``."""
+        return ModelServerError(
+            f"The server at {self.url} {how}: no model answers so.",
+            f"{_NOT_OLLAMA} Or use another model.",
+        )
 
     def explain(self, error: Exception, model: str = "") -> ModelError:
         """ragvault's error for one of ``failures()`` that came while ``model`` was asked: the
@@ -114,6 +126,8 @@ class OllamaServer:
         import ollama
 
         url = self.url
+        if isinstance(error, ReplyTooLongError):
+            return self.never_ends(str(error))
         if isinstance(error, ollama.ResponseError):
             return _refused(error.status_code, str(error.error), url, model)
         if isinstance(error, httpx.HTTPStatusError):
@@ -191,8 +205,10 @@ def failures() -> tuple[type[Exception], ...]:
         httpx.StreamError,
         pydantic.ValidationError,
         ConnectionError,
-        json.JSONDecodeError,
-        UnicodeError,
+        ReplyTooLongError,
+        ValueError,  # not JSON, not UTF-8, a number of 5,000 digits
+        RecursionError,  # 100,000 brackets
+        OverflowError,
         AttributeError,  # the client reads `.get` off a JSON reply that isn't an object
         TypeError,  # … or unpacks it
         KeyError,
@@ -201,6 +217,11 @@ def failures() -> tuple[type[Exception], ...]:
 
 def _refused(status: int, reason: str, url: str, model: str) -> ModelError:
     reason = reason.strip().partition("\n")[0][:300].rstrip(" .")
+    if 300 <= status < 400:
+        return ModelServerError(
+            f"The server at {url} sends requests on to another address, which is not followed.",
+            "Set `ollama.host` in the config to the address itself, if it is one of yours.",
+        )
     if status == 404 and "model" in reason.lower():
         return ModelMissingError(
             f"Ollama at {url} has no model {model!r}.", f"Pull it with `ollama pull {model}`."
