@@ -249,7 +249,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     for match in _SENTENCE_END.finditer(text):
         if match.end() <= start:
             continue
-        head = text[start : match.end()].rstrip()
+        head = text[max(start, match.start() - 12) : match.end()].rstrip()
         is_break = "\n" in match.group()
         if not is_break and head.endswith(".") and _ABBREVIATION.search(head[-12:]):
             continue

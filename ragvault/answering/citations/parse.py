@@ -16,6 +16,8 @@ from ragvault.model import Hit
 from ragvault.text import one_line
 
 _PAIRS = {"[": "]", "(": ")", "【": "】", "{": "}"}
+# What any citation begins with.
+_START = re.compile(r"[\[!(【{]|(?<!\w)[fs](?=[io])", re.IGNORECASE)
 _WIKILINK = re.compile(r"!?\[\[([^\[\]|#\n]+)(?:#([^\[\]|\n]+))?(?:\|[^\[\]\n]*)?\]\]")
 _BARE = re.compile(r"(?<![\w·\[(])(?:source\s+)?(?:file|source)\s*:\s*(?=[^\s\[(])", re.IGNORECASE)
 _CODE = re.compile(
@@ -45,20 +47,21 @@ def parse(draft: str, context: CitedContext | Sequence[Hit] = ()) -> list[RawCit
         is_citation = match["span"] and _WRAPPED.fullmatch(match["span"].strip())
         (around if is_citation else skip)[match.start()] = match.end()
     found: list[RawCitation] = []
-    index = 0
-    while index < len(view.text):
+    done = 0
+    for index in sorted({match.start() for match in _START.finditer(view.text)} | skip.keys()):
+        if index < done:
+            continue
         if index in skip:
-            index = skip[index]
+            done = skip[index]
             continue
         end, items = _citation_at(view, known, index)
+        done = end
         if not items:
-            index = max(end, index + 1)
             continue
         start = index
         if around.get(index - 1) == end + 1:
             start, end = index - 1, end + 1
         found.extend(view.citation(start, end, item) for item in items)
-        index = end
     return found
 
 

@@ -15,16 +15,28 @@ from ragvault.answering.citations.styles import RawCitation
 from ragvault.text import sentence_spans
 
 _FENCE_OPEN = re.compile(r"(?m)^[ \t]{0,3}(`{3,}|~{3,})[^\n`]*\n")
-_MARKER = re.compile(r"(?:\s*(?:[-*+]|\d{1,3}[.)]|[a-z]\)|#{1,6}|>|\||\*\*)\s*)+")
+_MARKER = re.compile(r"\s*(?:(?:[-*+#>|]|\d{1,3}[.)]|[a-z]\))\s*)+")
 _OPENERS = "[(【"
 _CLOSERS = {"[": "]", "(": ")", "【": "】"}
 _LABELS = ("file:", "source:", "section:")
 _LOOKAHEAD = 600  # characters of an open bracket that may still become a citation
+_WINDOW = 4000  # of a draft that is looked at first: its sentences are shorter
 
 
 def next_end(buffer: str, known: CitedContext, *, final: bool) -> tuple[int | None, bool]:
     """Where the first complete sentence ends, with its citations and white space; None while
-    that can't be told. And whether it is waited for. A code fence is one piece."""
+    that can't be told. And whether it is waited for. A code fence is one piece. Linear in the
+    sentence, whatever follows it."""
+    window = _WINDOW
+    while window < len(buffer):
+        end, waiting = _next_end(buffer[:window], known, final=False)
+        if end is not None and end <= window - 2 * _LOOKAHEAD:
+            return end, waiting
+        window *= 2
+    return _next_end(buffer, known, final=final)
+
+
+def _next_end(buffer: str, known: CitedContext, *, final: bool) -> tuple[int | None, bool]:
     if not buffer or (not final and not buffer.strip()):
         return None, False
     whole = len(buffer) if final else None
@@ -59,7 +71,9 @@ def _sentence_end(masked: str) -> int | None:
     """The end of the first sentence that another one follows; a list marker is no sentence."""
     spans = sentence_spans(masked)
     for start, end in spans[:-1]:
-        if not _MARKER.fullmatch(masked[start:end]) and not _in_bracket(masked[:end]):
+        if not _MARKER.fullmatch(masked[start:end]) and not _in_bracket(
+            masked[max(0, end - 2 * _LOOKAHEAD) : end]
+        ):
             return end
     return None
 

@@ -37,6 +37,8 @@ from ragvault.text import strip_controls, words
 
 _MIN_CLAIM = 3  # content words
 _MOST_REPEATS = 3  # of a sentence; small models fall into saying one for ever
+# What is this long, in characters, and has no end is looked through again when it has grown so.
+_LONG, _GROWTH = 500, 1.5
 _LOOPING_WORDS = 3  # shorter ones may well recur: rows of a list, "yes"
 # The prompt's own labels and a heading, said again, answer nothing.
 _ECHO = re.compile(r"\s*(?:#{1,6}\s|(?:content|section|file|vault|chunk \d+)\s*:)", re.IGNORECASE)
@@ -106,6 +108,7 @@ class CitationStream:
         self._question = question
         self._strike = strike
         self._buffer = ""
+        self._tried = 0  # length of the buffer when it was last found to hold no whole sentence
         self._waiting = False  # a sentence has ended, but a citation of it may follow
         self._held: list[_Settled] = []
         self._cited: dict[str, Hit] = {}  # by chunk id, in order of first citation
@@ -128,8 +131,7 @@ class CitationStream:
         return any(times > _MOST_REPEATS for times in self._said.values())
 
     def feed(self, token: str) -> list[Cited | Token]:
-        """Take in some of the draft; what may be shown now. Linear in the draft, times the
-        length of a sentence."""
+        """Take in some of the draft; what may be shown now. Linear in the draft."""
         shown: list[Cited | Token] = []
         for char in token:
             self._buffer += char
@@ -157,9 +159,11 @@ class CitationStream:
     def _may_split(self, char: str) -> bool:
         """Whether a sentence may be complete now: this character is the first behind an end, or
         closes what was waited for."""
+        if len(self._buffer) > _LONG and len(self._buffer) < self._tried * _GROWTH:
+            return False
         if self._waiting and char in "\n])】":
             return True
-        if char == "\n" and self._buffer.lstrip()[:3] in ("```", "~~~"):
+        if char == "\n" and self._buffer[:_LONG].lstrip()[:3] in ("```", "~~~"):
             return True
         return not char.isspace() and (self._waiting or bool(_ENDED.search(self._buffer[-24:])))
 
@@ -167,6 +171,7 @@ class CitationStream:
         shown: list[Cited | Token] = []
         while True:
             end, self._waiting = next_end(self._buffer, self._context, final=final)
+            self._tried = len(self._buffer) if end is None else 0
             if end is None:
                 break
             whole, self._buffer = self._buffer[:end], self._buffer[end:]
