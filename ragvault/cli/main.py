@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -16,6 +18,7 @@ import typer
 from ragvault.cli.failure import as_reported, report_failure
 from ragvault.cli.group import HELP_SETTINGS, LazyGroup
 from ragvault.cli.render.terminal import close_stdout_quietly, prepare_streams
+from ragvault.errors import UsageError
 
 PROGRAM = "ragvault"
 
@@ -59,7 +62,7 @@ def main(
     """
 
 
-def run(argv: list[str] | None = None) -> None:
+def run(argv: list[str] | None = None, *, clock: Callable[[], float] = time.time) -> None:
     """Run one command and end the process with its exit code.
 
     A command returns its exit code (None is 0) or raises; every exception becomes a sentence, a
@@ -67,7 +70,10 @@ def run(argv: list[str] | None = None) -> None:
     """
     argv = sys.argv[1:] if argv is None else argv
     prepare_streams()
+    os.umask(0o077)  # what is written holds the notes' text, or what was asked of them
     try:
+        if clock() < 0:
+            raise UsageError("This machine's clock is before 1970.", "Set it: `date` shows it.")
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does
         code = _called(argv)
         sys.stdout.flush()

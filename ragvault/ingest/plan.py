@@ -3,7 +3,9 @@
 A file whose size and time of change are the catalog's is unchanged, unopened. There is one trap,
 git's "racy" entry: a file written again within the tick of the clock in which it was read can
 keep both. So an mtime within ``RACY_NS`` of the moment the content was read is not believed and
-the content is hashed; once that was done later, it is believed from then on.
+the content is hashed; once that was done later, it is believed from then on. The same goes for a
+file of which anything changed (its ctime) after it was read: rsync, and who restores a backup, set
+the mtime back.
 """
 
 from __future__ import annotations
@@ -92,7 +94,7 @@ def make_plan(
             changed.append(file)
         elif file.size != state.size:
             changed.append(file)
-        elif file.mtime_ns == state.mtime_ns and abs(state.seen_ns - state.mtime_ns) >= RACY_NS:
+        elif file.mtime_ns == state.mtime_ns and _is_settled(file, state):
             unchanged += 1
         elif hash_of(file) == state.content_hash:
             touched.append(file)
@@ -116,6 +118,13 @@ def make_plan(
         kept=tuple(kept),
         outdated=outdated,
     )
+
+
+def _is_settled(file: NoteFile, state: FileState) -> bool:
+    """Nothing can have been written since the content was read: not within the clock's tick of
+    it, nor with the time of change set back (``ctime_ns`` tells)."""
+    is_racy = abs(state.seen_ns - state.mtime_ns) < RACY_NS
+    return not is_racy and file.ctime_ns + RACY_NS <= state.seen_ns
 
 
 def _renames(

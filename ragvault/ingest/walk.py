@@ -60,7 +60,7 @@ class _Walk:
     real_root: str
     extensions: tuple[str, ...]
     max_bytes: int
-    found: list[tuple[str, str, int, int]] = field(default_factory=list)  # rel, path, size, mtime
+    found: list[tuple[str, str, os.stat_result]] = field(default_factory=list)  # rel, path
     skipped: list[Skipped] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
 
@@ -101,7 +101,7 @@ class _Walk:
         elif status.st_size > self.max_bytes:
             self.skip(rel, too_large(status.st_size, self.max_bytes))
         else:
-            self.found.append((rel, path, status.st_size, kept_ns(status.st_mtime_ns)))
+            self.found.append((rel, path, status))
 
     def link(self, rel: str, path: str) -> None:
         """Name a symlink that could have been a note or a folder of notes; never follow it."""
@@ -173,14 +173,13 @@ def walk(
 def _with_keys(state: _Walk) -> tuple[NoteFile, ...]:
     """Give each note its key; see the module's docstring for names that collide."""
     taken: dict[str, NoteFile] = {}
-    for rel, path, size, mtime_ns in sorted(
-        state.found, key=lambda note: key_of(note[0]) != note[0]
-    ):
+    for rel, path, status in sorted(state.found, key=lambda note: key_of(note[0]) != note[0]):
         key = key_of(rel) if key_of(rel) not in taken else printable(rel)
         if key in taken:
             state.skip(rel, "has the same displayed name as another note")
         else:
-            taken[key] = NoteFile(key, Path(path), size, mtime_ns)
+            mtime_ns, ctime_ns = kept_ns(status.st_mtime_ns), status.st_ctime_ns
+            taken[key] = NoteFile(key, Path(path), status.st_size, mtime_ns, ctime_ns)
     return tuple(taken[key] for key in sorted(taken))
 
 

@@ -17,13 +17,15 @@ class NoteFile:
     """A file found by the walk.
 
     ``rel_path`` is POSIX, relative to the vault, NFC-normalised: the key everywhere.
-    ``path`` is what the file system calls it: the one to open.
+    ``path`` is what the file system calls it: the one to open. ``ctime_ns`` is when anything of
+    it last changed, which no program can set back.
     """
 
     rel_path: str
     path: Path
     size: int
     mtime_ns: int
+    ctime_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,11 @@ def ask(container: Container, request: Request, *, now: datetime) -> AskEvents:
     """
     started = time.perf_counter()
     retrieval = retrieve(container, request, now=now, for_answer=True)
+    if retrieval.judgement is not None:
+        from ragvault.service.originals import as_it_stands
+
+        roots = {vault.name: vault.path for vault in container.catalog.vaults()}
+        retrieval = as_it_stands(retrieval, roots)
     query = retrieval.query
     outcome = retrieval.judgement.outcome if retrieval.judgement else None
     hits = outcome.hits if isinstance(outcome, Evidence) else ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shlex
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
@@ -59,6 +60,7 @@ def examine(container: Container, config_file: Path | None) -> Iterator[Check]:
         ("Python", _check_python, State.FAILED),
         ("SQLite", _check_sqlite, State.FAILED),
         ("Index folder", _check_folder, State.FAILED),
+        ("Privacy", _check_privacy, State.WARNING),
         ("Writer's lock", _check_lock, State.FAILED),
         ("Catalog", _check_catalog, State.FAILED),
         ("Embedding model", _check_embedder, State.FAILED),
@@ -109,6 +111,23 @@ def _check_folder(container: Container) -> str:
             "Free some space; an index of 10,000 notes takes about 200 MB.",
         )
     return f"{folder}, {free / 1e9:,.1f} GB free"
+
+
+def _check_privacy(container: Container) -> str:
+    """0.1 left files that others on the machine can read where the folder was there before."""
+    if os.name != "posix" or not container.data_dir.is_dir():
+        return "nothing is written yet, or this system keeps no permissions"
+    folder = container.data_dir
+    # A folder that others may not enter keeps them from what is in it.
+    if folder.stat().st_mode & 0o077:
+        for path in (folder, *folder.rglob("*")):
+            if not path.is_symlink() and path.stat().st_mode & 0o077:
+                raise _Problem(
+                    f"Others on this machine may look at {path}, and the index holds your notes'"
+                    " text.",
+                    f"Run `chmod -R go= {shlex.quote(str(folder))}`.",
+                )
+    return "only you can read the index"
 
 
 def _check_lock(container: Container) -> str:

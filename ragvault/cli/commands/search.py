@@ -49,6 +49,9 @@ def search(
     files: Annotated[
         bool, typer.Option("--files", help="Print the notes' paths only, one a line.")
     ] = False,
+    print0: Annotated[
+        bool, typer.Option("-0", "--print0", help="With --files: end each path with NUL.")
+    ] = False,
     filters: Filters,
     options: SearchOptions,
     debug: DebugOption = False,
@@ -69,17 +72,21 @@ def search(
         with Waiting(session.err).shown("Searching your notes …"):
             found = service.search(session.container, request, n, now=now, one_a_note=files)
         session.notices(found.retrieval.notices)
-        return _show(session, found, files=files, debug=debug, as_json=as_json)
+        end = ("\0" if print0 else "\n") if files or print0 else None
+        return _show(session, found, files=end, debug=debug, as_json=as_json)
 
 
-def _show(session: Session, found: SearchResult, *, files: bool, debug: bool, as_json: bool) -> int:
+def _show(
+    session: Session, found: SearchResult, *, files: str | None, debug: bool, as_json: bool
+) -> int:
+    """``files``: what ends each path, where only those are wanted."""
     from ragvault.cli.render import search as render
 
     if as_json:
         value = search_object(found)
         print_json({**value, **(debug_object(found.retrieval) if debug else {})})
-    elif files:
-        render.print_files(session, found)
+    elif files is not None:
+        render.print_files(session, found, end=files)
     else:
         render.print_result(session, found)
         if debug:

@@ -8,7 +8,6 @@ after it).
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from urllib.parse import quote
@@ -17,6 +16,7 @@ from ragvault.cli.render.layout import MAX_LINE, columns, hanging, one_line, wra
 from ragvault.cli.render.terminal import Terminal
 from ragvault.model import HeadingPath, Hit, VaultInfo
 from ragvault.service.json_objects import local_day
+from ragvault.service.originals import on_disk
 from ragvault.text import strip_controls
 
 # What Obsidian leaves out of a heading when it makes a link to it.
@@ -54,40 +54,8 @@ def file_uri(root: Path, rel_path: str) -> str:
     return on_disk(root, rel_path).absolute().as_uri()
 
 
-def on_disk(root: Path, rel_path: str) -> Path:
-    """The note's real path: ``rel_path`` is NFC, the name on disk may be NFD (Linux keeps it so).
-
-    Looks into the folder only when the NFC spelling isn't there; linear in its entries then.
-    """
-    direct = root / rel_path
-    if _is_there(direct) or rel_path.isascii():
-        return direct
-    current = root
-    for part in Path(rel_path).parts:
-        current = current / _spelling(current, part)
-    return current
-
-
-def _spelling(folder: Path, name: str) -> str:
-    if _is_there(folder / name):
-        return name
-    try:
-        names = [entry.name for entry in folder.iterdir()]
-    except OSError:  # gone since it was indexed: the link shows where it was
-        return name
-    return next((n for n in names if unicodedata.normalize("NFC", n) == name), name)
-
-
 def _quoted(text: str) -> str:
     return quote(text.encode("utf-8", "surrogateescape"), safe="")
-
-
-def _is_there(path: Path) -> bool:
-    """False also where one may not look: the link is shown then as it was indexed."""
-    try:
-        return path.exists()
-    except OSError:
-        return False
 
 
 class PlaceView:

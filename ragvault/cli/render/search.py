@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+
 from ragvault.cli.render.layout import MAX_LINE, hanging, wrapped
-from ragvault.cli.render.places import on_disk
 from ragvault.cli.render.terminal import Terminal
 from ragvault.cli.session import Session
 from ragvault.service.excerpts import excerpt, matching_words, stems_of
+from ragvault.service.originals import on_disk
 from ragvault.service.search import SearchResult
 
 
@@ -41,8 +44,26 @@ def highlighted(line: str, terms: frozenset[str], out: Terminal) -> str:
     return shown + line[position:]
 
 
-def print_files(session: Session, found: SearchResult) -> None:
-    """Each note once, best first, as its absolute path: for ``xargs`` and editors."""
+def print_files(session: Session, found: SearchResult, *, end: str) -> None:
+    """Each note once, best first, as its absolute path: for ``xargs`` and editors. On a terminal
+    a path is quoted for the shell where it has to be, as ``ls`` does; elsewhere it is the very
+    bytes of its name, with ``end`` after it."""
     roots = {vault.name: vault.path for vault in session.container.catalog.vaults()}
+    out = session.out
     for hit in found.hits:
-        session.out.print(str(on_disk(roots[hit.chunk.vault], hit.chunk.rel_path)))
+        path = str(on_disk(roots[hit.chunk.vault], hit.chunk.rel_path))
+        if out.is_tty and end == "\n":
+            out.print(shell_quoted(path))
+        else:
+            out.print_raw(path + end)
+
+
+def shell_quoted(path: str) -> str:
+    """A path as a shell reads it back, all of it visible."""
+    if path.isprintable():
+        return shlex.quote(path)
+    shown = "".join(
+        c if c.isprintable() and c not in "'\\" else "".join(f"\\{b:03o}" for b in os.fsencode(c))
+        for c in path
+    )
+    return f"$'{shown}'"

@@ -70,6 +70,15 @@ class Terminal:
     def print(self, text: str = "", end: str = "\n") -> None:
         self.stream.write(text + end)
 
+    def print_raw(self, path: str) -> None:
+        """A file's name, also one that isn't in the stream's encoding."""
+        binary = getattr(self.stream, "buffer", None)
+        if binary is None:
+            self.stream.write(path)
+        else:
+            self.stream.flush()
+            binary.write(os.fsencode(path))
+
     def flush(self) -> None:
         self.stream.flush()
 

@@ -1,0 +1,145 @@
+"""The files that passages come from: where they are, and whether they still say the same.
+
+What is quoted stands in the note now. A passage whose lines moved is cited by its new ones; one
+that isn't in its file any more is not answered from.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ragvault.formats.decoding import NotTextError, read_lines
+from ragvault.ingest.paths import printable
+from ragvault.model import AbstainReason, Abstention, Chunk, Evidence, Hit, Retrieval
+from ragvault.text import one_line
+
+
+def on_disk(root: Path, rel_path: str) -> Path:
+    """The note's real path: ``rel_path`` is NFC, and spells out bytes that aren't UTF-8; the name
+    on disk may be NFD (Linux keeps it so), or such bytes.
+
+    Looks into the folder only when nothing is there under that name; linear in its entries then.
+    """
+    direct = root / rel_path
+    if _is_there(direct):
+        return direct
+    current = root
+    for part in Path(rel_path).parts:
+        current = current / _spelling(current, part)
+    return current
+
+
+def _spelling(folder: Path, name: str) -> str:
+    if _is_there(folder / name):
+        return name
+    try:
+        names = [entry.name for entry in folder.iterdir()]
+    except OSError:  # gone since it was indexed: the link shows where it was
+        return name
+    return next((n for n in names if unicodedata.normalize("NFC", printable(n)) == name), name)
+
+
+def _is_there(path: Path) -> bool:
+    """False also where one may not look: the link is shown then as it was indexed."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
+def as_it_stands(retrieval: Retrieval, roots: Mapping[str, Path]) -> Retrieval:
+    """The retrieval of an answer with its evidence, and what stands beside it, held against the
+    files under ``roots`` (by vault): at today's lines, without what is gone, and a notice of each
+    note that changed. A vault whose folder is out of reach is taken as it was indexed, and a
+    notice says so. Reads each note of the evidence once."""
+    judgement = retrieval.judgement
+    if judgement is None or not isinstance(judgement.outcome, Evidence):
+        return retrieval
+    files = _Files(roots)
+    evidence = judgement.outcome
+    hits = files.standing(evidence.hits)
+    outcome: Evidence | Abstention = replace(evidence, hits=hits)
+    if not hits and evidence.hits:
+        outcome = Abstention(
+            AbstainReason.NO_RELEVANT_CONTEXT,
+            evidence.confidence,
+            "What your notes said of it has changed since they were indexed.",
+            evidence.hits,
+            retrieval.findings.searched,
+        )
+    return replace(
+        retrieval,
+        judgement=replace(judgement, outcome=outcome),
+        neighbours={key: files.standing(value) for key, value in retrieval.neighbours.items()},
+        notices=(*retrieval.notices, *files.notices()),
+    )
+
+
+class _Files:
+    def __init__(self, roots: Mapping[str, Path]) -> None:
+        self._roots = roots
+        self._lines: dict[tuple[str, str], list[str] | None] = {}
+        self._changed: dict[str, None] = {}
+        self._out_of_reach: dict[str, None] = {}
+
+    def standing(self, hits: Sequence[Hit]) -> tuple[Hit, ...]:
+        found = (self._today(hit) for hit in hits)
+        return tuple(hit for hit in found if hit is not None)
+
+    def notices(self) -> list[str]:
+        told = [
+            f"The folder of {one_line(name)} is out of reach: its notes are quoted as they were"
+            " indexed."
+            for name in self._out_of_reach
+        ]
+        if self._changed:
+            names = ", ".join(one_line(name) for name in self._changed)
+            told.append(
+                f"Changed since it was indexed, and left out: {names}. Run `ragvault index`."
+            )
+        return told
+
+    def _today(self, hit: Hit) -> Hit | None:
+        chunk = hit.chunk
+        root = self._roots.get(chunk.vault)
+        if root is None or not _is_there(root):
+            self._out_of_reach[chunk.vault] = None
+            return hit
+        lines = self._lines_of(root, chunk)
+        place = None if lines is None else place_of(chunk, lines)
+        if place is None:
+            self._changed[chunk.rel_path] = None
+            return None
+        if place == (chunk.start_line, chunk.end_line):
+            return hit
+        moved = replace(chunk, start_line=place[0], end_line=place[1])
+        return replace(hit, stored=replace(hit.stored, chunk=moved))
+
+    def _lines_of(self, root: Path, chunk: Chunk) -> list[str] | None:
+        key = (chunk.vault, chunk.rel_path)
+        if key not in self._lines:
+            try:
+                self._lines[key] = read_lines(on_disk(root, chunk.rel_path).read_bytes())[0]
+            except (OSError, NotTextError, ValueError):
+                self._lines[key] = None
+        return self._lines[key]
+
+
+def place_of(chunk: Chunk, lines: Sequence[str]) -> tuple[int, int] | None:
+    """The first and last line, from 1, where the passage's text stands in the note now, the
+    nearest to where it stood; None where it doesn't."""
+    if chunk.text in "\n".join(lines[chunk.start_line - 1 : chunk.end_line]):
+        return chunk.start_line, chunk.end_line
+    whole = "\n".join(lines)
+    found: list[int] = []
+    at = whole.find(chunk.text)
+    while at >= 0:
+        found.append(whole.count("\n", 0, at) + 1)
+        at = whole.find(chunk.text, at + max(1, len(chunk.text)))
+    if not found:
+        return None
+    first = min(found, key=lambda line: abs(line - chunk.start_line))
+    return first, first + chunk.text.count("\n")

@@ -1,0 +1,120 @@
+"""What is quoted stands in the note now, or isn't quoted."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from ragvault.cli.render.search import shell_quoted
+from ragvault.config.settings import Settings
+from ragvault.ingest.plan import make_plan
+from ragvault.ingest.walk import walk
+from ragvault.model import Abstention, Answer, AskResult, FileState, Request
+from ragvault.service.ask import answer_of, ask
+from ragvault.service.originals import on_disk, place_of
+from tests.support.answering import hit
+from tests.support.cli import make_vault
+from tests.support.stack import stack
+
+NOW = datetime(2026, 1, 1)
+NOTES = {
+    "ferry.md": "# Ferry\n\nThe ferry leaves the quay at nine.\n",
+    "bread.md": "# Bread\n\nKnead the dough for ten minutes.\n",
+}
+CHUNK = replace(hit("a.md", "A", "one\ntwo").chunk, start_line=3, end_line=4)
+
+
+@pytest.mark.parametrize(
+    ("lines", "place"),
+    [
+        (["", "", "one", "two"], (3, 4)),
+        (["one", "two"], (1, 2)),
+        (["one", "two", "", "", "", "", "one", "two"], (1, 2)),
+        (["", "", "", "one", "two", "one", "two"], (4, 5)),
+        (["one", "", "two"], None),
+        ([], None),
+    ],
+)
+def test_a_passage_is_found_where_it_stands_now(
+    lines: list[str], place: tuple[int, int] | None
+) -> None:
+    assert place_of(CHUNK, lines) == place
+
+
+@pytest.mark.slow
+def test_answers_quote_the_note_as_it_stands(tmp_path: Path) -> None:
+    """Text that was gone was quoted "word for word", with the line numbers of other text."""
+    vault = make_vault(tmp_path / "notes", NOTES)
+    ferry = vault / "ferry.md"
+    with stack(tmp_path / "index", vault) as container:
+
+        def asked() -> AskResult:
+            question = Request("When does the ferry leave the quay?", use_model=False)
+            return answer_of(ask(container, question, now=NOW))
+
+        before = asked()
+        assert isinstance(before.outcome, Answer) and before.notices == ()
+        ferry.write_text("A line.\n\nAnother.\n\n" + NOTES["ferry.md"])
+        moved = asked()
+        assert isinstance(moved.outcome, Answer)
+        (now,), (then,) = moved.outcome.references, before.outcome.references
+        assert now.hit.chunk.start_line == then.hit.chunk.start_line + 4
+        ferry.write_text("# Ferry\n\nThe ferry leaves the quay at ten.\n")
+        for _ in range(2):
+            gone = asked()
+            assert not isinstance(gone.outcome, Answer) or "nine" not in gone.outcome.text
+            assert any("ferry.md" in line and "ragvault index" in line for line in gone.notices)
+            ferry.unlink(missing_ok=True)
+        assert isinstance(gone.outcome, Abstention | Answer)
+        vault.rename(tmp_path / "away")
+        away = asked()
+        assert isinstance(away.outcome, Answer) and "nine" in away.outcome.text
+        assert any("out of reach" in line for line in away.notices)
+
+
+def test_an_edit_with_its_old_time_and_size_is_noticed(tmp_path: Path) -> None:
+    vault = make_vault(tmp_path / "notes", {"a.md": "# One\n"})
+    note = vault / "a.md"
+    os.utime(note, ns=(10**18, 10**18))
+    seen = note.stat().st_ctime_ns + 3 * 10**9  # indexed three seconds later
+    known = {"a.md": FileState("a.md", 6, 10**18, "hash of one", "", seen)}
+
+    def changed() -> list[str]:
+        files = walk(vault, Settings().index).files
+        plan = make_plan(known, files, hash_of=lambda f: f"hash of {f.path.read_text()}")
+        return [file.rel_path for file in plan.changed]
+
+    assert changed() == []
+    known["a.md"] = replace(known["a.md"], seen_ns=note.stat().st_ctime_ns - 1)
+    note.write_text("# Two\n")
+    os.utime(note, ns=(10**18, 10**18))
+    assert changed() == ["a.md"]
+
+
+def test_a_name_that_is_not_utf8_opens_again(tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path)
+    with open(folder + b"/caf\xe9.md", "wb"):
+        pass
+    found = on_disk(tmp_path, "caf\\xe9.md")
+    assert found.exists() and os.fsencode(found.name) == b"caf\xe9.md"
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("/a/b.md", "/a/b.md"),
+        ("/a b/c.md", "'/a b/c.md'"),
+        ("/a\nb.md", r"$'/a\012b.md'"),
+        ("/\x1b]52;c;x\x07.md", r"$'/\033]52;c;x\007.md'"),
+        ("/\u202egpj.md", r"$'/\342\200\256gpj.md'"),
+        ("/caf\udce9.md", r"$'/caf\351.md'"),
+        ("/it's\n.md", r"$'/it\047s\012.md'"),
+    ],
+)
+def test_names_on_a_terminal_are_quoted_for_the_shell(path: str, shown: str) -> None:
+    """A name could set the clipboard, turn the line around, or pass for two names."""
+    assert shell_quoted(path) == shown
