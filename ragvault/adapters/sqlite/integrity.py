@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ragvault.adapters.files import atomic_write, os_error
-from ragvault.adapters.sqlite.migrations import fts_table, note_fts_table
+from ragvault.adapters.sqlite.text_tables import fts_table, note_fts_table
 from ragvault.model import VaultInfo
 
 VAULTS_NAME = "vaults.json"

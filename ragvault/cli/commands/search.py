@@ -70,7 +70,9 @@ def search(
     with Session.open(config) as session:
         request = request_of(question_of(query), filters, options, now)
         with Waiting(session.err).shown("Searching your notes …"):
-            found = service.search(session.container, request, n, now=now, one_a_note=files)
+            found = service.search(
+                session.container, request, n, now=now, one_a_note=files or print0
+            )
         session.notices(found.retrieval.notices)
         end = ("\0" if print0 else "\n") if files or print0 else None
         return _show(session, found, files=end, debug=debug, as_json=as_json)
