@@ -113,11 +113,19 @@ _LAST = re.compile(
 )
 
 
+_EXPLAINED = re.compile(
+    r"\b(?:how (?:does|do|can|did|should|is|are)|why|explain|describe|differences?|compare"
+    r"|what happens|(?:two|three|main|key) \w+|warum|wieso|weshalb|erkläre?|pourquoi|por qué)\b",
+    re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Asks:
     """``forms``: the answer has one of them at least; ``whole``: rather a list than one of its
     items; ``attendance``: who took part; ``tasks``: what is to be done; ``direction``: 1 for the
-    next of something, -1 for the last, 0 for neither."""
+    next of something, -1 for the last, 0 for neither; ``due``: the days, both inclusive, that are
+    asked about; ``explained``: more than a fact is asked for."""
 
     forms: tuple[Form, ...]
     whole: bool
@@ -125,6 +133,7 @@ class Asks:
     tasks: bool
     direction: int
     due: tuple[date, date] | None = None
+    explained: bool = False
 
     def form_held(self, text: str) -> bool | None:
         """Whether the text has the form; None where any will do."""
@@ -150,6 +159,7 @@ def asks(question: str, today: date | None) -> Asks:
         tasks=tasks,
         direction=1 if _NEXT.search(question) else -1 if _LAST.search(question) else 0,
         due=_window(question, today) if today else None,
+        explained=bool(_EXPLAINED.search(question)),
     )
 
 

@@ -24,6 +24,7 @@ _LIMIT = {Detail.BRIEF: 1, Detail.NORMAL: 3, Detail.DETAILED: 5}
 _ENOUGH = 0.7  # the probability that the answer is among what is shown, if a unit holds it
 _LEAST = 0.1  # of the best unit's odds, for a further one
 _LEAST_NEW = 0.05  # and for one that holds words of the question that those before it don't
+_RIVAL = 0.8  # of the best unit's words and place: another note speaks of the same
 _MAX_WORDS = 60  # that people read at once; one unit may be longer
 
 
@@ -77,7 +78,8 @@ def extract(
     of_unit = {s.unit: s for s in scored}
     stems = frozenset(content_stems(question))
     quotes: list[Quote] = []
-    for chosen in _choose(scored, _LIMIT[detail]):
+    most = _MAX_WORDS * (2 if wanted.explained or detail is Detail.DETAILED else 1)
+    for chosen in _choose(scored, _LIMIT[detail], most):
         units = _expanded(chosen, wanted)
         quotes.append(_quote(chosen[0], [of_unit[unit] for unit in units], stems))
     return quotes
@@ -99,27 +101,52 @@ def _safe(text: str) -> str:
 # --------------------------------------------------------------------------- choice
 
 
-def _choose(scored: Sequence[Rated], limit: int) -> list[list[Rated]]:
+def _choose(scored: Sequence[Rated], limit: int, most: int) -> list[list[Rated]]:
     """Units to quote, by their groups, the best first: as many as hold the answer with a
-    probability of ``_ENOUGH``, if it is there, then what holds more of the question's words; no
-    more than people read at once."""
+    probability of ``_ENOUGH``, if it is there; then what holds more of the question's words, and
+    what another note says of the same. ``most`` words, as people read at once."""
     chosen: dict[Group, list[Rated]] = {}
     sure, words = 0.0, 0
     covered: frozenset[str] = frozenset()
     for s in scored:
-        least = _LEAST_NEW if s.held - covered else _LEAST
-        if s.share < least * scored[0].share or (sure > _ENOUGH and s.held <= covered):
+        is_new = bool(s.held - covered) or _rivals(s, scored[0])
+        least = _LEAST_NEW if is_new else _LEAST
+        if s.share < least * scored[0].share or (sure > _ENOUGH and not is_new):
             continue
         if s.unit.group not in chosen and len(chosen) == limit:
             continue
         if any(_same(s, other) for group in chosen.values() for other in group):
             continue
         length = len(s.unit.text.split())
-        if chosen and words + length > _MAX_WORDS:
+        if chosen and words + length > most:
             continue
         chosen.setdefault(s.unit.group, []).append(s)
         sure, words, covered = sure + s.share, words + length, covered | s.held
-    return list(chosen.values())
+    return _newest_first(list(chosen.values()))
+
+
+def _rivals(a: Rated, b: Rated) -> bool:
+    """Another note speaks of the same as the best does."""
+    if a.unit.hit.chunk.rel_path == b.unit.hit.chunk.rel_path:
+        return False
+    return a.own + a.place >= _RIVAL * (b.own + b.place)
+
+
+def _newest_first(chosen: list[list[Rated]]) -> list[list[Rated]]:
+    """Where another note speaks of the same as the best one, and later, it comes first."""
+    best = chosen[0][0]
+    for n, (other, *_) in enumerate(chosen[1:], 1):
+        days = [_day(rated.unit.hit) for rated in (best, other)]
+        if days[0] and days[1] and days[1] > days[0] and _rivals(other, best):
+            return [chosen[n], *chosen[:n], *chosen[n + 1 :]]
+    return chosen
+
+
+def _day(hit: Hit) -> str:
+    """The day that the note is from by its own word, not by its file's time."""
+    note = hit.note
+    has_date = note.day is not None and abs(note.date - note.mtime) > 1
+    return f"{note.day:%Y-%m-%d}" if has_date else ""
 
 
 def _same(a: Rated, b: Rated) -> bool:
@@ -242,7 +269,7 @@ def _subject(best: Rated, body: str) -> str:
         is_asked = bool(stems & best.placed) or name == note.title
         if is_asked and stems - said:
             names.append(name)
-    day = f"{note.day:%Y-%m-%d}" if note.day is not None and abs(note.date - note.mtime) > 1 else ""
+    day = _day(hit)
     if day and day not in " ".join((*names, body)):
         names.insert(0, day)
     return " · ".join(names)

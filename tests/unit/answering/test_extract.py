@@ -440,3 +440,28 @@ def test_a_quotation_knows_how_good_it_is() -> None:
     assert len(quote.held) == 2 and quote.placed == {"wilf"} and len(quote.missing) == 1
     assert 0 < quote.place_coverage < quote.coverage < 1
     assert quote.form is True and quote.cosine is None and 0.5 < quote.share <= 1
+
+
+def test_what_a_newer_note_says_otherwise_comes_first_and_both_have_their_day() -> None:
+    """The old code is among the notes for ever; the person stands before the shed today."""
+    old, new = (
+        hit(f"{day} Meeting.md", "", f"bike shed code: {code}", rank=rank, date=stamp)
+        for rank, day, code, stamp in (
+            (1, "2025-01-13", "4471", 1_736_769_600.0),
+            (2, "2026-09-14", "7035", 1_789_387_200.0),
+        )
+    )
+    with_time = [
+        replace(h, stored=replace(h.stored, note=replace(h.note, mtime=0.0))) for h in (old, new)
+    ]
+    text = shown("bike shed code", *with_time)
+    assert text == (
+        "2026-09-14 Meeting — bike shed code: 7035\n\n2025-01-13 Meeting — bike shed code: 4471"
+    )
+
+
+def test_a_question_of_two_parts_gets_both() -> None:
+    one = hit("a.md", "Backend", "We chose Go for the backend.")
+    two = hit("b.md", "Team", "Alice leads the project.", rank=2)
+    text = shown("What did I choose for the backend, and who leads the project?", one, two)
+    assert "Go" in text and "Alice" in text
