@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from ragvault.model import (
+    Background,
     ChatOptions,
     ChatUsage,
     FileState,
@@ -315,6 +316,12 @@ class EmbeddingCache(Protocol):
         """The ``n`` visible chunks of the highest cosine that the filter lets through, best
         first, ties by id. Exact: every vector is compared. ``vector`` is of unit length; chunks
         whose vector isn't cached are absent. Linear in the chunks."""
+
+    def background(self, vault: str, fingerprint: str) -> Background | None:
+        """As it was last measured with this embedder. None: never."""
+
+    def set_background(self, vault: str, fingerprint: str, background: Background) -> None:
+        """Remember it, in place of what was measured before. Moves no ``generation``."""
 
     def note_vectors(self, fingerprint: str, chunk_ids: Collection[str]) -> dict[str, Vector]:
         """By chunk id the mean of its note's vectors, not normalised. Absent for a note that

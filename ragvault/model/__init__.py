@@ -78,8 +78,10 @@ from ragvault.model.retrieval import (
     Timing as Timing,
 )
 from ragvault.model.stores import (
+    Background as Background,
     Filter as Filter,
     FolderInfo as FolderInfo,
+    Level as Level,
     NoteInfo as NoteInfo,
     NoteLexical as NoteLexical,
     Prefixes as Prefixes,

@@ -9,7 +9,7 @@ from typing import Self, TypeAlias
 
 from ragvault.model.confidence import AbstainReason, Factor
 from ragvault.model.notes import Chunk
-from ragvault.model.stores import NoteInfo, StoredChunk
+from ragvault.model.stores import Level, NoteInfo, StoredChunk
 
 
 class Described(StrEnum):
@@ -299,7 +299,8 @@ class Findings:
     confidence is made from beside their scores. For an answer only: ``term_weights``, the
     question's terms with their IDF, ``rarest_weight``, the IDF of a term that nothing searched
     holds, and ``closeness``. ``vocabulary_trust`` (0..1) says how far the embedding model can read
-    the question."""
+    the question, ``background`` what unrelated questions reach in what was searched (None: not
+    known, or nothing was searched by meaning)."""
 
     query: Query
     hits: tuple[Hit, ...]
@@ -309,6 +310,7 @@ class Findings:
     rarest_weight: float = 0.0
     closeness: Closeness | None = None
     vocabulary_trust: float = 1.0
+    background: Level | None = None
 
     @property
     def kept(self) -> tuple[Hit, ...]:

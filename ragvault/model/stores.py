@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -131,6 +132,30 @@ class VectorRecord:
 def collection_of(vault: str, fingerprint: str) -> str:
     """The vector store's name for a vault's vectors of one model: those of two never meet."""
     return f"{vault}|{fingerprint}"
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Median and spread (half of what lies between the 16th and the 84th percentile: one standard
+    deviation of a normal distribution) of some cosines."""
+
+    median: float
+    spread: float
+
+
+@dataclass(frozen=True, slots=True)
+class Background:
+    """What the nearest passage of a vault is to questions that have nothing to do with it: the
+    level of these cosines by the questions' language ("en", "de" …). ``chunks`` is how many
+    passages the vault had then."""
+
+    chunks: int
+    levels: Mapping[str, Level]
+
+    def of(self, language: str | None = None) -> Level:
+        """That of a language, else of the one that comes nearest: mostly the notes' own."""
+        known = self.levels.get(language or "")
+        return known or max(self.levels.values(), key=lambda level: level.median)
 
 
 @dataclass(frozen=True, slots=True)

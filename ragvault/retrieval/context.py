@@ -9,7 +9,7 @@ from time import perf_counter
 
 from ragvault.config.settings import Settings
 from ragvault.errors import ModelServerError
-from ragvault.model import Filter, FolderInfo, Query, Request, Timing, VaultInfo
+from ragvault.model import Background, Filter, FolderInfo, Query, Request, Timing, VaultInfo
 from ragvault.ports import Catalog, ChatModel, Embedder, Reranker, VectorIndex
 from ragvault.retrieval.question.scope import (
     choose_k,
@@ -36,6 +36,7 @@ class Deps:
     question that needs none opens none. A factory may raise what the port may raise;
     calling it again gives the same object.
 
+    ``background`` tells what unrelated questions reach in a vault.
     ``exact_limit``: a vault of up to so many chunks is compared in full, from the catalog: nothing
     is missed, and the vector store, whose library takes a second to import, stays unopened.
     ``filtered_limit``: in a larger vault, up to so many that a filter lets through are: that is no
@@ -47,6 +48,7 @@ class Deps:
     vector_index: Callable[[], VectorIndex]
     chat: Callable[[], ChatModel] = _no_chat
     reranker: Reranker | None = None
+    background: Callable[[VaultInfo], Background | None] = lambda _vault: None
     exact_limit: int = EXACT_LIMIT
     filtered_limit: int = 2000
 

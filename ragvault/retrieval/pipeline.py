@@ -39,6 +39,7 @@ from ragvault.model import (
     FolderSelection,
     Hit,
     Intent,
+    Level,
     Query,
     Request,
     Retrieval,
@@ -167,7 +168,12 @@ def _search(context: Context, *, for_answer: bool) -> Retrieval:
             mmr_lambda=context.settings.retrieval.mmr_lambda,
         )
     found = Findings(
-        context.query, hits, strategy, context.searched, vocabulary_trust=meaning.trust
+        context.query,
+        hits,
+        strategy,
+        context.searched,
+        vocabulary_trust=meaning.trust,
+        background=None if meaning.vector is None else _background(context),
     )
     if for_answer:
         found = _with_evidence(context, found)
@@ -201,6 +207,16 @@ def _begin(context: Context) -> tuple[Meaning, tuple[str, ...]]:
         raise
     finally:
         pool.shutdown(wait=wait, cancel_futures=True)
+
+
+def _background(context: Context) -> Level | None:
+    """That of the vault where unrelated questions come nearest."""
+    try:
+        known = [context.deps.background(vault) for vault in context.vaults]
+    except ModelError:
+        return None
+    levels = [background.of() for background in known if background is not None]
+    return max(levels, key=lambda level: level.median, default=None)
 
 
 def _embed(context: Context) -> Meaning:

@@ -7,6 +7,7 @@ the stages, one after the other; a command line, a server or a script renders wh
     index         a vault into the index, once or for as long as it is watched
     search        a question to its passages
     excerpts      the piece of a passage that is shown, and its words that match
+    background    what unrelated questions reach in a vault
     calibration   how a passage's scores become a confidence
     ask           a question to its answer
     status        what is indexed, how current it is, what it runs on; nothing is loaded

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ragvault.errors import (
     Interrupted,
+    ModelError,
     NoIndexError,
     StoreDamagedError,
     UsageError,
@@ -129,6 +130,7 @@ def _sync(
 ) -> IndexReport:
     """Bring one vault up to date. The caller holds the lock, unless it is a dry run."""
     from ragvault.ingest.sync import SyncParts, sync_vault
+    from ragvault.service.background import refresh_background
     from ragvault.wiring import embedder_settings
 
     with _catalog_for(container, dry_run=dry_run) as catalog:
@@ -143,6 +145,10 @@ def _sync(
         report = sync_vault(
             vault, container.settings, parts, full=full, dry_run=dry_run, progress=progress
         )
+        if not dry_run and (report.embedded or report.removed):
+            info = next(v for v in catalog.vaults() if v.name == vault.name)
+            with suppress(ModelError):  # of an answer's confidence; the index is whole without
+                refresh_background(catalog, container.wanted_embedder, info)
     if not dry_run:
         container.remember_vaults()
     return report

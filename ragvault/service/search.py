@@ -51,6 +51,7 @@ def retrieve(
     """
     from ragvault.retrieval import pipeline
     from ragvault.retrieval.context import EXACT_LIMIT
+    from ragvault.service.background import background_of
     from ragvault.service.calibration import gate_calibration
 
     store = container.settings.store
@@ -61,6 +62,7 @@ def retrieve(
         vector_index=lambda: container.vectors,
         chat=lambda: container.chat,
         reranker=container.reranker(request.rerank),
+        background=lambda vault: background_of(container.catalog, container.embedder, vault),
         exact_limit=0 if asks_store else EXACT_LIMIT,
     )
     return pipeline.retrieve(

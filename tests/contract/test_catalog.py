@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from ragvault.adapters.sqlite.catalog import SqliteCatalog
 from ragvault.errors import NoIndexError, UsageError
-from ragvault.model import FileState, Filter, LoggedAnswer, VaultInfo
+from ragvault.model import Background, FileState, Filter, Level, LoggedAnswer, VaultInfo
 from ragvault.text import tokens
 from tests.support.fakes import FakeCatalog
 from tests.support.samples import DAY, MTIME_NS, note_write, sha, vectors_of
@@ -760,6 +760,24 @@ def test_notes_without_the_words_and_unknown_chunks_have_no_score(catalog: Catal
     assert _note_scores(catalog, "", ids) == ({}, 0.0)
     assert _note_scores(catalog, "tarts", ["nope"])[0] == {}
     assert _note_scores(catalog, "tarts", ids, Filter(vaults=("nope",))) == ({}, 0.0)
+
+
+def test_a_background_is_of_one_vault_and_one_model(catalog: Catalog) -> None:
+    """Measured with another model, or in other notes, it would say nothing about a cosine."""
+    put(catalog, note_write("notes", "a.md", [((), "one")]))
+    measured = Background(1, {"en": Level(0.25, 0.08), "de": Level(0.43, 0.05)})
+    generation = catalog.generation
+    catalog.set_background("notes", FP, Background(9, {}))
+    catalog.set_background("notes", FP, measured)
+    assert catalog.generation == generation
+    assert catalog.background("notes", FP) == measured
+    assert catalog.background("notes", "another model") is None
+    assert catalog.background("nope", FP) is None
+    assert measured.of("en") == Level(0.25, 0.08)
+    assert measured.of() == measured.of("xx") == Level(0.43, 0.05)
+    catalog.remove_vault("notes")
+    catalog.add_vault(VaultInfo("notes", Path("/vault"), "folder"))
+    assert catalog.background("notes", FP) is None
 
 
 def test_an_edited_note_is_scored_and_averaged_as_it_is_now(catalog: Catalog) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 
 from ragvault.errors import NoIndexError, StoreDamagedError, UsageError
 from ragvault.model import (
+    Background,
     Chunk,
     FileState,
     Filter,
@@ -223,6 +224,7 @@ class FakeCatalog:
         self._in_force: str | None = None
         self.has_grace = False  # what no chunk uses is kept
         self._centroids: dict[tuple[str, str], Vector | None] = {}
+        self._backgrounds: dict[tuple[str, str], Background] = {}
 
     # -- vaults
     @property
@@ -254,6 +256,8 @@ class FakeCatalog:
     def remove_vault(self, name: str) -> None:
         self._known(name)
         del self._vaults[name], self._watermarks[name], self._notes[name]
+        for key in [key for key in self._backgrounds if key[0] == name]:
+            del self._backgrounds[key]
         self._generation += 1
 
     def rename_vault(self, old: str, new: str) -> None:
@@ -264,6 +268,8 @@ class FakeCatalog:
         notes = self._notes.pop(old)
         self._vaults[new] = replace(info, name=new)
         self._watermarks[new] = None
+        for key in [key for key in self._backgrounds if key[0] == old]:
+            self._backgrounds[new, key[1]] = self._backgrounds.pop(key)
         for note in notes.values():
             note.info = replace(note.info, vault=new)
             note.state = replace(
@@ -425,6 +431,13 @@ class FakeCatalog:
                     best = max(best, score)
                     scores.update((c.id, score) for c in notes[path].write.chunks)
         return NoteLexical({i: s for i, s in scores.items() if i in chunk_ids}, best)
+
+    def background(self, vault: str, fingerprint: str) -> Background | None:
+        return self._backgrounds.get((vault, fingerprint))
+
+    def set_background(self, vault: str, fingerprint: str, background: Background) -> None:
+        if vault in self._vaults:
+            self._backgrounds[vault, fingerprint] = background
 
     def note_vectors(self, fingerprint: str, chunk_ids: Collection[str]) -> dict[str, Vector]:
         cache = self._cache.get(fingerprint, {})

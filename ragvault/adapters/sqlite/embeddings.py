@@ -18,7 +18,7 @@ from ragvault.adapters.sqlite.chunks import chunks_by_note, condition_of
 from ragvault.adapters.sqlite.connection import Database, OnDatabase
 from ragvault.adapters.sqlite.rows import bump_generation, generation_of
 from ragvault.errors import StoreError
-from ragvault.model import Filter, ScoredId, VectorRecord
+from ragvault.model import Background, Filter, Level, ScoredId, VectorRecord
 
 if TYPE_CHECKING:
     from ragvault.model import Matrix, Vector
@@ -94,6 +94,26 @@ class SqliteEmbeddings(OnDatabase):
                 mean = np.frombuffer(blob, dtype="<f2").astype(np.float32)
                 means.update((chunk_id, mean) for chunk_id in chunks[note_id])
             return means
+
+    def background(self, vault: str, fingerprint: str) -> Background | None:
+        with self.database.read() as con:
+            row = con.execute(
+                "SELECT b.chunks, b.levels FROM background b JOIN vault v ON v.id = b.vault_id"
+                " WHERE v.name = ? AND b.fingerprint = ?",
+                (vault, fingerprint),
+            ).fetchone()
+        if row is None:
+            return None
+        return Background(row[0], {key: Level(*of) for key, of in json.loads(row[1]).items()})
+
+    def set_background(self, vault: str, fingerprint: str, background: Background) -> None:
+        levels = {key: (of.median, of.spread) for key, of in background.levels.items()}
+        with self.database.write() as con:
+            con.execute(
+                "INSERT OR REPLACE INTO background (vault_id, fingerprint, chunks, levels)"
+                " SELECT id, ?, ?, ? FROM vault WHERE name = ?",
+                (fingerprint, background.chunks, json.dumps(levels), vault),
+            )
 
     def store_vectors(self, fingerprint: str, vectors: Mapping[str, Vector]) -> None:
         with self.database.write() as con:

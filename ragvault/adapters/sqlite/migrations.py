@@ -202,11 +202,23 @@ _ADD_EMBEDDERS = _statements(
 )
 
 
+_BACKGROUND = _statements(
+    """CREATE TABLE background (
+        vault_id INTEGER NOT NULL REFERENCES vault (id) ON DELETE CASCADE,
+        fingerprint TEXT NOT NULL,
+        chunks INTEGER NOT NULL,
+        levels TEXT NOT NULL,
+        PRIMARY KEY (vault_id, fingerprint)
+    ) WITHOUT ROWID""",
+)
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration(1, "initial", _INITIAL),
     Migration(2, "note evidence", _add_note_evidence),
     Migration(3, "embedders", _ADD_EMBEDDERS),
     Migration(4, "stems by language", _stem_by_language),
+    Migration(5, "background", _BACKGROUND),
 )
 
 

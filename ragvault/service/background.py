@@ -1,0 +1,187 @@
+"""What questions that have nothing to do with a vault reach in it: the background that a cosine is
+held against.
+
+How near is near is a matter of the model and of the notes: .45 is a good match of one model and
+less than chance of another, and in German notes a German question about anything comes nearer
+than an English one. So questions about everything under the sun are asked of each vault, in
+several languages, once an ``index`` run has changed it much, and the cosine of the nearest passage
+is kept: median and spread, by language. A few of them may happen to be about the notes: that
+moves neither.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from ragvault.errors import StoreError
+from ragvault.model import Background, Level, VaultInfo
+
+if TYPE_CHECKING:
+    from ragvault.model import Matrix, Vector
+    from ragvault.ports import Catalog, Embedder
+
+MOVED = 0.1  # of a vault's passages: a background measured on so many more or less is stale
+_PAGE = 2_000  # vectors compared at a time
+# Chosen to be about anything; the same ones in each language, so that these can be compared.
+QUESTIONS: Mapping[str, tuple[str, ...]] = {
+    "en": (
+        "How do salmon find the river they were born in?",
+        "What causes the aurora over the poles?",
+        "How long does cement take to harden under water?",
+        "Which moons of Saturn have an atmosphere?",
+        "What is the offside rule in football?",
+        "How is parchment made from sheep skin?",
+        "When did the ice age end in northern Europe?",
+        "How deep do the roots of an oak tree go?",
+        "Why do cats purr?",
+        "Which spices go into a Moroccan tagine?",
+        "What is the boiling point of mercury?",
+        "Who invented the sewing machine?",
+        "What did Roman soldiers eat on the march?",
+        "What is the capital of Mongolia?",
+        "How do I remove rust from a bicycle chain?",
+        "What are the symptoms of measles?",
+        "How are diamonds cut?",
+        "How do penguins keep their eggs warm?",
+        "Who won the hundred metres at the Olympic Games?",
+        "How do chameleons change their colour?",
+    ),
+    "de": (
+        "Wie finden Lachse den Fluss, in dem sie geboren wurden?",
+        "Wodurch entstehen Polarlichter?",
+        "Wie lange braucht Zement unter Wasser, bis er hart ist?",
+        "Welche Monde des Saturn haben eine Atmosphäre?",
+        "Wie lautet die Abseitsregel im Fußball?",
+        "Wie wird aus Schafhaut Pergament gemacht?",
+        "Wann endete die Eiszeit in Nordeuropa?",
+        "Wie tief reichen die Wurzeln einer Eiche?",
+        "Warum schnurren Katzen?",
+        "Welche Gewürze gehören in eine marokkanische Tajine?",
+        "Wo liegt der Siedepunkt von Quecksilber?",
+        "Wer hat die Nähmaschine erfunden?",
+        "Was aßen römische Soldaten auf dem Marsch?",
+        "Wie heißt die Hauptstadt der Mongolei?",
+        "Wie entferne ich Rost von einer Fahrradkette?",
+        "Was sind die Symptome von Masern?",
+        "Wie werden Diamanten geschliffen?",
+        "Wie halten Pinguine ihre Eier warm?",
+        "Wer gewann den Hundertmeterlauf bei den Olympischen Spielen?",
+        "Wie wechseln Chamäleons ihre Farbe?",
+    ),
+    "fr": (
+        "Comment les saumons retrouvent-ils la rivière où ils sont nés ?",
+        "Qu'est-ce qui provoque les aurores polaires ?",
+        "Combien de temps le ciment met-il à durcir sous l'eau ?",
+        "Quelles lunes de Saturne ont une atmosphère ?",
+        "Quelle est la règle du hors-jeu au football ?",
+        "Comment fabrique-t-on le parchemin avec de la peau de mouton ?",
+        "Quand la période glaciaire a-t-elle pris fin en Europe du Nord ?",
+        "Jusqu'où descendent les racines d'un chêne ?",
+        "Pourquoi les chats ronronnent-ils ?",
+        "Quelles épices met-on dans un tajine marocain ?",
+        "Quel est le point d'ébullition du mercure ?",
+        "Qui a inventé la machine à coudre ?",
+        "Que mangeaient les soldats romains en marche ?",
+        "Quelle est la capitale de la Mongolie ?",
+        "Comment enlever la rouille d'une chaîne de vélo ?",
+        "Quels sont les symptômes de la rougeole ?",
+        "Comment taille-t-on les diamants ?",
+        "Comment les manchots gardent-ils leurs œufs au chaud ?",
+        "Qui a gagné le cent mètres aux Jeux olympiques ?",
+        "Comment les caméléons changent-ils de couleur ?",
+    ),
+    "es": (
+        "¿Cómo encuentran los salmones el río donde nacieron?",
+        "¿Qué causa las auroras polares?",
+        "¿Cuánto tarda el cemento en endurecerse bajo el agua?",
+        "¿Qué lunas de Saturno tienen atmósfera?",
+        "¿Cuál es la regla del fuera de juego en el fútbol?",
+        "¿Cómo se hace el pergamino con piel de oveja?",
+        "¿Cuándo terminó la glaciación en el norte de Europa?",
+        "¿Hasta dónde bajan las raíces de un roble?",
+        "¿Por qué ronronean los gatos?",
+        "¿Qué especias lleva un tajín marroquí?",
+        "¿Cuál es el punto de ebullición del mercurio?",
+        "¿Quién inventó la máquina de coser?",
+        "¿Qué comían los soldados romanos en marcha?",
+        "¿Cuál es la capital de Mongolia?",
+        "¿Cómo quito el óxido de una cadena de bicicleta?",
+        "¿Cuáles son los síntomas del sarampión?",
+        "¿Cómo se tallan los diamantes?",
+        "¿Cómo mantienen calientes sus huevos los pingüinos?",
+        "¿Quién ganó los cien metros en los Juegos Olímpicos?",
+        "¿Cómo cambian de color los camaleones?",
+    ),
+}
+
+
+def background_of(catalog: Catalog, embedder: Embedder, vault: VaultInfo) -> Background | None:
+    """What is known of a vault, however old; measured where nothing is. None for a vault without
+    vectors of this model. Raises ModelError, StoreError."""
+    known = catalog.background(vault.name, embedder.fingerprint)
+    return known or _measured(catalog, embedder, vault)
+
+
+def refresh_background(catalog: Catalog, embedder: Embedder, vault: VaultInfo) -> None:
+    """Measure it again where the vault has grown or shrunk by a tenth since. Linear in the vault
+    then: some 10 µs a passage. Raises ModelError, StoreError."""
+    known = catalog.background(vault.name, embedder.fingerprint)
+    if known is None or abs(vault.chunks - known.chunks) > MOVED * known.chunks:
+        _measured(catalog, embedder, vault)
+
+
+def _measured(catalog: Catalog, embedder: Embedder, vault: VaultInfo) -> Background | None:
+    import numpy as np
+
+    questions = _vectors(catalog, embedder)
+    best = np.full(len(questions), -1.0, np.float32)
+    chunks = 0
+    for page in _pages(catalog, vault.name, embedder.fingerprint):
+        chunks += len(page)
+        best = np.maximum(best, (questions @ page.T).max(axis=1))
+    if not chunks:
+        return None
+    ends = np.cumsum([len(asked) for asked in QUESTIONS.values()])[:-1]
+    levels = {}
+    for language, cosines in zip(QUESTIONS, np.split(best, ends), strict=True):
+        low, middle, high = np.quantile(cosines, (0.16, 0.5, 0.84))  # mean and ±σ of a normal
+        levels[language] = Level(float(middle), float(high - low) / 2)
+    measured = Background(vault.chunks, levels)
+    with suppress(StoreError):  # another process is writing: it is measured again another time
+        catalog.set_background(vault.name, embedder.fingerprint, measured)
+    return measured
+
+
+def _vectors(catalog: Catalog, embedder: Embedder) -> Matrix:
+    """The questions' vectors, one row each, as the embedding cache gives them back (float16): the
+    same whether they were just made or not."""
+    import numpy as np
+
+    keys = {
+        hashlib.sha256(f"question\0{text}".encode()).hexdigest(): text
+        for asked in QUESTIONS.values()
+        for text in asked
+    }
+    cached = catalog.cached_vectors(embedder.fingerprint, list(keys))
+    missing = {key: embedder.embed_query(text) for key, text in keys.items() if key not in cached}
+    if missing:
+        with suppress(StoreError):
+            catalog.store_vectors(embedder.fingerprint, missing)
+        cached = missing | cached | catalog.cached_vectors(embedder.fingerprint, list(missing))
+    return np.stack([cached[key] for key in keys])
+
+
+def _pages(catalog: Catalog, vault: str, fingerprint: str) -> Iterator[Matrix]:
+    import numpy as np
+
+    rows: list[Vector] = []
+    for record in catalog.iter_records(vault, fingerprint):
+        rows.append(record.vector)
+        if len(rows) == _PAGE:
+            yield np.stack(rows)
+            rows = []
+    if rows:
+        yield np.stack(rows)

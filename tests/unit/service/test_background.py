@@ -1,0 +1,79 @@
+"""What unrelated questions reach in a vault, which every cosine is held against."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ragvault.model import Background, Level, Request, VaultInfo
+from ragvault.service import search
+from ragvault.service.background import QUESTIONS, background_of, refresh_background
+from tests.support.cli import make_vault
+from tests.support.fakes import FakeCatalog, FakeEmbedder
+from tests.support.samples import note_write
+from tests.support.search_index import NOW
+from tests.support.stack import index_vault, stack
+
+NOTES = {
+    "pumpe.md": "# Pumpe\n\nDie Heizungspumpe wurde im Mai gewartet, das Wasser war trüb.\n",
+    "garten.md": "# Garten\n\nDie Tomaten stehen seit Juni im Beet hinter dem Haus.\n",
+    "auto.md": "# Auto\n\nDer Wagen braucht neue Reifen, und der Zahnriemen ist fällig.\n",
+}
+
+
+@pytest.mark.slow
+def test_notes_are_measured_when_they_are_indexed(tmp_path: Path) -> None:
+    """In German notes a German question about anything comes nearer than an English one does; one
+    about the notes stands out from both."""
+    vault = make_vault(tmp_path / "notes", NOTES)
+    with stack(tmp_path / "index", vault) as container:
+        known = container.catalog.background("notes", container.embedder.fingerprint)
+        assert known is not None
+        assert known.chunks == len(NOTES)
+        assert known.levels["de"].median > known.levels["en"].median + 0.05
+        request = Request("Wann wurde die Heizungspumpe gewartet?")
+        found = search.retrieve(container, request, now=NOW, for_answer=True).findings
+        assert found.background == known.of()
+        best = found.hits[0].scores.vector
+        assert best is not None
+        assert best > known.of().median + 3 * known.of().spread
+
+
+@pytest.mark.slow
+def test_notes_that_were_never_measured_are_when_they_are_searched(tmp_path: Path) -> None:
+    """An index of an earlier version, or one that was broken off."""
+    vault = make_vault(tmp_path / "notes", NOTES)
+    with stack(tmp_path / "index", vault) as container:
+        fingerprint = container.embedder.fingerprint
+        before = container.catalog.background("notes", fingerprint)
+        with container.catalog.database.write() as con:
+            con.execute("DELETE FROM background")
+        request = Request("Wann wurde die Heizungspumpe gewartet?")
+        search.retrieve(container, request, now=NOW, for_answer=False)
+        assert container.catalog.background("notes", fingerprint) == before
+        index_vault(container, vault)  # nothing to do: nothing is measured
+        assert container.catalog.background("notes", fingerprint) == before
+
+
+def test_it_is_measured_again_once_the_vault_has_grown_by_a_tenth() -> None:
+    catalog, embedder = FakeCatalog(), FakeEmbedder()
+    old = Background(100, {"en": Level(0.5, 0.1)})
+    catalog.add_vault(VaultInfo("notes", Path("/vault"), "folder"))
+    write = note_write("notes", "a.md", [((), "one")])
+    vectors = {chunk.text_hash: embedder.embed_query(chunk.text) for chunk in write.chunks}
+    catalog.commit("notes", [write], [], fingerprint=embedder.fingerprint, vectors=vectors)
+    catalog.set_background("notes", embedder.fingerprint, old)
+    for chunks, again in ((95, False), (105, False), (120, True)):
+        vault = VaultInfo("notes", Path("/vault"), "folder", 1, chunks)
+        refresh_background(catalog, embedder, vault)
+        known = catalog.background("notes", embedder.fingerprint)
+        assert known is not None
+        assert (known != old) is again
+    assert set(known.levels) == set(QUESTIONS)
+
+
+def test_a_vault_without_vectors_has_none() -> None:
+    catalog, vault = FakeCatalog(), VaultInfo("notes", Path("/vault"), "folder")
+    catalog.add_vault(vault)
+    assert background_of(catalog, FakeEmbedder(), vault) is None
