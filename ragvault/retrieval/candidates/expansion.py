@@ -59,7 +59,6 @@ HYDE_PROMPT = """Question: {question}
 Write the passage of a note that answers it: three sentences, in the language of the question, \
 no introduction."""
 
-_THINKING = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
 _MARK = re.compile(r"^\s*(?:[-*+•–—>#]+|\(?\d{1,2}[.):]|[a-h][.)]|q\d*:|question\s*\d*:)\s*", re.I)
 _PREAMBLE = re.compile(
     r"^(?:sure|certainly|of course|here (?:are|is)|okay|ok|these are|rewritten|the following"
@@ -159,9 +158,9 @@ def terms_of(variant: str) -> tuple[str, ...]:
 
 
 def _said(reply: str) -> str:
-    """Without the model's thinking, control characters and halves of characters: neither a
-    tokenizer nor a database takes those."""
-    said = _THINKING.sub("", reply[:MAX_REPLY_CHARS])
+    """Without control characters and halves of characters: neither a tokenizer nor a database
+    takes those."""
+    said = reply[:MAX_REPLY_CHARS]
     return text.strip_controls(said.encode("utf-8", "ignore").decode("utf-8"))
 
 

@@ -33,14 +33,12 @@ QUESTION = "How do I back up the database?"
         ("Sure! Here are two:\n\nHow to dump the tables?\nWhere are backups made?", 2),
         ('["How to dump the tables?", "Where are backups made?"]', 2),
         ('```json\n["How to dump the tables?",\n "Where are backups made?"]\n```', 2),
-        ("<think>hm, tables…</think>How to dump the tables?\nWhere are backups made?", 2),
         ("Question 1: How to dump the tables?\nQ2: Where are backups made?", 2),
         ("How to dump the tables?\nhow to dump the tables", 1),
         (f"{QUESTION}\nhow do i back up the database\nHow to dump the tables?", 1),
         ("", 0),
         ("\n\n...\n---\n", 0),
         ("x" * 5000, 0),
-        ("<think>never ending", 0),
     ],
 )
 def test_wordings_are_read_however_they_are_written(reply: str, expected: int) -> None:
