@@ -10,19 +10,21 @@ from __future__ import annotations
 from ragvault.config.keys import ENV_PREFIX, keys
 
 # Dotted key, or "key: value" for a choice that went → what is so now, as it stands in the notice:
-# "`retrieval.heading_bonus` is no longer a setting (fixed at 0.05)".
+# "`retrieval.heading_bonus` is no longer a setting (it gained nothing)".
 REMOVED: dict[str, str] = {
     "index.watch_debounce_s": "fixed at 1",
     "retrieval.vector_candidates": "fixed at 15",
     "retrieval.lexical_candidates": "fixed at 50",
     "retrieval.max_candidates": "fixed at 200",
-    "retrieval.time_weight_vector": "fixed at 0.6",
-    "retrieval.time_weight_lexical": "fixed at 0.25",
+    "retrieval.weight_lexical": "it is what `retrieval.weight_vector` leaves",
+    "retrieval.mmr_lambda": "it gained nothing: the best passages are kept",
+    "retrieval.time_weight_vector": "`retrieval.weight_vector` holds there too",
+    "retrieval.time_weight_lexical": "it is what `retrieval.weight_vector` leaves",
     "retrieval.time_weight_recency": "fixed at 0.15",
-    "retrieval.heading_bonus": "fixed at 0.05",
-    "retrieval.note_share_vector": "fixed at 0.3",
-    "retrieval.note_share_lexical": "fixed at 0.7",
-    "retrieval.note_chunks": "fixed at 12",
+    "retrieval.heading_bonus": "it gained nothing",
+    "retrieval.note_share_vector": "it gained nothing",
+    "retrieval.note_share_lexical": "it gained nothing",
+    "retrieval.note_chunks": "it gained nothing",
     "retrieval.max_per_note": "there is no limit",
     "retrieval.expand_variants": "fixed at 3",
     "retrieval.k_min": "fixed at 3, or k_default if that is lower",

@@ -123,21 +123,15 @@ class StoreSettings(_Part):
 class RetrievalSettings(_Part):
     """How passages are found and ranked."""
 
-    # The numbers are notes-engine-rag.md's, unless a measurement moved them (see CHANGELOG.md).
-    min_vector: float = Field(
-        default=0.3,
+    min_vector: float | None = Field(
+        default=None,
         ge=-1.0,
         le=1.0,
-        description="Below this cosine a passage needs a word match to stay.",
+        description="Below this cosine a passage needs a word match. null: measured in the vault.",
     )
-    # The seed's 0.7 and 0.3 rank clapnq-dev below vectors alone.
-    weight_vector: Unit = Field(default=0.75, description="Share of the cosine in the final score.")
-    weight_lexical: Unit = Field(
-        default=0.25, description="Share of the word match in the final score."
-    )
-    mmr_lambda: Unit = Field(
-        default=0.9,
-        description="1: off. Lower: passages like a better one give way to others (MMR).",
+    weight_vector: Unit | None = Field(
+        default=None,
+        description="Share of the cosine in the score; words have the rest. null: the model's.",
     )
     expand: bool = Field(
         default=False,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from ragvault.evaluation import metrics
 from ragvault.evaluation.dataset import Question
@@ -119,9 +120,6 @@ class QuestionResult:
 
 TOP_PASSAGES = 5  # what a person looks at, and an answer is usually made from
 
-# What a search doesn't list. (It lists a duplicate with the hit that it repeats.)
-_HIDDEN = frozenset({DroppedBy.MIN_VECTOR, DroppedBy.MAX_CANDIDATES})
-
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
@@ -142,17 +140,15 @@ class Ranking:
 
 
 def ranking_of(retrieval: Retrieval) -> Ranking:
-    """The list that a search would show. A folded duplicate counts for its note."""
-    shown = [hit for hit in retrieval.findings.hits if hit.dropped_by not in _HIDDEN]
-    ranked = [hit for hit in shown if hit.is_ranked]
-    # As in a search, those come last that stepped back for another note or a less similar passage.
-    ranked.sort(key=lambda hit: hit.dropped_by is DroppedBy.MMR)  # stable: by rank
-    listed = [hit.stored for hit in ranked]
+    """What a search lists (``Findings.ranked``), with the copies folded into each hit beside it."""
+    found = retrieval.findings
+    listed = [hit.stored for hit in found.ranked]
     passages = tuple(listed[:TOP_PASSAGES])
     texts = {folded(stored.chunk.text) for stored in passages}
-    duplicates = [hit.stored for hit in shown if hit.dropped_by is DroppedBy.DUPLICATE]
-    copies = tuple(stored for stored in duplicates if folded(stored.chunk.text) in texts)
-    return Ranking(_notes([hit.stored for hit in shown]), passages, copies)
+    folds = [hit.stored for hit in found.hits if hit.dropped_by is DroppedBy.DUPLICATE]
+    copies = tuple(stored for stored in folds if folded(stored.chunk.text) in texts)
+    notes = [(hit.chunk.rel_path, *hit.duplicates) for hit in found.ranked]
+    return Ranking(tuple(dict.fromkeys(chain.from_iterable(notes))), passages, copies)
 
 
 def ranking_of_chunks(chunks: Sequence[StoredChunk]) -> Ranking:

@@ -31,7 +31,6 @@ class DroppedBy(Described):
     MIN_FINAL = "min_final", "its score is too low for an answer"
     MAX_CANDIDATES = "max_candidates", "too many were proposed, and others are more similar"
     DUPLICATE = "duplicate", "another note says the same, and ranks higher"
-    MMR = "mmr", "a better one says much the same, and one further down says something else"
     RANK = "rank", "good enough, as were enough better ones"
     NEIGHBOUR = "neighbour", "not found by the search: it stands beside a passage that was"
     TIME = "time", "not of the time that you asked about"
@@ -181,13 +180,8 @@ class Scores:
     """All that a rank is made of. None: that part did not take part.
 
     ``vector`` is the cosine; ``bm25`` the raw BM25; ``lexical`` BM25 over the best BM25 of this
-    query, with the heading bonus in it, capped at 1; ``recency`` halves with each half-life;
-    ``rerank`` the reranker's score mapped to 0..1. ``final`` is what is sorted by.
-
-    ``note_vector`` is the mean cosine of the note's chunks, ``note_lexical`` the whole note's BM25
-    over the best note's (None: not known); ``note_share`` (0..1) says how much of the whole
-    shares they have, less for long notes. ``lexical`` has ``note_lexical`` in it, ``vector`` is
-    the chunk's alone.
+    query; ``recency`` halves with each half-life; ``rerank`` the reranker's score mapped to 0..1.
+    ``final`` is what is sorted by.
     """
 
     vector: float | None
@@ -196,14 +190,9 @@ class Scores:
     folder_weight: float
     final: float
     bm25: float | None = None
-    heading_bonus: float = 0.0
     rerank: float | None = None
     terms: tuple[tuple[str, float], ...] = ()  # (name, contribution): they add up to final
     before_rerank: float | None = None  # what final was; None: no reranker took part
-
-    note_vector: float | None = None
-    note_lexical: float | None = None
-    note_share: float = 0.0
 
     @property
     def blend(self) -> float:
@@ -228,9 +217,9 @@ class Hit:
 
     @property
     def is_ranked(self) -> bool:
-        """Kept, or dropped only for its rank, its likeness to a better one or its final score:
-        what it says about the question counts all the same."""
-        return self.dropped_by in (None, DroppedBy.RANK, DroppedBy.MMR, DroppedBy.MIN_FINAL)
+        """Kept, or dropped only for its rank or its final score: what it says about the question
+        counts all the same."""
+        return self.dropped_by in (None, DroppedBy.RANK, DroppedBy.MIN_FINAL)
 
     @property
     def note(self) -> NoteInfo:

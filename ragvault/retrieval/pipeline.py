@@ -10,8 +10,7 @@
    find.
 5. The pool: all that was proposed, one entry a chunk, each with its exact cosine and exact BM25.
 6. Blend; what expansion makes of it; rerank if there is a reranker; order by (−final, chunk id).
-7. Floors, duplicates, the first k or k spread by MMR. What is dropped stays listed with the
-   reason.
+7. Floors, duplicates, the first k. What is dropped stays listed with the reason.
 8. For an answer: the closer look at the best, the gate's judgement, and the neighbours of what
    may be answered from.
 
@@ -33,13 +32,12 @@ from time import perf_counter
 from ragvault.config.settings import Settings
 from ragvault.errors import ModelError
 from ragvault.model import (
-    DroppedBy,
+    Background,
     Evidence,
     Findings,
     FolderSelection,
     Hit,
     Intent,
-    Level,
     Query,
     Request,
     Retrieval,
@@ -118,13 +116,10 @@ def retrieve(
 
 
 def ranked_hits(retrieval: Retrieval, n: int) -> tuple[Hit, ...]:
-    """The first ``n`` hits that no floor and no duplicate dropped, whatever k is: for ``search``,
-    which may list more than an answer is made from. What was passed over for something else
-    comes last. At most the candidates' number."""
-    hits = retrieval.findings.hits
-    listed = [h for h in hits if h.dropped_by in (None, DroppedBy.RANK)]
-    listed += [h for h in hits if h.dropped_by is DroppedBy.MMR]
-    return tuple(listed[:n])
+    """The first ``n`` hits in order of their scores, whatever k is: what ``search`` lists, and an
+    evaluation measures. A folded copy is listed with the hit that it repeats. At most the
+    candidates' number."""
+    return retrieval.findings.ranked[:n]
 
 
 # --------------------------------------------------------------------------- 2. recent notes
@@ -158,14 +153,15 @@ def _search(context: Context, *, for_answer: bool) -> Retrieval:
         strategy, ranked = _blend(context, candidates, meaning)
         ranked = apply(ranked, lists)
     ranked = rerank(context, ranked)
+    backgrounds = _backgrounds(context) if meaning.vector is not None else []
+    levels = [background.of() for background in backgrounds]
     with context.timed(Timing.BLEND):
         hits = pick(
             ranked,
             k=context.k,
-            min_vector=context.settings.retrieval.min_vector,
+            min_vector=_least_cosine(context, backgrounds),
             min_final=context.settings.gate.min_final if for_answer else None,
             terms=context.query.terms,
-            mmr_lambda=context.settings.retrieval.mmr_lambda,
         )
     found = Findings(
         context.query,
@@ -173,7 +169,7 @@ def _search(context: Context, *, for_answer: bool) -> Retrieval:
         strategy,
         context.searched,
         vocabulary_trust=meaning.trust,
-        background=None if meaning.vector is None else _background(context),
+        background=max(levels, key=lambda level: level.median, default=None),
     )
     if for_answer:
         found = _with_evidence(context, found)
@@ -209,14 +205,23 @@ def _begin(context: Context) -> tuple[Meaning, tuple[str, ...]]:
         pool.shutdown(wait=wait, cancel_futures=True)
 
 
-def _background(context: Context) -> Level | None:
-    """That of the vault where unrelated questions come nearest."""
+def _backgrounds(context: Context) -> list[Background]:
+    """Those of the searched vaults that are known."""
     try:
         known = [context.deps.background(vault) for vault in context.vaults]
     except ModelError:
-        return None
-    levels = [background.of() for background in known if background is not None]
-    return max(levels, key=lambda level: level.median, default=None)
+        return []
+    return [background for background in known if background is not None]
+
+
+def _least_cosine(context: Context, backgrounds: Sequence[Background]) -> float:
+    """``retrieval.min_vector``, else what unrelated questions reach, in the language and the vault
+    where that is least: nearer is no proof, but farther is noise."""
+    configured = context.settings.retrieval.min_vector
+    if configured is not None:
+        return configured
+    medians = [level.median for known in backgrounds for level in known.levels.values()]
+    return min(medians, default=-1.0)
 
 
 def _embed(context: Context) -> Meaning:
@@ -227,7 +232,7 @@ def _embed(context: Context) -> Meaning:
             embedder = context.deps.embedder()
             vector = embedder.embed_query(question)
             trust = trust_of(embedder.vocabulary_share(question))
-            return Meaning(vector, embedder.fingerprint, trust)
+            return Meaning(vector, embedder.fingerprint, embedder.model, trust)
         except ModelError as error:
             context.notices.append(
                 f"The embedding model can't be used ({error.message.rstrip('. ')}): "
@@ -259,11 +264,12 @@ def _blend(
                 "The notes were indexed with another embedding model: keywords and dates only. "
                 "Run `ragvault index`."
             )
-    weights = choose_weights(settings, timed=timed, has_vectors=has_vectors, trust=meaning.trust)
+    trust = meaning.trust if has_vectors else 0.0
+    weights = choose_weights(settings, meaning.model, timed=timed, trust=trust)
     strategy = Strategy.HYBRID_RECENCY if timed else Strategy.HYBRID
     return (
         strategy if has_vectors else Strategy.KEYWORD_RECENCY,
-        score_all(candidates, terms=context.query.terms, weights=weights, window=window),
+        score_all(candidates, weights=weights, window=window),
     )
 
 

@@ -5,7 +5,7 @@
 A SET is a folder with a ``vault`` and its ``questions.jsonl``; several become one vault, each in
 a folder of its name.
 
-The plain blend: MMR, folder selection, neighbours, rerankers and everything of a model off. All
+The plain blend: folder selection, neighbours, rerankers and everything of a model off. All
 is warm and in this process (but for the model servers). Each question is searched with every
 option before the next one comes, in an order drawn anew for each, so that what slows the machine
 slows them all. A row is the median over the questions of (option ÷ plain blend of that question),
@@ -129,7 +129,7 @@ class Searches:
     def __init__(self, container: Container) -> None:
         self.container = container
         self.settings = container.settings
-        self.plain = {"mmr_lambda": 1.0, "folder_select": "off", "expand": False, "hyde": False}
+        self.plain = {"folder_select": "off", "expand": False, "hyde": False}
         self.now = datetime.now()
 
     def settings_of(self, option: Option) -> Settings:
@@ -186,19 +186,11 @@ class Searches:
 
 
 def options_of(
-    searches: Searches,
     servers: Mapping[str, ChatServer],
     rerankers: Mapping[str, Reranker] = MappingProxyType({}),
 ) -> list[Option]:
     """Every row but the plain blend's own. ``servers`` and ``rerankers`` by what their rows say."""
-    retrieval = searches.settings.retrieval
-    mmr = {"mmr_lambda": retrieval.mmr_lambda}
-    auto = {"folder_select": "auto"}
-    rows = [
-        Option(f"MMR (λ {retrieval.mmr_lambda:g})", mmr),
-        Option("folder selection: auto", auto),
-        Option("the defaults (both)", {**mmr, **auto}),
-    ]
+    rows = [Option("folder selection: auto (the default)", {"folder_select": "auto"})]
     for said, server in servers.items():
         rows += [
             Option(f"folder selection: llm, {said}", {"folder_select": "llm"}, server),
@@ -387,7 +379,7 @@ def run(
             reranker = opened.enter_context(reranking(settings, wanted)).reranker()
             assert reranker is not None
             rerankers[name] = reranker
-        rows = measure(searches, options_of(searches, servers, rerankers), questions)
+        rows = measure(searches, options_of(servers, rerankers), questions)
         said("options measured")
         small = servers.get("SmolLM2-135M")
         folders = folder_replies(searches, small, asked) if small and asked else None

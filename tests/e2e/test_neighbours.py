@@ -38,7 +38,7 @@ def asked(vault: Path, index: Path, server: OllamaHandle, reach: int) -> tuple[A
     server.play(SCRIPT)
     ollama = {"host": server.url}
     # One hit to answer from, so that what stands beside it can come in by this way only.
-    retrieval = {"k_default": 1, "k_max": 1, "mmr_lambda": 1.0}
+    retrieval = {"k_default": 1, "k_max": 1}
     sections = {"ollama": ollama, "retrieval": retrieval, "answer": {"neighbours": reach}}
     with stack(index, vault, **sections) as container:
         question = "How is the dinghy checked before winter?"

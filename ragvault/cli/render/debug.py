@@ -96,9 +96,7 @@ def _print_timings(out: Terminal, retrieval: Retrieval, result: AskResult | None
         _row(out, "tokens", f"{result.usage.prompt_tokens:,} prompt, {completion:,} answer")
 
 
-_HEADER = (
-    f"{'#':>3}  final vector   word   note recent folder rerank  {'fate':<12} {'chunk':<12} place"
-)
+_HEADER = f"{'#':>3}  final vector   word recent folder rerank  {'fate':<12} {'chunk':<12} place"
 
 
 def _print_candidates(out: Terminal, retrieval: Retrieval) -> None:
@@ -119,15 +117,9 @@ def _numbers(hit: Hit) -> str:
     scores = hit.scores
     return (
         f"{hit.rank:>3} {scores.final:>6.3f} {_number(scores.vector)} {_number(scores.lexical)} "
-        f"{_number(_of_note(hit))} {_number(scores.recency)} {_number(scores.folder_weight)} "
+        f"{_number(scores.recency)} {_number(scores.folder_weight)} "
         f"{_number(scores.rerank)}"
     )
-
-
-def _of_note(hit: Hit) -> float | None:
-    """What the whole note adds to ``final``; None where it has no share."""
-    parts = [value for name, value in hit.scores.terms if name.startswith("note_")]
-    return sum(parts) if parts and hit.scores.note_share > 0 else None
 
 
 def _number(value: float | None) -> str:

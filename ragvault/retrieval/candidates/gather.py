@@ -14,11 +14,11 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from ragvault.errors import StoreError
-from ragvault.model import Filter, NoteLexical, Scope, ScoredId, StoredChunk, collection_of
+from ragvault.model import Filter, Scope, ScoredId, StoredChunk, collection_of
 from ragvault.ports import VectorIndex
 from ragvault.retrieval.context import Context
 from ragvault.retrieval.question.folders import weight_of
-from ragvault.retrieval.ranking.blend import Candidate, note_share_of
+from ragvault.retrieval.ranking.blend import Candidate
 from ragvault.text import tokens
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ class Meaning:
 
     vector: Vector | None = None
     fingerprint: str = ""
+    model: str = ""
     trust: float = 1.0
     store: Store = field(default_factory=Store)
 
@@ -191,8 +192,7 @@ def gather(
     """The candidates in order of chunk id.
 
     Only chunks that are visible and pass the filter come through, whatever was proposed (a
-    vector may outlive its chunk until the next ``index``). Linear in the candidates, and in the
-    notes that hold a term.
+    vector may outlive its chunk until the next ``index``). Linear in the candidates.
     """
     catalog, terms, query = context.catalog, context.query.terms, meaning.vector
     proposed = list(dict.fromkeys((*by_vector, *by_keyword)))
@@ -205,18 +205,13 @@ def gather(
         stored = _holding(stored, context.query.phrases)
         allowed = sorted(stored)
     bm25 = catalog.lexical_scores(terms, allowed) if terms else {}
-    note_bm25 = (
-        catalog.note_lexical(terms, allowed, context.where) if terms else NoteLexical({}, 0.0)
-    )
     vectors = catalog.vectors(meaning.fingerprint, allowed) if meaning.fingerprint else {}
-    means = catalog.note_vectors(meaning.fingerprint, allowed) if query is not None else {}
     keyword_ids = set(by_keyword)
     candidates = []
     for chunk_id in allowed:
         chunk = stored.get(chunk_id)
         if chunk is None:  # it went between two reads: another process is indexing
             continue
-        of_note = note_bm25.scores.get(chunk_id)
         candidates.append(
             Candidate(
                 stored=chunk,
@@ -224,10 +219,6 @@ def gather(
                 bm25=bm25.get(chunk_id, 0.0),
                 folder_weight=weight_of(chunk.note.vault, chunk.note.folder, scopes),
                 by_keyword=chunk_id in keyword_ids,
-                note_cosine=_cosine(means.get(chunk_id), query),
-                note_lexical=None if of_note is None else of_note / note_bm25.best,
-                note_share=note_share_of(chunk.note.chunk_count),
-                embedding=vectors.get(chunk_id),
             )
         )
     return candidates

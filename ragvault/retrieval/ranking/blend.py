@@ -1,24 +1,19 @@
 """From a cosine and a BM25 to one score. Pure.
 
-    final = 0.75·vector·folder + 0.25·lexical                  notes-engine-rag.md: 0.7, 0.3
-    final = 0.6·vector·folder + 0.25·lexical + 0.15·recency    with time, auroranotes-rag.md
-    final = (0.25·lexical + 0.15·recency) / 0.4                without vectors
+    final = (1 − r)·(w·vector·folder + (1 − w)·lexical) + r·recency
 
-``vector`` is the cosine, below 0 counted as 0; ``lexical`` BM25 over this query's best BM25,
-plus a small bonus for words of the question in the heading path, at most 1; ``recency`` halves
-with each half-life. In both, the whole note has a share, because a short note is mostly about
-one thing and says it in more than one passage:
-
-    vector  = (1 − 0.3·g)·cosine + 0.3·g·mean cosine of the note's chunks
-    lexical = (1 − 0.7·g)·BM25/best + 0.7·g·BM25 of the note/best note
-    g       = min(1, 12 / chunks of the note)
-
-The passages of a long note are all about its subject; which of them it is, words tell better. So
-the weight that the note's mean loses there goes to ``lexical``: 0.75 becomes 0.75·(1 − 0.3·(1 − g))
-and 0.25 what is missing to 1.
+``vector`` is the cosine, below 0 counted as 0; ``lexical`` BM25 over this query's best BM25;
+``recency`` halves with each half-life. ``w`` is the embedding model's weight: how
+far its cosines can be relied on, beside the words. Without vectors it is 0. ``r`` is 0.15 where a
+time is asked for (auroranotes-rag.md), else 0.
 
 A model that doesn't know the question's words (another language than its own) is trusted less:
-its weight goes to ``lexical``, by ``trust_of`` the share of the question that it can read.
+``w`` shrinks to the share of the question that it can read, by ``trust_of``.
+
+What else was measured, on nine sets with each left out in turn, and is within noise: shares for
+the whole note, other weights in long notes, a bonus for words in headings, weights for title and
+heading in BM25, powers of IDF, and leaving out words that only frame a question
+(``python -m tests.bench.tune``).
 
 A score's ``terms`` are the summands of ``final``, so what ``--debug`` shows is what was sorted
 by.
@@ -27,20 +22,16 @@ by.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from ragvault.config.settings import RetrievalSettings
 from ragvault.model import Scores, StoredChunk
-from ragvault.text import share_of
 
-if TYPE_CHECKING:
-    from ragvault.model import Vector
-
-NOTE_SHARE_VECTOR = 0.3  # of the vector score: the mean of the whole note's
-NOTE_SHARE_LEXICAL = 0.7  # of the word score: BM25 of the whole note
-NOTE_CHUNKS = 12  # in longer notes both shares shrink
-HEADING_BONUS = 0.05
+# By what a model's name holds: the weight of its cosine, chosen on question sets (CHANGELOG.md).
+MODEL_WEIGHTS = {"minilm": 0.7, "embeddinggemma": 0.9}
+OTHER_WEIGHT = 0.8  # between the two: what nobody measured
+RECENCY = 0.15  # r
 TRUST_FROM = 0.55
 TRUST_FULL = 0.8
 _DAY_S = 86_400.0
@@ -51,9 +42,7 @@ class Candidate:
     """A chunk with each retriever's exact raw score.
 
     ``cosine`` None: it has no embedding, or no query vector could be had. ``bm25`` 0: no term of
-    the question is in it. ``by_keyword``: the word search proposed it. ``note_cosine``,
-    ``note_lexical`` (relative to the best note) and ``note_share`` (g) are the whole note's; None
-    counts the chunk alone. ``embedding`` (unit length) is the chunk's own, where it has one.
+    the question is in it. ``by_keyword``: the word search proposed it.
     """
 
     stored: StoredChunk
@@ -61,10 +50,6 @@ class Candidate:
     bm25: float
     folder_weight: float
     by_keyword: bool
-    note_cosine: float | None = None
-    note_lexical: float | None = None
-    note_share: float = 0.0
-    embedding: Vector | None = field(default=None, compare=False, repr=False)
 
     @property
     def id(self) -> str:
@@ -90,14 +75,10 @@ Scored: TypeAlias = tuple[Candidate, Scores]
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What each score counts for; ``recency`` 0 leaves the date out of it."""
+    """w and r of the module's docstring, each 0..1; ``recency`` 0 leaves the date out of it."""
 
     vector: float
-    lexical: float
-    recency: float
-
-
-TIMED = Weights(0.6, 0.25, 0.15)
+    recency: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,63 +118,35 @@ def trust_of(vocabulary_share: float) -> float:
 
 
 def choose_weights(
-    settings: RetrievalSettings, *, timed: bool, has_vectors: bool, trust: float = 1.0
+    settings: RetrievalSettings, model: str, *, timed: bool, trust: float = 1.0
 ) -> Weights:
-    """The weights of the formula that applies (see the module's docstring). What ``trust`` takes
-    from the vectors goes to the words."""
-    if has_vectors:
-        full = Weights(settings.weight_vector, settings.weight_lexical, 0.0)
-        full = TIMED if timed else full
-    else:
-        total = TIMED.lexical + TIMED.recency
-        full = Weights(0.0, TIMED.lexical / total, TIMED.recency / total)
-    vector = full.vector * trust
-    return Weights(vector, full.lexical + (full.vector - vector), full.recency)
-
-
-def note_share_of(chunks: int) -> float:
-    """g of a note of so many chunks: a long note is about many things."""
-    return min(1.0, NOTE_CHUNKS / chunks) if chunks else 0.0
+    """For an embedding model, by its name or hub id, of which ``trust`` (0: there are no vectors)
+    is left. What isn't the vectors' is the words'."""
+    vector = settings.weight_vector
+    if vector is None:
+        lowered = model.lower()
+        known = (w for name, w in MODEL_WEIGHTS.items() if name in lowered)
+        vector = next(known, OTHER_WEIGHT)
+    return Weights(vector * trust, RECENCY if timed else 0.0)
 
 
 def score_all(
-    candidates: Sequence[Candidate], *, terms: Sequence[str], weights: Weights, window: TimeWindow
+    candidates: Sequence[Candidate], *, weights: Weights, window: TimeWindow
 ) -> list[Scored]:
     """Every candidate with its scores, best first."""
     best = max((c.bm25 for c in candidates), default=0.0)
-    return best_first((c, _score(c, terms, best, weights, window)) for c in candidates)
+    return best_first((c, _score(c, best, weights, window)) for c in candidates)
 
 
-def _score(
-    candidate: Candidate,
-    terms: Sequence[str],
-    best_bm25: float,
-    weights: Weights,
-    window: TimeWindow,
-) -> Scores:
+def _score(candidate: Candidate, best_bm25: float, weights: Weights, window: TimeWindow) -> Scores:
     """One candidate's scores. ``final`` is exactly ``sum`` of its terms' contributions."""
-    own_bm25 = candidate.bm25 / best_bm25 if best_bm25 > 0 else 0.0
-    by_note = in_note = moved = 0.0
-    if candidate.cosine is not None and candidate.note_cosine is not None:
-        by_note = NOTE_SHARE_VECTOR * candidate.note_share
-        moved = weights.vector * NOTE_SHARE_VECTOR * (1.0 - candidate.note_share)
-    if candidate.note_lexical is not None:
-        in_note = NOTE_SHARE_LEXICAL * candidate.note_share
-    for_vector, for_lexical = weights.vector - moved, weights.lexical + moved
-    note_bm25 = in_note * (candidate.note_lexical or 0.0)
-    weighted_note = max(0.0, candidate.note_cosine or 0.0) * candidate.folder_weight
-    relative_bm25 = (1.0 - in_note) * own_bm25 + note_bm25
-    in_headings = share_of(terms, " ".join(candidate.stored.chunk.heading_path))
-    lexical = min(1.0, relative_bm25 + HEADING_BONUS * in_headings)
-    bonus = lexical - relative_bm25
-    recency = None
+    lexical = candidate.bm25 / best_bm25 if best_bm25 > 0 else 0.0
+    share = 1.0 - weights.recency
     contributions = [
-        ("vector", for_vector * (1.0 - by_note) * candidate.weighted_cosine),
-        ("note_vector", for_vector * by_note * weighted_note),
-        ("lexical", for_lexical * (1.0 - in_note) * own_bm25),
-        ("note_lexical", for_lexical * note_bm25),
-        ("heading", for_lexical * bonus),
+        ("vector", share * weights.vector * candidate.weighted_cosine),
+        ("lexical", share * (1.0 - weights.vector) * lexical),
     ]
+    recency = None
     if weights.recency > 0:
         recency = window.recency(candidate.stored.note.date)
         contributions.append(("recency", weights.recency * recency))
@@ -204,11 +157,7 @@ def _score(
         folder_weight=candidate.folder_weight,
         final=sum(value for _, value in contributions),
         bm25=candidate.bm25,
-        heading_bonus=bonus,
         terms=tuple(contributions),
-        note_vector=candidate.note_cosine,
-        note_lexical=candidate.note_lexical,
-        note_share=candidate.note_share,
     )
 
 

@@ -2,8 +2,7 @@
 
 Nothing disappears here: a dropped candidate stays in the list with its rank and ``dropped_by``.
 In this order: the trim to the best 200, the floors, what repeats a better one, and of the rest
-the first k, or those that maximal marginal relevance chooses. No score and no rank is changed:
-what is shown is still sorted by ``final``.
+the first k. No score and no rank is changed: what is shown is still sorted by ``final``.
 
 Chunks of one note that overlap are no duplicates of each other: the better one comes first, the
 other may follow.
@@ -26,8 +25,6 @@ SHINGLE = 3  # words
 SAME = 0.9  # Jaccard of two texts' shingles from which they are near-duplicates
 COMPARED = 20  # candidates: each with each
 MIN_WORDS = 20  # a shorter text is a duplicate only when it is the same
-# What MMR looks at, in multiples of k: further down everything is different, and unrelated.
-MMR_DEPTH = 4
 
 # Texts of other lengths, or other nearness to the question, are not compared at all: it spares
 # most of them the shingles.
@@ -48,10 +45,9 @@ def pick(
     min_vector: float,
     min_final: float | None,
     terms: Sequence[str] = (),
-    mmr_lambda: float = 1.0,
 ) -> tuple[Hit, ...]:
     """Every candidate as a Hit, in the order given; of those that no floor drops and that repeat
-    no other, ``k`` are kept: the first, or with ``mmr_lambda`` below 1 as ``spread``.
+    no other, the first ``k`` are kept.
 
     ``min_final`` None applies no such floor; ``terms`` are the question's, for telling near-
     duplicates from different facts. Linear in the candidates.
@@ -59,14 +55,11 @@ def pick(
     trimmed = over_limit([candidate for candidate, _ in ranked])
     reasons = [_floor(c, s, min_vector, min_final, trimmed) for c, s in ranked]
     doubles = _fold(ranked, reasons, terms)
-    eligible = [i for i, reason in enumerate(reasons) if reason is None]
-    chosen = set(spread(ranked, eligible, k, mmr_lambda))
-    last = max(chosen, default=-1)
-    hits = []
+    hits: list[Hit] = []
     for i, (candidate, scores) in enumerate(ranked):
         reason = reasons[i]
-        if reason is None and i not in chosen:
-            reason = DroppedBy.MMR if i < last else DroppedBy.RANK
+        if reason is None and sum(hit.kept for hit in hits) >= k:
+            reason = DroppedBy.RANK
         others = tuple(sorted(set(doubles.get(i, ())) - {candidate.stored.note.rel_path}))
         hits.append(Hit(i + 1, candidate.stored, scores, reason is None, reason, others))
     return tuple(hits)
@@ -95,40 +88,6 @@ def _floor(
     if min_final is not None and scores.blend < min_final:
         return DroppedBy.MIN_FINAL
     return None
-
-
-# --------------------------------------------------------------------------- spreading
-
-
-def spread(
-    ranked: Sequence[Scored], eligible: Sequence[int], k: int, mmr_lambda: float
-) -> list[int]:
-    """Which of ``eligible`` (indices, best first) are kept: at most ``k``, in rank order.
-
-    Greedy: λ·final − (1 − λ)·(the greatest cosine to one that is kept), equal values in order of
-    rank (Carbonell & Goldstein 1998). A candidate without an embedding is like no other. Linear
-    in k times the eligible.
-    """
-    if mmr_lambda >= 1.0:
-        return list(eligible[:k])
-    chosen: list[int] = []
-    # the greatest cosine to what is chosen
-    nearest = dict.fromkeys(eligible[: max(k, MMR_DEPTH * k)], 0.0)
-    while nearest and len(chosen) < k:
-        best = max(
-            nearest,
-            key=lambda i: (mmr_lambda * ranked[i][1].final - (1.0 - mmr_lambda) * nearest[i], -i),
-        )
-        del nearest[best]
-        chosen.append(best)
-        vector = ranked[best][0].embedding
-        if vector is None:
-            continue
-        for i in nearest:
-            other = ranked[i][0].embedding
-            if other is not None:
-                nearest[i] = max(nearest[i], float(vector @ other))
-    return sorted(chosen)
 
 
 # --------------------------------------------------------------------------- duplicates

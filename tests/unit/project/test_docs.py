@@ -16,7 +16,7 @@ import pytest
 from ragvault.config import file as config_file
 from ragvault.config.settings import OllamaSettings, RetrievalSettings, Settings
 from ragvault.retrieval.question.scope import K_MIN
-from ragvault.retrieval.ranking.blend import TIMED
+from ragvault.retrieval.ranking.blend import MODEL_WEIGHTS, OTHER_WEIGHT, RECENCY
 from tests.support import docs
 
 ROOT = Path(__file__).parents[3]
@@ -173,12 +173,10 @@ def test_keys_that_the_text_names_exist() -> None:
 
 def test_formula_has_the_default_weights() -> None:
     r = RetrievalSettings()
-    assert f"{r.weight_vector:.2f} × vector × folder + {r.weight_lexical:.2f} × lexical" in DECIDES
-    timed = (
-        f"{TIMED.vector:.2f} × vector × folder + {TIMED.lexical:.2f} × lexical"
-        f" + {TIMED.recency:.2f} × recency"
-    )
-    assert timed in DECIDES
+    for name, weight in (("all-MiniLM", "minilm"), ("EmbeddingGemma", "embeddinggemma")):
+        assert f"{MODEL_WEIGHTS[weight]:g} for {name}" in DECIDES
+    assert f"{OTHER_WEIGHT:g} for a model that nobody measured" in DECIDES
+    assert f"`r` is {RECENCY:g} with a time" in DECIDES
     assert f"halves with every {r.recency_half_life_days:g} days" in DECIDES
     assert f"best {K_MIN} to {r.k_max}" in DECIDES
     assert f"`{OllamaSettings().model}` (3 B, the default)" in README

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -11,19 +10,16 @@ from hypothesis import given, strategies as st
 from ragvault.config.settings import RetrievalSettings
 from ragvault.model import Chunk, Hit, NoteInfo, Scores, StoredChunk
 from ragvault.retrieval.ranking.blend import (
-    HEADING_BONUS,
-    TIMED,
+    OTHER_WEIGHT,
     Candidate,
     TimeWindow,
     choose_weights,
-    note_share_of,
     score_all,
     trust_of,
 )
 from ragvault.retrieval.ranking.pick import over_limit, pick
 
 SETTINGS = RetrievalSettings()
-PLAIN = RetrievalSettings(weight_vector=0.7, weight_lexical=0.3)
 NOW = datetime(2024, 5, 15, 10, 30).timestamp()
 DAY = 86_400.0
 
@@ -34,16 +30,13 @@ def candidate(
     bm25: float = 0.0,
     *,
     weight: float = 1.0,
-    headings: tuple[str, ...] = (),
     date: float = NOW,
     text: str | None = None,
     note: str | None = None,
     by_keyword: bool | None = None,
 ) -> Candidate:
     path = note or f"{chunk_id}.md"
-    chunk = Chunk(
-        chunk_id, "v", path, headings, 0, 0, 1, 2, text or f"text of {chunk_id}", "", chunk_id
-    )
+    chunk = Chunk(chunk_id, "v", path, (), 0, 0, 1, 2, text or f"text of {chunk_id}", "", chunk_id)
     info = NoteInfo("v", path, chunk_id, "", (), (), date, date)
     found = bm25 > 0 if by_keyword is None else by_keyword
     return Candidate(StoredChunk(chunk, info), vector, bm25, weight, found)
@@ -51,25 +44,21 @@ def candidate(
 
 def blended(
     *candidates: Candidate,
-    terms: tuple[str, ...] = ("api",),
     timed: bool = False,
-    has_vectors: bool = True,
+    trust: float = 1.0,
     window: TimeWindow = TimeWindow(None, NOW, SETTINGS.recency_half_life_days),
-    settings: RetrievalSettings = SETTINGS,
 ) -> list[tuple[Candidate, Scores]]:
-    weights = choose_weights(settings, timed=timed, has_vectors=has_vectors)
-    return score_all(candidates, terms=terms, weights=weights, window=window)
+    weights = choose_weights(SETTINGS, "all-MiniLM-L6-v2", timed=timed, trust=trust)
+    return score_all(candidates, weights=weights, window=window)
 
 
-def test_the_blend_is_the_configured_sum() -> None:
-    [(_, best), (_, second)] = blended(
-        candidate("a", 0.8, 4.0), candidate("b", 0.6, 2.0), settings=PLAIN
-    )
+def test_the_blend_is_the_weighted_sum() -> None:
+    [(_, best), (_, second)] = blended(candidate("a", 0.8, 4.0), candidate("b", 0.6, 2.0))
     assert best.final == pytest.approx(0.7 * 0.8 + 0.3 * 1.0)
     assert second.final == pytest.approx(0.7 * 0.6 + 0.3 * 0.5)
 
 
-def test_with_time_the_blend_is_the_other_seeds() -> None:
+def test_with_time_the_date_counts_too() -> None:
     window = TimeWindow(NOW - 14 * DAY, NOW, 30.0)
     old = NOW - (14 + 30) * DAY
     ranked = blended(
@@ -79,27 +68,18 @@ def test_with_time_the_blend_is_the_other_seeds() -> None:
         window=window,
     )
     assert [c.id for c, _ in ranked] == ["a", "b"]
-    assert ranked[0][1].final == pytest.approx(0.6 * 0.8 + 0.25 + 0.15)
-    assert ranked[1][1].final == pytest.approx(0.6 * 0.8 + 0.25 + 0.15 * 0.5)
+    assert ranked[0][1].final == pytest.approx(0.85 * (0.7 * 0.8 + 0.3) + 0.15)
+    assert ranked[1][1].final == pytest.approx(0.85 * (0.7 * 0.8 + 0.3) + 0.15 * 0.5)
 
 
-def test_without_vectors_keywords_and_dates_fill_the_whole_scale() -> None:
-    [(_, scores)] = blended(candidate("a", None, 4.0), has_vectors=False)
+def test_without_vectors_words_fill_the_whole_scale() -> None:
+    [(_, scores)] = blended(candidate("a", None, 4.0), trust=0.0)
     assert scores.final == pytest.approx(1.0)
     assert scores.vector is None
 
 
-def test_a_heading_that_says_the_words_wins_a_tie() -> None:
-    ranked = blended(
-        candidate("a", 0.5, 2.0), candidate("b", 0.5, 2.0, headings=("APIs", "Backend")),
-        candidate("c", 0.5, 4.0),
-    )  # fmt: skip
-    assert [c.id for c, _ in ranked] == ["c", "b", "a"]
-    assert ranked[1][1].heading_bonus == pytest.approx(HEADING_BONUS)
-
-
 def test_the_folder_weight_multiplies_the_vector_score() -> None:
-    [(_, scores)] = blended(candidate("a", 0.8, 0.0, weight=0.5), settings=PLAIN)
+    [(_, scores)] = blended(candidate("a", 0.8, 0.0, weight=0.5))
     assert scores.final == pytest.approx(0.7 * 0.8 * 0.5)
     assert scores.folder_weight == 0.5
 
@@ -133,16 +113,15 @@ _SCORES = st.tuples(
 )
 
 
-@given(st.lists(_SCORES, max_size=30), st.booleans(), st.booleans())
+@given(st.lists(_SCORES, max_size=30), st.booleans(), st.floats(0, 1))
 def test_the_explanation_is_the_score(
-    raw: list[tuple[float | None, float, float, float]], timed: bool, has_vectors: bool
+    raw: list[tuple[float | None, float, float, float]], timed: bool, trust: float
 ) -> None:
     """--debug and the order of the sources can't disagree: terms add up to final, exactly."""
     candidates = [
-        candidate(f"{i:02}", v, b, weight=w, date=d, headings=("api",))
-        for i, (v, b, w, d) in enumerate(raw)
+        candidate(f"{i:02}", v, b, weight=w, date=d) for i, (v, b, w, d) in enumerate(raw)
     ]
-    ranked = blended(*candidates, timed=timed, has_vectors=has_vectors)
+    ranked = blended(*candidates, timed=timed, trust=trust)
     for _, scores in ranked:
         assert sum(value for _, value in scores.terms) == scores.final
         assert 0.0 <= scores.final <= 1.0 + 1e-9
@@ -206,93 +185,25 @@ def test_only_the_best_by_weighted_vector_stay_in_an_overfull_pool() -> None:
     assert gone == {f"{i:03}" for i in range(50)}
 
 
-# ----------------------------------------------------------------------------- whole notes
-
-
-def of_note(base: Candidate, vector: float | None, lexical: float | None, g: float) -> Candidate:
-    return replace(base, note_cosine=vector, note_lexical=lexical, note_share=g)
-
-
-def test_the_whole_note_has_its_share_of_both_scores() -> None:
-    one = of_note(candidate("a", 0.8, 4.0), 0.5, 0.25, 1.0)
-    [(_, scores)] = blended(one, settings=PLAIN)
-    assert dict(scores.terms) == pytest.approx(
-        {
-            "vector": 0.7 * 0.7 * 0.8,
-            "note_vector": 0.7 * 0.3 * 0.5,
-            "lexical": 0.3 * 0.3 * 1.0,
-            "note_lexical": 0.3 * 0.7 * 0.25,
-            "heading": 0.0,
-        }
-    )
-    assert scores.lexical == pytest.approx(0.3 + 0.7 * 0.25)
-    assert scores.vector == 0.8, "the floor under the cosine is about the chunk, not its note"
-
-
-def test_a_long_notes_evidence_fades() -> None:
-    """A diary of a thousand entries is about everything: it must not lift each of them."""
-    [(_, scores)] = blended(of_note(candidate("a", 0.8, 4.0), 0.1, 0.1, 0.01), settings=PLAIN)
-    [(_, none)] = blended(of_note(candidate("a", 0.8, 4.0), 0.1, 0.1, 0.0), settings=PLAIN)
-    assert scores.final == pytest.approx(none.final, abs=0.01)
-    by_name = dict(none.terms)
-    assert by_name["note_vector"] == by_name["note_lexical"] == 0.0
-
-
-def test_in_a_long_note_words_weigh_more() -> None:
-    """All of a long report is near to a question about it; the passage that has the words asked
-    for has to come first there."""
-    near, said = (candidate("a", 0.75, 2.5), candidate("b", 0.55, 4.0))
-    short = blended(of_note(near, 0.5, 0.5, 1.0), of_note(said, 0.5, 0.5, 1.0))
-    long = blended(of_note(near, 0.5, 0.5, 0.01), of_note(said, 0.5, 0.5, 0.01))
-    assert [c.id for c, _ in short] == ["a", "b"]
-    assert [c.id for c, _ in long] == ["b", "a"]
-    [(_, scores)] = blended(of_note(candidate("a", 0.8, 4.0), 0.1, 0.1, 0.0), settings=PLAIN)
-    by_name = dict(scores.terms)
-    assert by_name["vector"] == pytest.approx(0.7 * (1 - 0.3) * 0.8)
-    assert by_name["lexical"] == pytest.approx(0.3 + 0.7 * 0.3)
-
-
-def test_a_note_of_which_nothing_is_known_has_no_share() -> None:
-    [(_, off)] = blended(of_note(candidate("a", 0.8, 4.0), None, None, 0.0), settings=PLAIN)
-    assert off.final == pytest.approx(0.7 * 0.8 + 0.3)
-
-
-def test_a_notes_share_shrinks_with_its_length() -> None:
-    assert [note_share_of(n) for n in (0, 1, 12, 24)] == [0.0, 1.0, 1.0, 0.5]
-
-
-@given(
-    cosine=st.none() | st.floats(-1, 1),
-    mean=st.none() | st.floats(-1, 1),
-    note=st.none() | st.floats(0, 1),
-    g=st.floats(0, 1),
-    trust=st.floats(0, 1),
-)
-def test_with_notes_and_trust_the_terms_are_still_what_was_sorted_by(
-    cosine: float | None, mean: float | None, note: float | None, g: float, trust: float
-) -> None:
-    one = of_note(candidate("a", cosine, 3.0, headings=("API",)), mean, note, g)
-    weights = choose_weights(SETTINGS, timed=False, has_vectors=True, trust=trust)
-    window = TimeWindow(None, NOW, 30.0)
-    [(_, scores)] = score_all([one], terms=("api",), weights=weights, window=window)
-    assert sum(value for _, value in scores.terms) == scores.final
-    assert 0.0 <= scores.final <= 1.0 + 1e-9
-    assert scores.lexical is not None
-    assert 0.0 <= scores.lexical <= 1.0
-
-
 # ----------------------------------------------------------------------------- trust
 
 
 def test_what_a_model_cant_read_is_weighed_by_words_alone() -> None:
     """An English model finds anything near to a question in Arabic."""
-    full = choose_weights(SETTINGS, timed=False, has_vectors=True)
-    none = choose_weights(SETTINGS, timed=False, has_vectors=True, trust=0.0)
-    half = choose_weights(SETTINGS, timed=True, has_vectors=True, trust=0.5)
-    assert none.vector == 0.0
-    assert none.lexical == pytest.approx(full.vector + full.lexical)
-    assert half.vector == pytest.approx(TIMED.vector / 2)
-    assert half.vector + half.lexical + half.recency == pytest.approx(1.0)
+    near, said = candidate("a", 0.9, 1.0), candidate("b", 0.2, 4.0)
+    firsts = [blended(near, said, trust=trust)[0][0].id for trust in (1.0, 0.0)]
+    assert firsts == ["a", "b"]
+    [(_, scores)] = blended(candidate("a", 0.8, 4.0), trust=0.5)
+    assert scores.final == pytest.approx(0.35 * 0.8 + 0.65)
+
+
+def test_each_model_has_its_weight_unless_one_is_set() -> None:
+    """What serves a weak model holds a strong one back."""
+    names = ("sentence-transformers/all-MiniLM-L6-v2", "embeddinggemma:300m", "my-own-model")
+    weights = [choose_weights(SETTINGS, name, timed=False).vector for name in names]
+    assert weights == [0.7, 0.9, OTHER_WEIGHT]
+    wanted = RetrievalSettings(weight_vector=0.2)
+    assert {choose_weights(wanted, name, timed=False).vector for name in names} == {0.2}
 
 
 def test_trust_rises_with_the_share_that_the_model_can_read() -> None:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-import numpy as np
 import pytest
-from hypothesis import given, strategies as st
 
 from ragvault.model import Chunk, Hit, NoteInfo, Scores, StoredChunk
 from ragvault.retrieval.ranking.blend import Candidate
-from ragvault.retrieval.ranking.pick import near_duplicates, pick, spread
+from ragvault.retrieval.ranking.pick import near_duplicates, pick
 
 LONG = (
     "we decided after a long talk with the whole team to keep the queue in the database because "
@@ -33,8 +30,8 @@ def entry(
     return Candidate(StoredChunk(chunk, info), final, 1.0, 1.0, True), scores
 
 
-def picked(*ranked: tuple[Candidate, Scores], k: int = 3, mmr_lambda: float = 1.0) -> list[Hit]:
-    return list(pick(ranked, k=k, min_vector=0.0, min_final=None, mmr_lambda=mmr_lambda))
+def picked(*ranked: tuple[Candidate, Scores], k: int = 3) -> list[Hit]:
+    return list(pick(ranked, k=k, min_vector=0.0, min_final=None))
 
 
 # --------------------------------------------------------------------------- duplicates
@@ -87,51 +84,3 @@ def test_what_a_duplicate_stood_for_is_listed_with_the_best() -> None:
     )
     assert hits[0].duplicates == ("b.md", "c.md")
     assert [h.kept for h in hits] == [True, False, False]
-
-
-# --------------------------------------------------------------------------- spreading
-
-
-def at(chunk_id: str, final: float, *direction: float, text: str = "") -> tuple[Candidate, Scores]:
-    """A candidate whose vector points there."""
-    candidate, scores = entry(chunk_id, final, text)
-    row = np.asarray(direction, dtype=np.float32)
-    return replace(candidate, embedding=row / np.linalg.norm(row)), scores
-
-
-def test_mmr_prefers_what_says_something_else() -> None:
-    """Three passages that say the same leave a question with two halves half answered."""
-    ranked = [
-        at("a", 0.90, 1, 0, 0), at("b", 0.89, 1, 0.01, 0), at("c", 0.80, 0, 1, 0),
-        at("d", 0.10, 0, 0, 1),
-    ]  # fmt: skip
-    hits = picked(*ranked, k=2, mmr_lambda=0.7)
-    assert [(h.chunk.id, h.dropped_by) for h in hits] == [
-        ("a", None), ("b", "mmr"), ("c", None), ("d", "rank")]  # fmt: skip
-    assert [h.scores.final for h in hits] == [0.90, 0.89, 0.80, 0.10]
-    assert [h.chunk.id for h in picked(*ranked, k=2) if h.kept] == ["a", "b"]
-
-
-@given(
-    st.lists(st.tuples(st.floats(0, 1), st.floats(0, 6.3)), min_size=1, max_size=25),
-    st.integers(1, 8),
-    st.floats(0, 1),
-)
-def test_the_best_is_always_kept_and_no_place_is_wasted(
-    raw: list[tuple[float, float]], k: int, share: float
-) -> None:
-    """Spreading may cost the second best its place, never the best; and each fate has a reason."""
-    raw = sorted(raw, reverse=True)
-    ranked = [at(f"{i:02}", f, np.cos(angle), np.sin(angle)) for i, (f, angle) in enumerate(raw)]
-    chosen = spread(ranked, range(len(ranked)), k, share)
-    assert len(chosen) == min(k, len(ranked))
-    assert chosen == sorted(set(chosen))
-    if share > 0:
-        assert chosen[0] == 0
-    if share == 1:
-        assert chosen == list(range(len(chosen)))
-    hits = picked(*ranked, k=k, mmr_lambda=share)
-    assert [h.kept for h in hits] == [h.dropped_by is None for h in hits]
-    last = max(i for i, h in enumerate(hits) if h.kept)
-    for i, hit in enumerate(hits):
-        assert hit.kept or hit.dropped_by == ("rank" if i > last else "mmr")
