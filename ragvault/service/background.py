@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from ragvault.errors import StoreError
@@ -104,20 +105,21 @@ def refresh_background(catalog: Catalog, embedder: Embedder, vault: VaultInfo) -
 def _measured(catalog: Catalog, embedder: Embedder, vault: VaultInfo) -> Background | None:
     import numpy as np
 
+    pages = _pages(catalog, vault.name, embedder.fingerprint)
+    first = next(pages, None)
+    if first is None:  # nothing is embedded yet
+        return None
     questions = _vectors(catalog, embedder)
-    best = np.full(len(questions), -1.0, np.float32)
-    chunks = 0
-    for page in _pages(catalog, vault.name, embedder.fingerprint):
+    best, chunks = np.full(len(questions), -1.0, np.float32), 0
+    for page in chain([first], pages):
         chunks += len(page)
         best = np.maximum(best, (questions @ page.T).max(axis=1))
-    if not chunks:
-        return None
     ends = np.cumsum([len(asked) for asked in QUESTIONS.values()])[:-1]
     levels = {}
     for language, cosines in zip(QUESTIONS, np.split(best, ends), strict=True):
         low, middle, high = np.quantile(cosines, (0.16, 0.5, 0.84))  # mean and ±σ of a normal
         levels[language] = Level(float(middle), float(high - low) / 2)
-    measured = Background(vault.chunks, levels)
+    measured = Background(chunks, levels)
     with suppress(StoreError):  # another process is writing: it is measured again another time
         catalog.set_background(vault.name, embedder.fingerprint, measured)
     return measured

@@ -62,7 +62,8 @@ def test_it_is_measured_again_once_the_vault_has_grown_by_a_tenth() -> None:
     catalog.add_vault(VaultInfo("notes", Path("/vault"), "folder"))
     write = note_write("notes", "a.md", [((), "one")])
     vectors = {chunk.text_hash: embedder.embed_query(chunk.text) for chunk in write.chunks}
-    catalog.commit("notes", [write], [], fingerprint=embedder.fingerprint, vectors=vectors)
+    catalog.store_vectors(embedder.fingerprint, vectors)
+    catalog.commit("notes", [write], [])
     catalog.set_background("notes", embedder.fingerprint, old)
     for chunks, again in ((95, False), (105, False), (120, True)):
         vault = VaultInfo("notes", Path("/vault"), "folder", 1, chunks)
