@@ -53,8 +53,7 @@ MAX_TOKENS = 254  # what the bundled model reads at once, beside its two special
 
 
 class ChunkingSettings(_Part):
-    """How notes are cut. Sizes are in the bundled model's tokens, whatever model embeds: another
-    one keeps the passages."""
+    """How notes are cut. Sizes are in the bundled model's tokens, whatever model embeds."""
 
     max_tokens: int = Field(
         default=MAX_TOKENS,
