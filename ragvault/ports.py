@@ -21,7 +21,6 @@ from ragvault.model import (
     Message,
     ModelInfo,
     Note,
-    NoteLexical,
     NoteWrite,
     Prefixes,
     ScoredId,
@@ -238,11 +237,6 @@ class ChunkSearch(Protocol):
     def lexical_scores(self, terms: Sequence[str], chunk_ids: Collection[str]) -> dict[str, float]:
         """The same BM25 for given chunks; those without any term are absent."""
 
-    def note_lexical(
-        self, terms: Sequence[str], chunk_ids: Collection[str], where: Filter
-    ) -> NoteLexical:
-        """BM25 of the whole notes (names, frontmatter, body) that the given chunks belong to."""
-
     def notes_with(self, phrase: str, vaults: Collection[str]) -> frozenset[tuple[str, str]]:
         """The notes, as (vault, path) pairs, that hold the phrase word for word in their names or
         text, case aside; none for a phrase without words."""
@@ -322,10 +316,6 @@ class EmbeddingCache(Protocol):
 
     def set_background(self, vault: str, fingerprint: str, background: Background) -> None:
         """Remember it, in place of what was measured before. Moves no ``generation``."""
-
-    def note_vectors(self, fingerprint: str, chunk_ids: Collection[str]) -> dict[str, Vector]:
-        """By chunk id the mean of its note's vectors, not normalised. Absent for a note that
-        wasn't written with this embedder."""
 
 
 class AnswerLog(Protocol):

@@ -83,7 +83,6 @@ from ragvault.model.stores import (
     FolderInfo as FolderInfo,
     Level as Level,
     NoteInfo as NoteInfo,
-    NoteLexical as NoteLexical,
     Prefixes as Prefixes,
     ScoredId as ScoredId,
     StoredChunk as StoredChunk,

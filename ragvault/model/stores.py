@@ -164,13 +164,3 @@ class ScoredId:
 
     chunk_id: str
     score: float
-
-
-@dataclass(frozen=True, slots=True)
-class NoteLexical:
-    """BM25 of whole notes: by chunk id that of the chunk's note (absent: no term is in it, or the
-    note was indexed before notes were), and the ``best`` of any note that the filter lets through
-    (0: no note holds a term)."""
-
-    scores: dict[str, float]
-    best: float

@@ -693,73 +693,7 @@ def test_a_sound_catalog_has_no_problems(catalog: Catalog) -> None:
     assert catalog.check() == []
 
 
-# --------------------------------------------------------------------------- whole notes
-
-
-def _note_scores(
-    catalog: Catalog, words: str, ids: Sequence[str], where: Filter = EVERYTHING
-) -> tuple[dict[str, float], float]:
-    found = catalog.note_lexical(tokens(words), ids, where)
-    return found.scores, found.best
-
-
-def _ids(catalog: Catalog, rel_path: str) -> list[str]:
-    return [s.chunk.id for s in catalog.note_chunks("notes", rel_path)]
-
-
-def _trips(catalog: Catalog) -> None:
-    """Filler first: BM25's weights fall to nothing for words that half of the notes hold."""
-    put(
-        catalog, *(note_write("notes", f"n{i}.md", [((), f"word{i} of note{i}")]) for i in range(6))
-    )
-    lisbon = [((), "We flew to Lisbon."), (("Food",), "The custard tarts were best.")]
-    put(catalog, note_write("notes", "trips/lisbon.md", lisbon, tags=("travel",), date=3 * DAY))
-    put(catalog, note_write("notes", "tarts.md", [((), "Tarts, tarts, tarts.")], date=9 * DAY))
-
-
-def test_a_chunk_has_the_score_of_its_whole_note(catalog: Catalog) -> None:
-    """A note answers "tarts in Lisbon?" that has both words, if in different passages."""
-    _trips(catalog)
-    ids = _ids(catalog, "trips/lisbon.md")
-    scores, best = _note_scores(catalog, "lisbon tarts", ids)
-    assert set(scores) == set(ids)
-    assert len(set(scores.values())) == 1
-    assert best == pytest.approx(max(scores.values()))
-    alone = catalog.lexical_scores(tokens("lisbon tarts"), ids)
-    assert len(set(alone.values())) == 2
-
-
-def test_the_best_note_is_looked_for_among_all_that_the_filter_lets_through(
-    catalog: Catalog,
-) -> None:
-    """The scale must not depend on which notes happen to be candidates."""
-    _trips(catalog)
-    ids = _ids(catalog, "trips/lisbon.md")
-    (score,) = set(_note_scores(catalog, "tarts", ids)[0].values())
-    assert _note_scores(catalog, "tarts", ids)[1] > score
-    for where in (Filter(tags=("travel",)), Filter(until=5 * DAY), Filter(vaults=("notes",))):
-        scores, best = _note_scores(catalog, "tarts", ids, where)
-        assert list(scores.values()) == pytest.approx([score, score])
-        assert (best > score * 1.001) == where.is_empty
-
-
-def test_a_notes_frontmatter_and_names_count_for_all_its_chunks(catalog: Catalog) -> None:
-    _trips(catalog)
-    extra = note_write(
-        "notes", "z.md", [((), "one"), ((), "two")], aliases=("Zed",), frontmatter="author: Pessoa"
-    )
-    put(catalog, extra)
-    for word in ("pessoa", "zed"):
-        assert len(_note_scores(catalog, word, _ids(catalog, "z.md"))[0]) == 2
-
-
-def test_notes_without_the_words_and_unknown_chunks_have_no_score(catalog: Catalog) -> None:
-    _trips(catalog)
-    ids = _ids(catalog, "trips/lisbon.md")
-    assert _note_scores(catalog, "zebra", ids) == ({}, 0.0)
-    assert _note_scores(catalog, "", ids) == ({}, 0.0)
-    assert _note_scores(catalog, "tarts", ["nope"])[0] == {}
-    assert _note_scores(catalog, "tarts", ids, Filter(vaults=("nope",))) == ({}, 0.0)
+# --------------------------------------------------------------------------- backgrounds
 
 
 def test_a_background_is_of_one_vault_and_one_model(catalog: Catalog) -> None:
@@ -780,79 +714,6 @@ def test_a_background_is_of_one_vault_and_one_model(catalog: Catalog) -> None:
     assert catalog.background("notes", FP) is None
 
 
-def test_an_edited_note_is_scored_and_averaged_as_it_is_now(catalog: Catalog) -> None:
-    """The old words of a note must not go on ranking it."""
-    _trips(catalog)
-    put(catalog, note_write("notes", "trips/lisbon.md", [((), "We flew to Porto.")]))
-    (chunk_id,) = _ids(catalog, "trips/lisbon.md")
-    assert _note_scores(catalog, "custard", [chunk_id]) == ({}, 0.0)
-    assert chunk_id in _note_scores(catalog, "porto", [chunk_id])[0]
-    catalog.finish_vault("notes", fingerprint=FP, indexed_at=1.0)
-    (mean,) = catalog.note_vectors(FP, [chunk_id]).values()
-    (own,) = catalog.vectors(FP, [chunk_id]).values()
-    assert mean == pytest.approx(own, abs=1e-3)
-    catalog.commit("notes", [], ["trips/lisbon.md"])
-    assert catalog.note_vectors(FP, [chunk_id]) == {}
-    assert _note_scores(catalog, "porto", [chunk_id]) == ({}, 0.0)
-
-
-def test_a_notes_vector_times_a_question_is_the_mean_cosine(catalog: Catalog) -> None:
-    parts = [((), f"passage {i}") for i in range(5)]
-    put(catalog, note_write("notes", "a.md", parts), note_write("notes", "b.md", parts[:1]))
-    catalog.finish_vault("notes", fingerprint=FP, indexed_at=1.0)
-    question = next(iter(vectors_of([note_write("x", "q.md", [((), "q")])]).values()))
-    ids = _ids(catalog, "a.md")
-    means = catalog.note_vectors(FP, [*ids, "nope"])
-    assert set(means) == set(ids)
-    cosines = [float(v @ question) for v in catalog.vectors(FP, ids).values()]
-    for mean in means.values():
-        assert mean.dtype == np.float32
-        assert float(mean @ question) == pytest.approx(float(np.mean(cosines)), abs=2e-3)
-    assert catalog.note_vectors("another model", ids) == {}
-    assert {s.note.chunk_count for s in catalog.chunks(ids).values()} == {5}
-
-
-def test_a_note_that_lacks_a_vector_has_no_mean_until_the_run_is_finished(
-    catalog: Catalog,
-) -> None:
-    """Half a mean would rank the note by the half of it that was embedded."""
-    write = note_write("notes", "a.md", [((), "one"), ((), "two")])
-    vectors = dict(vectors_of([write]))
-    late = write.chunks[1].text_hash
-    rest = {late: vectors.pop(late)}
-    catalog.store_vectors(FP, vectors)
-    catalog.commit("notes", [write], [])
-    catalog.finish_vault("notes", fingerprint=FP, indexed_at=1.0)
-    ids = [c.id for c in write.chunks]
-    assert catalog.note_vectors(FP, ids) == {}
-    catalog.store_vectors(FP, rest)
-    catalog.finish_vault("notes", fingerprint=FP, indexed_at=1.0)
-    assert set(catalog.note_vectors(FP, ids)) == set(ids)
-
-
-def test_the_order_of_indexing_leaves_no_trace_in_a_notes_scores(catalog: Catalog) -> None:
-    """The same search gives the same order after a rebuild."""
-    writes = [
-        note_write("notes", f"{name}.md", [((), f"{name} one"), ((), f"{name} two")])
-        for name in ("ant", "bee", "cat", "dog")
-    ]
-    put(catalog, *writes)
-    catalog.finish_vault("notes", fingerprint=FP, indexed_at=1.0)
-    ids = sorted(c.id for w in writes for c in w.chunks)
-    before = (
-        catalog.note_lexical(["bee", "one"], ids, EVERYTHING),
-        {i: v.tobytes() for i, v in catalog.note_vectors(FP, ids).items()},
-    )
-    catalog.commit("notes", [], [w.file.rel_path for w in writes])
-    put(catalog, *reversed(writes))
-    catalog.finish_vault("notes", fingerprint=FP, indexed_at=2.0)
-    after = (
-        catalog.note_lexical(["bee", "one"], ids, EVERYTHING),
-        {i: v.tobytes() for i, v in catalog.note_vectors(FP, ids).items()},
-    )
-    assert after == before
-
-
 # --------------------------------------------------------------------------- long words
 
 
@@ -861,9 +722,8 @@ def test_a_long_word_that_is_rare_finds_what_begins_like_it(catalog: Catalog) ->
     put(catalog, note_write("notes", "a.md", [((), "Hyperinflation in Germany")]))
     put(catalog, note_write("notes", "b.md", [((), "Germany won")]))
     assert texts(catalog, "hyperinflationary") == ["Hyperinflation in Germany"]
-    (chunk_id,) = _ids(catalog, "a.md")
+    (chunk_id,) = [s.chunk.id for s in catalog.note_chunks("notes", "a.md")]
     assert chunk_id in catalog.lexical_scores(["hyperinflationary"], [chunk_id])
-    assert chunk_id in _note_scores(catalog, "hyperinflationary", [chunk_id])[0]
     assert catalog.document_frequencies(["hyperinflationary"], EVERYTHING) == {
         "hyperinflationary": 0  # what a question names and no note does is still told
     }

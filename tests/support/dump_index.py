@@ -36,11 +36,6 @@ def dump(folder: Path) -> dict[str, Any]:
             "notes": _notes(folder, vault.name),
             "chunks": _chunks(catalog, ids),
             "lexical": _lexical(catalog, vault.name),
-            "note_lexical": _note_lexical(catalog, vault.name, ids),
-            "note_vectors": {
-                i: v.tobytes().hex()
-                for i, v in sorted(catalog.note_vectors(vault.fingerprint, ids).items())
-            },
             "centroids": {
                 f.folder: None if f.centroid is None else f.centroid.tobytes().hex()
                 for f in catalog.folders((vault.name,))
@@ -85,12 +80,6 @@ def _chunks(catalog: SqliteCatalog, ids: list[str]) -> dict[str, Any]:
 def _lexical(catalog: SqliteCatalog, vault: str) -> Any:
     found = catalog.lexical(["the", "note", "decided"], 1000, Filter(vaults=(vault,)))
     return sorted([s.chunk_id, round(s.score, 9)] for s in found)
-
-
-def _note_lexical(catalog: SqliteCatalog, vault: str, ids: list[str]) -> Any:
-    found = catalog.note_lexical(["the", "note", "decided"], ids, Filter(vaults=(vault,)))
-    scores = sorted([i, round(score, 9)] for i, score in found.scores.items())
-    return [round(found.best, 9), scores]
 
 
 def _vectors(folder: Path, key: str) -> dict[str, Any]:

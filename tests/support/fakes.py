@@ -25,7 +25,6 @@ from ragvault.model import (
     FolderInfo,
     LoggedAnswer,
     NoteInfo,
-    NoteLexical,
     NoteWrite,
     Prefixes,
     ScoredId,
@@ -417,37 +416,12 @@ class FakeCatalog:
             scores |= _bm25(bags, asked, _beginnings(bags.values(), asked))
         return {i: score for i, score in scores.items() if i in chunk_ids}
 
-    def note_lexical(
-        self, terms: Sequence[str], chunk_ids: Collection[str], where: Filter
-    ) -> NoteLexical:
-        scores: dict[str, float] = {}
-        best = 0.0
-        for vault, notes in self._notes.items():
-            asked = self._asked(vault, terms)
-            beginnings = _beginnings(self._bags(vault).values(), asked)
-            bags = {p: self._note_bag(note) for p, note in notes.items() if note.write.chunks}
-            for path, score in _bm25(bags, asked, beginnings).items():
-                if _passes(notes[path].info, where):
-                    best = max(best, score)
-                    scores.update((c.id, score) for c in notes[path].write.chunks)
-        return NoteLexical({i: s for i, s in scores.items() if i in chunk_ids}, best)
-
     def background(self, vault: str, fingerprint: str) -> Background | None:
         return self._backgrounds.get((vault, fingerprint))
 
     def set_background(self, vault: str, fingerprint: str, background: Background) -> None:
         if vault in self._vaults:
             self._backgrounds[vault, fingerprint] = background
-
-    def note_vectors(self, fingerprint: str, chunk_ids: Collection[str]) -> dict[str, Vector]:
-        cache = self._cache.get(fingerprint, {})
-        means: dict[str, Vector] = {}
-        for note, chunk in self._each():
-            hashes = [c.text_hash for c in note.write.chunks]
-            if chunk.id in chunk_ids and all(h in cache for h in hashes):
-                rows = np.stack([cache[h] for h in hashes]).astype(np.float64)
-                means[chunk.id] = rows.mean(axis=0).astype(np.float16).astype(np.float32)
-        return means
 
     def notes_with(self, phrase: str, vaults: Collection[str]) -> frozenset[tuple[str, str]]:
         wanted = f" {' '.join(tokens(phrase))} "

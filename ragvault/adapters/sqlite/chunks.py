@@ -61,20 +61,6 @@ def vault_ids(connection: sqlite3.Connection, names: Collection[str]) -> list[in
     return [number for number, name in rows if not names or name in names]
 
 
-def chunks_by_note(
-    connection: sqlite3.Connection, chunk_ids: Collection[str]
-) -> dict[int, list[str]]:
-    """The chunk ids by the row id of their note. Linear in the ids."""
-    rows = connection.execute(
-        "SELECT c.note_id, c.id FROM json_each(?) q CROSS JOIN chunk c ON c.id = q.value",
-        (json.dumps(list(chunk_ids)),),
-    )
-    by_note: dict[int, list[str]] = {}
-    for note_id, chunk_id in rows:
-        by_note.setdefault(note_id, []).append(chunk_id)
-    return by_note
-
-
 _STORED = (
     "SELECT v.name, n.rel_path, n.title, f.path, n.aliases, n.tags, n.date, n.mtime_ns,"
     " c.id, c.heading_path, c.ordinal, c.chunk_index, c.start_line, c.end_line, c.text,"

@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ragvault.adapters.sqlite.chunks import chunks_by_note, condition_of
+from ragvault.adapters.sqlite.chunks import condition_of
 from ragvault.adapters.sqlite.connection import Database, OnDatabase
 from ragvault.adapters.sqlite.rows import bump_generation, generation_of
 from ragvault.errors import StoreError
@@ -77,23 +77,6 @@ class SqliteEmbeddings(OnDatabase):
         while len(self._scanned) >= _SCANS:
             self._scanned.popitem(last=False)
         self._scanned[key] = scanned
-
-    def note_vectors(self, fingerprint: str, chunk_ids: Collection[str]) -> dict[str, Vector]:
-        import numpy as np
-
-        with self.database.read() as con:
-            chunks = chunks_by_note(con, chunk_ids)
-            rows = con.execute(
-                "SELECT m.note_id, m.vector FROM json_each(?) q"
-                " CROSS JOIN note_vector m ON m.note_id = q.value AND m.fingerprint_id ="
-                " (SELECT id FROM fingerprint WHERE name = ?)",
-                (json.dumps(list(chunks)), fingerprint),
-            )
-            means: dict[str, Vector] = {}
-            for note_id, blob in rows:
-                mean = np.frombuffer(blob, dtype="<f2").astype(np.float32)
-                means.update((chunk_id, mean) for chunk_id in chunks[note_id])
-            return means
 
     def background(self, vault: str, fingerprint: str) -> Background | None:
         with self.database.read() as con:
@@ -353,41 +336,3 @@ def centroid_of(blob: bytes | None) -> Vector | None:
     import numpy as np
 
     return np.frombuffer(blob, dtype="<f4").astype(np.float32)
-
-
-def refresh_note_means(connection: sqlite3.Connection, number: int, fingerprint: str) -> None:
-    """Make the means that are missing or another model's. Linear in those notes' chunks."""
-    stale = connection.execute(
-        "SELECT n.id FROM note n LEFT JOIN note_vector m ON m.note_id = n.id"
-        " LEFT JOIN fingerprint p ON p.id = m.fingerprint_id"
-        " WHERE n.vault_id = ? AND n.chunk_count > 0 AND p.name IS NOT ?",
-        (number, fingerprint),
-    ).fetchall()
-    for (note_id,) in stale:
-        write_note_mean(connection, note_id, fingerprint)
-
-
-def write_note_mean(connection: sqlite3.Connection, note_id: int, fingerprint: str) -> None:
-    """None is kept of a note that lacks a chunk's vector: half a mean would be another note's.
-
-    Summed in the order of the ids and in float64, so that the order in which chunks were written
-    leaves no trace. Not normalised: its product with a question is the mean of the cosines.
-    """
-    import numpy as np
-
-    connection.execute("DELETE FROM note_vector WHERE note_id = ?", (note_id,))
-    rows = connection.execute(
-        "SELECT e.vector FROM chunk c LEFT JOIN embedding e ON e.text_hash = c.text_hash"
-        " AND e.fingerprint_id = (SELECT id FROM fingerprint WHERE name = ?)"
-        " WHERE c.note_id = ? ORDER BY c.id",
-        (fingerprint, note_id),
-    ).fetchall()
-    blobs = [row[0] for row in rows]
-    if not blobs or None in blobs:
-        return
-    mean = unpack(blobs).astype(np.float64).sum(axis=0) / len(blobs)
-    connection.execute(
-        "INSERT INTO note_vector (note_id, fingerprint_id, vector)"
-        " SELECT ?, id, ? FROM fingerprint WHERE name = ?",
-        (note_id, mean.astype("<f2").tobytes(), fingerprint),
-    )

@@ -1,5 +1,5 @@
-"""Full text search: FTS5's BM25 over title, heading path and body of each chunk, and over names
-and body of each note. The statistics behind the scores are each vault's own (see
+"""Full text search: FTS5's BM25 over title, heading path and body of each chunk, and the words of
+each note as they are written. The statistics behind the scores are each vault's own (see
 ``text_tables.fts_table``).
 
 A note's words are there as stems of its own language. A word of a question is looked for as its
@@ -15,10 +15,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from ragvault.adapters.sqlite.chunks import chunks_by_note, condition_of, vault_ids
+from ragvault.adapters.sqlite.chunks import condition_of, vault_ids
 from ragvault.adapters.sqlite.connection import OnDatabase
 from ragvault.adapters.sqlite.text_tables import fts_table, note_fts_table, vocabulary_table
-from ragvault.model import Filter, NoteLexical, ScoredId
+from ragvault.model import Filter, ScoredId
 from ragvault.text import ENGLISH, folded, stem, tokens
 
 _PREFIX = 9  # letters of a long word that are searched for as the beginning of others,
@@ -60,26 +60,6 @@ class SqliteFullText(OnDatabase):
                 scores.update((wanted[rowid], -score) for rowid, score in found)
         return scores
 
-    def note_lexical(
-        self, terms: Sequence[str], chunk_ids: Collection[str], where: Filter
-    ) -> NoteLexical:
-        """Linear in the notes that hold any of the terms: each is scored once, for the best."""
-        if not chunk_ids:
-            return NoteLexical({}, 0.0)
-        scores: dict[str, float] = {}
-        best = 0.0
-        with self.database.read() as con:
-            chunks = chunks_by_note(con, chunk_ids)
-            for number in vault_ids(con, where.vaults):
-                expression = search_expression(con, number, terms)
-                if expression is None:
-                    break
-                for note_id, score, is_asked in _scored(con, number, expression, chunks, where):
-                    best = max(best, -score)  # FTS5's BM25 is negative, better is smaller
-                    if is_asked:
-                        scores.update((chunk_id, -score) for chunk_id in chunks[note_id])
-        return NoteLexical(scores, best)
-
     def notes_with(self, phrase: str, vaults: Collection[str]) -> frozenset[tuple[str, str]]:
         """Linear in the notes that hold all its words."""
         wanted = " ".join(tokens(phrase))
@@ -91,7 +71,7 @@ class SqliteFullText(OnDatabase):
                     con.execute(
                         f"SELECT v.name, n.rel_path FROM {table} t JOIN note n ON n.id = t.rowid"
                         f" JOIN vault v ON v.id = n.vault_id WHERE {table} MATCH ?",
-                        (f'written : "{wanted}"',),
+                        (f'"{wanted}"',),
                     )
                 )
         return frozenset(found)
@@ -104,7 +84,7 @@ class SqliteFullText(OnDatabase):
                 for letter in set(word):
                     rows = con.execute(
                         f"SELECT term, doc FROM {vocabulary_table(number)}"
-                        " WHERE term >= ? AND term < ? AND col = 'written'",
+                        " WHERE term >= ? AND term < ?",
                         (letter, chr(ord(letter) + 1)),
                     )
                     counts.update(dict(rows.fetchall()))
@@ -240,31 +220,3 @@ def _rows_by_vault(
     for number, rowid, chunk_id in rows:
         by_vault.setdefault(number, {})[rowid] = chunk_id
     return by_vault
-
-
-def _scored(
-    connection: sqlite3.Connection,
-    number: int,
-    expression: str,
-    asked: Collection[int],
-    where: Filter,
-) -> Iterable[tuple[int, float, int]]:
-    """(note, raw score, whether it was asked for): those asked for, and the best ones."""
-    table = note_fts_table(number)
-    limit = ""
-    params: list[Any] = []
-    if not where.is_empty:
-        condition, params = condition_of(where)
-        # The unary plus keeps SQLite from running the full text query once per allowed row.
-        limit = (
-            f" AND +rowid IN (SELECT n.id FROM note n WHERE n.vault_id = {number} AND {condition})"
-        )
-    return connection.execute(
-        "WITH scored AS MATERIALIZED"
-        f" (SELECT rowid AS note_id, bm25({table}) AS score FROM {table}"
-        f" WHERE {table} MATCH ?{limit}),"
-        " asked AS MATERIALIZED (SELECT value AS note_id FROM json_each(?))"
-        " SELECT note_id, score, note_id IN asked FROM scored"
-        " WHERE note_id IN asked OR score = (SELECT min(score) FROM scored)",
-        (f"{{title body}} : ({expression})", *params, json.dumps(list(asked))),
-    ).fetchall()

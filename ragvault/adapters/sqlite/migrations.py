@@ -20,6 +20,7 @@ from ragvault.adapters.sqlite.text_tables import (
     fts_table,
     note_fts_table,
     stem_again,
+    vocabulary_table,
 )
 from ragvault.errors import StoreError
 
@@ -213,12 +214,26 @@ _BACKGROUND = _statements(
 )
 
 
+def _drop_note_scores(connection: sqlite3.Connection) -> None:
+    """Notes are scored by their chunks alone: what is left of their own is the words as they are
+    written."""
+    connection.execute("DROP TABLE note_vector")
+    for (vault_id,) in connection.execute("SELECT id FROM vault").fetchall():
+        table = note_fts_table(vault_id)
+        rows = connection.execute(f"SELECT rowid, written FROM {table}").fetchall()
+        connection.execute(f"DROP TABLE {vocabulary_table(vault_id)}")
+        connection.execute(f"DROP TABLE {table}")
+        create_note_fts(connection, vault_id)
+        connection.executemany(f"INSERT INTO {table} (rowid, written) VALUES (?, ?)", rows)
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration(1, "initial", _INITIAL),
     Migration(2, "note evidence", _add_note_evidence),
     Migration(3, "embedders", _ADD_EMBEDDERS),
     Migration(4, "stems by language", _stem_by_language),
     Migration(5, "background", _BACKGROUND),
+    Migration(6, "without note scores", _drop_note_scores),
 )
 
 

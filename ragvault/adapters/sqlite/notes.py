@@ -114,7 +114,6 @@ class SqliteNotes(OnDatabase):
             model, _ = embedders.in_force(con) or (fingerprint, "")
             for (each,) in con.execute("SELECT id FROM vault").fetchall():
                 embeddings.refresh_centroids(con, each, model)
-                embeddings.refresh_note_means(con, each, model)
             bump_generation(con)
 
     def checked_vault(self, name: str, *, indexed_at: float) -> None:
@@ -178,8 +177,7 @@ class SqliteNotes(OnDatabase):
             gone = commit_notes(con, vault, writes, removed)
             number = vault_id(con, vault)
             for write in writes:
-                note_id = write_note_text(con, number, write)
-                con.execute("DELETE FROM note_vector WHERE note_id = ?", (note_id,))
+                write_note_text(con, number, write)
             bump_generation(con)
             return gone
 

@@ -142,18 +142,16 @@ def _upsert_note(
     return note_id
 
 
-def write_note_text(connection: sqlite3.Connection, number: int, write: NoteWrite) -> int:
-    """The full text row of a note that was just written, as a whole. Returns the note's row id."""
-    note_id, language = connection.execute(
-        "SELECT id, language FROM note WHERE vault_id = ? AND rel_path = ?",
-        (number, write.file.rel_path),
+def write_note_text(connection: sqlite3.Connection, number: int, write: NoteWrite) -> None:
+    """The full text row of a note that was just written, as a whole."""
+    (note_id,) = connection.execute(
+        "SELECT id FROM note WHERE vault_id = ? AND rel_path = ?", (number, write.file.rel_path)
     ).fetchone()
     connection.execute(f"DELETE FROM {note_fts_table(number)} WHERE rowid = ?", (note_id,))
     if write.chunks:
         note = write.note
         names = names_of(write.file.rel_path, note.title, note.aliases, note.tags)
-        insert_words(connection, number, note_id, (names, _written(write)), language)
-    return int(note_id)
+        insert_words(connection, number, note_id, f"{names}\n{_written(write)}")
 
 
 def _written(write: NoteWrite) -> str:

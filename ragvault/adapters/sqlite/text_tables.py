@@ -34,23 +34,20 @@ def create_fts(connection: sqlite3.Connection, vault_id: int) -> None:
 
 
 def note_fts_table(vault_id: int) -> str:
-    """The full text table of one vault's notes, a row a note: their names and body in stems, and
-    ``written``, all of it word for word."""
+    """The full text table of one vault's notes, a row a note: ``written``, their names and body
+    word for word."""
     return f"fts_note_{int(vault_id)}"
 
 
 def vocabulary_table(vault_id: int) -> str:
-    """FTS5's own view of the words in ``note_fts_table``, by column, with the notes that hold
-    each."""
+    """FTS5's own view of the words in ``note_fts_table``, with the notes that hold each."""
     return f"vocabulary_{int(vault_id)}"
 
 
 def create_note_fts(connection: sqlite3.Connection, vault_id: int) -> None:
     """Make a vault's table of notes; the rowid is the note's. See ``create_fts``."""
     table = note_fts_table(vault_id)
-    connection.execute(
-        f"CREATE VIRTUAL TABLE {table} USING fts5(title, body, written, {_TOKENIZER})"
-    )
+    connection.execute(f"CREATE VIRTUAL TABLE {table} USING fts5(written, {_TOKENIZER})")
     connection.execute(
         f"CREATE VIRTUAL TABLE {vocabulary_table(vault_id)} USING fts5vocab({table}, 'col')"
     )
@@ -85,7 +82,7 @@ def stem_again(connection: sqlite3.Connection, number: int) -> None:
         connection.execute("UPDATE note SET language = ? WHERE id = ?", (language, note_id))
         names = names_of(rel_path, title, json.loads(aliases), json.loads(tags))
         if chunks:
-            insert_words(connection, number, note_id, (names, body), language)
+            insert_words(connection, number, note_id, f"{names}\n{body}")
         for rowid, heading_path, text in chunks:
             place = json.loads(heading_path)
             write_stems(connection, number, rowid, (names, place, text), language)
@@ -112,21 +109,9 @@ def write_stems(
     )
 
 
-def insert_words(
-    connection: sqlite3.Connection,
-    number: int,
-    note_id: int,
-    words: tuple[str, str],
-    language: str,
-) -> None:
+def insert_words(connection: sqlite3.Connection, number: int, note_id: int, text: str) -> None:
     """A note's row of full text, of its names and its body."""
-    names, body = words
     connection.execute(
-        f"INSERT INTO {note_fts_table(number)} (rowid, title, body, written) VALUES (?, ?, ?, ?)",
-        (
-            note_id,
-            stemmed(names, language),
-            stemmed(body, language),
-            " ".join(tokens(f"{names}\n{body}")),
-        ),
+        f"INSERT INTO {note_fts_table(number)} (rowid, written) VALUES (?, ?)",
+        (note_id, " ".join(tokens(text))),
     )

@@ -156,16 +156,15 @@ def test_an_index_from_before_notes_were_indexed_is_searched_and_then_filled(pat
     catalog = SqliteCatalog(path)
     ids = [chunk.id for chunk in write.chunks]
     assert {hit.chunk_id for hit in catalog.lexical(["apple"], 5, Filter())} == set(ids)
-    assert set(catalog.note_lexical(["apple"], ids, Filter()).scores) == set(ids)
     assert catalog.languages() == {"": 1}
-    assert catalog.note_vectors("m", ids) == {}
+    assert catalog.notes_with("apple pie", ()) == {("notes", "a.md")}
     assert catalog.check() == []
     (state,) = catalog.file_states("notes").values()
     assert state.fingerprint == "", "the next run would leave the note as it is"
     catalog.store_vectors("m", vectors_of([write]))
     catalog.commit("notes", [write], [])
     catalog.finish_vault("notes", fingerprint="m", indexed_at=1.0)
-    assert set(catalog.note_vectors("m", ids)) == set(ids)
+    assert {h.chunk_id for h in catalog.lexical(["apple"], 5, Filter())} == set(ids)
     assert catalog.check() == []
     catalog.close()
 
