@@ -82,16 +82,16 @@ def parse_date(text: str) -> float | None:
         except (ValueError, OverflowError):
             pass  # a time of 25:00 or the like: the day may still be good
     for pattern in (_FULL, _LOOSE, _COMPACT):
-        if (match := pattern.search(text)) and (found := _noon(match["y"], match["m"], match["d"])):
+        if (match := pattern.search(text)) and (found := noon(match["y"], match["m"], match["d"])):
             return found
     if match := _MONTH_FIRST.search(text):
-        return _noon(match[3], MONTHS[match[1].lower()], match[2])
+        return noon(match[3], MONTHS[match[1].lower()], match[2])
     if match := _MONTH_SECOND.search(text):
-        return _noon(match[3], MONTHS[match[2].lower()], match[1])
+        return noon(match[3], MONTHS[match[2].lower()], match[1])
     if match := _DAY_FIRST.search(text):
         first, mark, second, year = match.groups()
         day, month = (second, first) if mark == "/" and int(first) <= 12 else (first, second)
-        return _noon(year, month, day)
+        return noon(year, month, day)
     if (found := _week_or_month(text)) is not None:
         return found
     return _epoch(text)
@@ -101,19 +101,20 @@ def date_from_path(rel_path: str) -> float | None:
     """The date in a note's file name, else in its daily folders (``2024/03/01.md``), or None."""
     stem = rel_path.rpartition("/")[2].rpartition(".")[0] or rel_path
     for pattern in (_FULL, _COMPACT):
-        if (match := pattern.search(stem)) and (found := _noon(match["y"], match["m"], match["d"])):
+        if (match := pattern.search(stem)) and (found := noon(match["y"], match["m"], match["d"])):
             return found
     whole = rel_path.rpartition(".")[0] or rel_path
     if match := _FOLDERS.search(whole):
-        return _noon(match["y"], match["m"], match["d"])
+        return noon(match["y"], match["m"], match["d"])
     if (found := _week_or_month(stem)) is not None:
         return found
     for match in reversed(list(_FOLDER_DATE.finditer(whole))):
-        return _noon(match["y"], match["m"], match["d"])
+        return noon(match["y"], match["m"], match["d"])
     return None
 
 
-def _noon(year: str | int, month: str | int, day: str | int) -> float | None:
+def noon(year: str | int, month: str | int, day: str | int) -> float | None:
+    """Noon UTC of a day, in seconds; None for one that the calendar hasn't got."""
     try:
         return datetime(int(year), int(month), int(day), 12, tzinfo=UTC).timestamp()
     except ValueError:
@@ -127,9 +128,9 @@ def _week_or_month(text: str) -> float | None:
             monday = date.fromisocalendar(int(match["y"]), int(match["w"]), 1)
         except ValueError:
             return None
-        return _noon(monday.year, monday.month, monday.day)
+        return noon(monday.year, monday.month, monday.day)
     match = _MONTH.search(text)
-    return _noon(match["y"], match["m"], 1) if match else None
+    return noon(match["y"], match["m"], 1) if match else None
 
 
 def _epoch(text: str) -> float | None:

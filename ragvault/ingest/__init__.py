@@ -3,6 +3,7 @@
     sync       one run over one vault, step by step; what may be cut off where
     walk       which files are notes; ``ignore`` which names are passed over, ``paths`` how a
                path becomes a note's key and which folder can be a vault
+    obsidian   what Obsidian's settings in a vault leave out, and how its daily notes are dated
     plan       what the catalog knows against what the walk found → what has to be done
     read       a file → its bytes → its note (by the ``formats``) → what is written of it
     chunk      a note → its chunks; ``split`` cuts a section that is too long

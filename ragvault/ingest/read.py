@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from ragvault.config.settings import Settings
+from ragvault.ingest.obsidian import VaultSettings
 from ragvault.ingest.paths import GONE, shown
 from ragvault.ingest.plan import longest_passage, text_fingerprint
 from ragvault.ingest.walk import max_bytes, too_large
@@ -108,15 +109,20 @@ class NoteLoader:
         settings: Settings,
         counter: TokenCounter,
         window: int | None,
+        own: VaultSettings,
         read: ReadNote = read_note,
     ) -> None:
-        """``window``: how many tokens the embedder reads at once; None: not known now."""
+        """``window``: how many tokens the embedder reads at once; None: not known now. ``own`` are
+        the vault's own settings."""
         self._vault = vault
         self._chunking = settings.chunking
         self._max_bytes = max_bytes(settings.index)
         self._counter = counter
         self._longest = longest_passage(settings.chunking, window)
         self.fingerprint = text_fingerprint(settings.chunking, window)
+        if own.journals:
+            self.fingerprint += f"|journals={own.journals_digest}"
+        self._own = own
         self._read = read
         self.warnings: list[Skipped] = []
         self.seen_ns: dict[str, int] = {}
@@ -129,6 +135,11 @@ class NoteLoader:
         self.seen_ns[file.rel_path] = content.seen_ns
         return content.content_hash
 
+    def is_text(self, file: NoteFile) -> bool:
+        """Whether it can be read and is a note, as far as its bytes tell."""
+        content = self._read(file, self._max_bytes)
+        return isinstance(content, Content) and not isinstance(_parsed(content), Unreadable)
+
     def load(self, file: NoteFile) -> NoteWrite | Gone | Unreadable:
         """The note as it is now. What isn't text is Unreadable, and no note."""
         from ragvault.ingest.chunk import chunk_note
@@ -136,7 +147,7 @@ class NoteLoader:
         content = self._read(file, self._max_bytes)
         if not isinstance(content, Content):
             return content
-        note = _parsed(content)
+        note = _parsed(content, self._own.day_of(file.rel_path))
         if isinstance(note, Unreadable):
             return note
         self.warnings.extend(Skipped(shown(file.rel_path), w) for w in note.warnings)
@@ -146,12 +157,14 @@ class NoteLoader:
         )
 
 
-def _parsed(content: Content) -> Note | Unreadable:
+def _parsed(content: Content, day: float | None = None) -> Note | Unreadable:
+    """``day``: what the vault's settings say of the path, which beats the time of change."""
     from ragvault.formats import reader_for
     from ragvault.formats.decoding import NotTextError
 
     path = content.file.rel_path
     try:
-        return reader_for(path)(path, content.data, content.file.mtime_ns / 1e9)
+        seconds = content.file.mtime_ns / 1e9 if day is None else day
+        return reader_for(path)(path, content.data, seconds)
     except NotTextError as error:
         return Unreadable(error.reason, is_note=False)

@@ -132,15 +132,14 @@ class _Run:
         self.words = WordWriter(vault.name, parts.catalog)
         self.has_words = False  # all are written
         self.vectors: VectorWriter | None = None
-        window: int | None = None
+        self.window: int | None = None
         self.fingerprint: str | None = None
         self.no_model: ModelError | None = None  # words are written without it
         try:
             embedder = parts.embedder()
-            window, self.fingerprint = embedder.max_tokens, embedder.fingerprint
+            self.window, self.fingerprint = embedder.max_tokens, embedder.fingerprint
         except ModelError as error:
             self.no_model = error
-        self.loader = NoteLoader(vault.name, settings, parts.counter, window, parts.read_note)
 
     # -- the steps
 
@@ -151,6 +150,14 @@ class _Run:
         found = walk(self.vault.path, self.settings.index)
         self.report.skipped.extend(found.skipped)
         self._refuse_empty(found)
+        self.loader = NoteLoader(
+            self.vault.name,
+            self.settings,
+            self.parts.counter,
+            self.window,
+            found.own,
+            self.parts.read_note,
+        )
         plan = make_plan(
             self.states,
             found.files,
@@ -351,8 +358,9 @@ class _Run:
             )
 
     def _foresee(self, plan: Plan) -> IndexReport:
-        """What a run would do, as though it were done."""
-        self.report.added = [file.rel_path for file in plan.added]
+        """What a run would do, as though it were done. New files are looked into: one that is
+        no text would not be added."""
+        self.report.added = [f.rel_path for f in plan.added if self.loader.is_text(f)]
         self.report.changed = [file.rel_path for file in plan.changed]
         self.report.removed = list(plan.removed)
         self.report.renamed = [(old, new.rel_path) for old, new in plan.renamed]

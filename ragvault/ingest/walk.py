@@ -2,7 +2,8 @@
 
 Rules
 - Hidden files and folders (their name starts with a dot) are not part of a vault, silently.
-- Ignore rules: see ``ignore``. What they leave out is named, a folder once.
+- Ignore rules: see ``ignore``; and what Obsidian's settings in the vault leave out: see
+  ``obsidian``. What they leave out is named, a folder once.
 - A symlink is never followed. One that leads out of the vault would pull in foreign files; one
   to a place inside would index the same note twice. Each is named with its reason. The root
   itself may be a link.
@@ -32,6 +33,7 @@ from ragvault.ingest.ignore import (
     is_hidden,
     rules_inside,
 )
+from ragvault.ingest.obsidian import VaultSettings, read_settings
 from ragvault.ingest.paths import GONE, is_within, key_of, printable, shown, unusable_root
 from ragvault.model import NoteFile, Skipped, kept_ns
 
@@ -44,13 +46,15 @@ class WalkResult:
 
     ``files`` and ``skipped`` are sorted by path. ``unreadable`` are the paths (as ``rel_path``)
     of files and folders that are there but can't be looked at now. ``is_empty`` is true when the
-    root holds no entry at all, not even a hidden one: how an unmounted drive looks.
+    root holds no entry at all, not even a hidden one: how an unmounted drive looks. ``own`` are the
+    vault's own settings.
     """
 
     files: tuple[NoteFile, ...]
     skipped: tuple[Skipped, ...]
     unreadable: tuple[str, ...] = ()
     is_empty: bool = False
+    own: VaultSettings = field(default_factory=VaultSettings)
 
 
 @dataclass(slots=True)
@@ -60,6 +64,7 @@ class _Walk:
     real_root: str
     extensions: tuple[str, ...]
     max_bytes: int
+    own: VaultSettings = field(default_factory=VaultSettings)
     found: list[tuple[str, str, os.stat_result]] = field(default_factory=list)  # rel, path
     skipped: list[Skipped] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
@@ -83,7 +88,9 @@ class _Walk:
             try:
                 is_dir = entry.is_dir(follow_symlinks=False)
                 is_note = not is_dir and name.lower().endswith(self.extensions)
-                source = ignored_by(rules, rel, is_dir) if is_dir or is_note else None
+                source = None
+                if is_dir or is_note:
+                    source = ignored_by(rules, rel, is_dir) or self.own.excludes(rel, is_dir)
                 if source is not None:
                     self.skip(rel + "/" * is_dir, f"ignored by {shown(source)}")
                 elif entry.is_symlink():
@@ -142,6 +149,7 @@ def walk(
         max_bytes=max_bytes(settings),
     )
     is_empty = False
+    state.own = read_settings(root, state.skip)
     # An explicit stack, depth first: depth is bounded by the file system alone.
     stack = [(top, "", exclude_rules(settings))]
     while stack:
@@ -167,6 +175,7 @@ def walk(
         skipped=tuple(sorted(state.skipped, key=lambda s: (s.path, s.reason))),
         unreadable=tuple(sorted(state.unreadable)),
         is_empty=is_empty,
+        own=state.own,
     )
 
 

@@ -17,7 +17,7 @@ from ragvault.errors import (
     VaultPathError,
 )
 from ragvault.model import IndexReport, VaultInfo
-from ragvault.service.vaults import known_vaults, vault_name, vaults_at
+from ragvault.service.vaults import kind_of, known_vaults, vault_name, vaults_at
 
 if TYPE_CHECKING:
     from ragvault.ports import Catalog, Progress
@@ -192,6 +192,34 @@ def rename_vault(container: Container, old: str, new: str) -> IndexReport:
     with container.lock():
         container.catalog.rename_vault(old, wanted)
         return _sync(container, replace(vault, name=wanted))
+
+
+def move_vault(container: Container, name: str, path: Path) -> IndexReport:
+    """Follow a vault to another folder and refresh it there, embedding nothing again.
+
+    Raises VaultPathError when the folder can't be indexed or holds none of the vault's notes,
+    UsageError when it is another vault's.
+    """
+    from ragvault.ingest.paths import check_vault_path
+    from ragvault.ingest.walk import walk
+
+    vault = known_vaults(container, [name])[0]
+    known = container.catalog.vaults()
+    place = check_vault_path(path, container.data_dir, known)
+    owner = next((v for v in known if v.name != name and v.path == place), None)
+    if owner is not None:
+        raise UsageError(f"{place} is the vault '{owner.name}'.", "Choose another folder.")
+    notes = container.catalog.file_states(name).keys()
+    found = {file.rel_path for file in walk(place, container.settings.index).files}
+    if notes and not notes & found:
+        raise VaultPathError(
+            f"None of the {len(notes):,} notes of '{name}' is in {place}.",
+            f"Give the folder that they were moved to, or index it anew: `ragvault index {place}`.",
+        )
+    moved = replace(vault, path=place, kind=kind_of(place))
+    with container.lock():
+        container.catalog.add_vault(moved)
+        return _sync(container, moved)
 
 
 def watch(

@@ -72,8 +72,12 @@ def _vault_at(
             f"There is a vault '{taken.name}' already, at {taken.path}.",
             f"Give this one another name: `ragvault index {path} --name NAME`.",
         )
-    kind = "obsidian" if (path / OBSIDIAN_FOLDER).is_dir() else "folder"
-    return VaultInfo(wanted, path, kind)
+    return VaultInfo(wanted, path, kind_of(path))
+
+
+def kind_of(path: Path) -> str:
+    """ "obsidian" for a folder that Obsidian has opened, else "folder"."""
+    return "obsidian" if (path / OBSIDIAN_FOLDER).is_dir() else "folder"
 
 
 def vault_name(name: str) -> str:

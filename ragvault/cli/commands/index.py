@@ -50,6 +50,9 @@ def index(
     watch: Annotated[
         bool, typer.Option("--watch", help="Go on, and follow changes until Ctrl-C (exit 0).")
     ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Say nothing where nothing changed.")
+    ] = False,
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> int:
@@ -66,7 +69,7 @@ def index(
         raise UsageError(f"--watch and {other} don't go together.", "Leave out one of them.")
     with Session.open(config) as session:
         request = _request_of(paths or [], name, vault or [], full=full, dry_run=dry_run)
-        view = IndexView(session, as_json=as_json)
+        view = IndexView(session, as_json=as_json, quiet=quiet and not as_json)
         with closing(service.index(session.container, request, progress=view.progress)) as events:
             for event in events:
                 view.show(event)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,11 +14,11 @@ from ragvault.cli.render import words
 from ragvault.cli.render.status import print_vault
 from ragvault.cli.render.terminal import print_json
 from ragvault.errors import UsageError
-from ragvault.service.index import rename_vault
+from ragvault.service.index import move_vault, rename_vault
 from ragvault.service.json_objects import index_object, vault_object
 from ragvault.service.vaults import known_vaults, remove_vault
 
-app = command_app(no_args_is_help=True, help="List, remove or rename vaults.")
+app = command_app(no_args_is_help=True, help="List, remove, rename or move vaults.")
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The vault.")]
 
@@ -85,4 +86,23 @@ def rename(
             print_json({"renamed": {"from": old, "to": report.name}, **index_object([report])})
         else:
             session.out.print(f"'{old}' is now '{report.name}'.")
+    return 0
+
+
+@app.command("move")
+def move(
+    name: NameArgument,
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="The folder that it is in now.")],
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+) -> int:
+    """Follow a vault to another folder. Nothing is embedded again."""
+    from ragvault.cli.session import Session
+
+    with Session.open(config) as session:
+        report = move_vault(session.container, name, path)
+        if as_json:
+            print_json({"moved": name, **index_object([report])})
+        else:
+            session.out.print(f"'{name}' is now at {report.path}.")
     return 0

@@ -20,13 +20,15 @@ class IndexView:
     """One ``index`` command as its events come. ``vaults`` are those that are worked on;
     ``progress`` is a bar, on a terminal."""
 
-    def __init__(self, session: Session, *, as_json: bool) -> None:
+    def __init__(self, session: Session, *, as_json: bool, quiet: bool = False) -> None:
         err = session.err
         has_bar = err.is_tty and not as_json
         self.progress = BarProgress(err) if has_bar else None
         self.vaults: Sequence[VaultInfo] = ()
         self._session = session
         self._as_json = as_json
+        self._quiet = quiet
+        self._has_refreshed = False
         self._reports: list[IndexReport] = []
         self._out_of_reach: list[OutOfReach] = []
 
@@ -44,7 +46,10 @@ class IndexView:
         elif isinstance(event, OutOfReach):
             self._out_of_reach.append(event)
         else:
+            self._has_refreshed = True
             self._session.notices(event.notices)
+            if self._quiet and not has_news(event):
+                return
             if self._as_json:
                 self._reports.append(event)  # a watch goes on for ever: it keeps none
             else:
@@ -52,13 +57,27 @@ class IndexView:
                 self._session.out.flush()
 
     def finish(self) -> int:
-        """The rest; returns the exit code."""
+        """The rest; returns the exit code. A vault that is out of reach is a warning where others
+        were refreshed."""
         if self._as_json:
             print_json(index_object(self._reports, self._out_of_reach))
+        elif self._has_refreshed:
+            self._session.notices(
+                f"{strip_controls(one.vault.name)}: {one.error.message} {one.error.hint}"
+                for one in self._out_of_reach
+            )
         else:
             for one in self._out_of_reach:
                 print_failure(self._session.err, f"{strip_controls(one.vault.name)}:", one.error)
-        return self._out_of_reach[0].error.exit_code if self._out_of_reach else 0
+        if self._has_refreshed or not self._out_of_reach:
+            return 0
+        return self._out_of_reach[0].error.exit_code
+
+
+def has_news(report: IndexReport) -> bool:
+    """Whether something changed. What is skipped, or warned about, every time is no news."""
+    changes = (report.added, report.changed, report.removed, report.renamed)
+    return any(changes) or report.embedded > 0
 
 
 def print_report(out: Terminal, report: IndexReport) -> None:

@@ -1,0 +1,158 @@
+"""What Obsidian's own settings in a vault say about its notes: which ones it leaves out of search,
+which are templates, and how the names of daily notes tell their day. A vault without them, or with
+settings that can't be read, has none of this.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+_FOLDER = ".obsidian"
+_MAX_BYTES = 1_000_000
+# Where a folder of templates is named: file, key.
+_TEMPLATES = (
+    ("templates.json", "folder"),
+    ("plugins/templater-obsidian/data.json", "templates_folder"),
+)
+# The tokens of moment.js that a note's name is made of; what else stands there is text.
+_TOKENS = {
+    "YYYY": r"(?P<year>\d{4})", "gggg": r"(?P<year>\d{4})", "GGGG": r"(?P<year>\d{4})",
+    "YY": r"(?P<short>\d\d)",
+    "MMMM": r"(?P<name>[^\W\d]+)", "MMM": r"(?P<name>[^\W\d]+)\.?",
+    "MM": r"(?P<month>\d\d)", "M": r"(?P<month>\d\d?)",
+    "DD": r"(?P<day>\d\d)", "Do": r"(?P<day>\d\d?)[^\W\d]*\.?", "D": r"(?P<day>\d\d?)",
+    "ww": r"(?P<week>\d\d)", "WW": r"(?P<week>\d\d)",
+    "w": r"(?P<week>\d\d?)", "W": r"(?P<week>\d\d?)",
+    "dddd": r"[^\W\d]+", "ddd": r"[^\W\d]+\.?", "dd": r"[^\W\d]+\.?", "Q": r"\d",
+}  # fmt: skip
+_FORMAT = re.compile(
+    r"\[([^\]]*)\]|(" + "|".join(sorted(_TOKENS, key=len, reverse=True)) + r")|(.)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class VaultSettings:
+    """``excluded`` are (prefix of a path, or pattern in it; what says so); ``journals`` patterns of
+    whole paths without extension."""
+
+    excluded: tuple[tuple[str | re.Pattern[str], str], ...] = ()
+    journals: tuple[re.Pattern[str], ...] = ()
+
+    def excludes(self, rel: str, is_dir: bool) -> str | None:
+        """What leaves a path out, None if nothing does. A pattern is about files."""
+        path = f"{rel}/" if is_dir else rel
+        for rule, source in self.excluded:
+            if isinstance(rule, str):
+                if path.startswith(rule):
+                    return source
+            elif not is_dir and rule.search(path):
+                return source
+        return None
+
+    @property
+    def journals_digest(self) -> str:
+        """Of the patterns: when they change, notes have other dates."""
+        return hashlib.sha256("\0".join(p.pattern for p in self.journals).encode()).hexdigest()[:8]
+
+    def day_of(self, rel: str) -> float | None:
+        """The day of a daily, weekly or monthly note by its path: noon UTC of it (of a week's
+        Monday, a month's first)."""
+        stem = rel.rpartition(".")[0] or rel
+        matches = (pattern.fullmatch(stem) for pattern in self.journals)
+        return next((_day(match.groupdict()) for match in matches if match), None)
+
+
+def read_settings(root: Path, on_bad: Callable[[str, str], None]) -> VaultSettings:
+    """Those of the vault at ``root``. ``on_bad(path in the vault, reason)`` is told of what can't
+    be used. A few small files are read."""
+    folder = root / _FOLDER
+    if not folder.is_dir():
+        return VaultSettings()
+    excluded: list[tuple[str | re.Pattern[str], str]] = []
+    app = f"{_FOLDER}/app.json"
+    for rule in _texts(_read(folder / "app.json").get("userIgnoreFilters")):
+        if len(rule) > 2 and rule.startswith("/") and rule.endswith("/"):
+            try:
+                excluded.append((re.compile(rule[1:-1]), f"{app} (excluded files)"))
+            except re.error:
+                on_bad(app, f"excluded files: {rule!r} is not a pattern, it was left out")
+        else:
+            excluded.append((rule, f"{app} (excluded files)"))
+    for file, key in _TEMPLATES:
+        place = _read(folder / file).get(key)
+        if isinstance(place, str) and place.strip("/"):
+            excluded.append((f"{place.strip('/')}/", f"{_FOLDER}/{file} (templates)"))
+    return VaultSettings(tuple(excluded), tuple(_journals(folder)))
+
+
+def _journals(folder: Path) -> list[re.Pattern[str]]:
+    daily = _read(folder / "daily-notes.json")
+    periodic = _read(folder / "plugins/periodic-notes/data.json")
+    kinds = {"daily": "YYYY-MM-DD", "weekly": "gggg-[W]ww", "monthly": "YYYY-MM"}
+    found = [(daily, "YYYY-MM-DD")] if daily else []
+    found += [
+        (periodic[k], usual) for k, usual in kinds.items() if isinstance(periodic.get(k), dict)
+    ]
+    patterns = []
+    for settings, usual in found:
+        place, form = settings.get("folder"), settings.get("format")
+        whole = f"{place.strip('/')}/" if isinstance(place, str) and place.strip("/") else ""
+        pattern = _pattern(form if isinstance(form, str) and form else usual)
+        if pattern is not None:
+            patterns.append(re.compile(re.escape(whole) + pattern))
+    return patterns
+
+
+def _pattern(form: str) -> str | None:
+    """moment.js' format as a pattern; None for one without a year, which tells no day."""
+    seen: set[str] = set()
+    parts = []
+    for literal, token, other in _FORMAT.findall(form):
+        part = _TOKENS[token] if token else re.escape(literal or other)
+        name = part[4 : part.index(">")] if part.startswith("(?P<") else ""
+        if name in seen:  # "YYYY/MM/YYYY-MM-DD": the same again
+            part = f"(?P={name})"
+        elif name:
+            seen.add(name)
+        parts.append(part)
+    return "".join(parts) if seen & {"year", "short"} else None
+
+
+def _day(found: dict[str, str | None]) -> float | None:
+    from ragvault.formats.dates import noon
+    from ragvault.text import MONTHS
+
+    year = found.get("year") or f"20{found.get('short')}"
+    if week := found.get("week"):
+        try:
+            monday = date.fromisocalendar(int(year), int(week), 1)
+        except ValueError:
+            return None
+        return noon(monday.year, monday.month, monday.day)
+    name = found.get("name")
+    month: str | int | None = found.get("month") or 1
+    if name:
+        month = MONTHS.get(name.lower(), MONTHS.get(name.lower()[:3]))
+    return None if month is None else noon(year, month, found.get("day") or 1)
+
+
+def _texts(values: Any) -> list[str]:
+    """The texts in a list of anything."""
+    return [v for v in values if isinstance(v, str) and v] if isinstance(values, list) else []
+
+
+def _read(file: Path) -> dict[str, Any]:
+    """A JSON object; empty when there is none that can be read."""
+    try:
+        with file.open("rb") as handle:
+            values = json.loads(handle.read(_MAX_BYTES))
+    except (OSError, ValueError):
+        return {}
+    return values if isinstance(values, dict) else {}
