@@ -96,6 +96,7 @@ _TASKS = re.compile(
     r"|noch (?:zu|offen|nicht)|zu tun|erledigen|muss ich|soll(?:te)? ich|überfällig|fällig)\b",
     re.IGNORECASE,
 )
+_ASKS_WHEN = re.compile(r"\W*(?:when|by when|(?:bis )?wann)\b", re.IGNORECASE)
 _DONE = re.compile(r"\b(?:done|did|finished|completed|erledigt|gemacht|fertig)\b", re.IGNORECASE)
 # "Last week" is a time, "the last invoice" is one of several.
 _NO_PERIOD = (
@@ -135,9 +136,11 @@ class Asks:
     due: tuple[date, date] | None = None
     explained: bool = False
 
-    def form_held(self, text: str) -> bool | None:
-        """Whether the text has the form; None where any will do."""
-        return any(bool(form.held(text)) for form in self.forms) if self.forms else None
+    def form_held(self, text: str, title: str = "") -> bool | None:
+        """Whether the text has the form; None where any will do. What stands in a note that is
+        named after its day is dated by it."""
+        held = (f.held(f"{title} {text}" if f.held is has_date else text) for f in self.forms)
+        return any(map(bool, held)) if self.forms else None
 
     def key_held(self, text: str) -> bool:
         """A field that by its key is what was asked for, in other words."""
@@ -147,7 +150,8 @@ class Asks:
 def asks(question: str, today: date | None) -> Asks:
     """Read the question; relative times count from ``today``."""
     attendance = bool(_ATTENDANCE.search(question))
-    tasks = bool(_TASKS.search(question)) and not _DONE.search(question)
+    tasks = not (_DONE.search(question) or _ASKS_WHEN.match(question))
+    tasks = tasks and bool(_TASKS.search(question))
     forms = tuple(form for form in _FORMS if form.asked.search(question))
     if not forms and (what := _DEFINITION.search(question)):
         begins = re.compile(rf"\W*(?:\w+ )?{re.escape(what['subject'])}\b", re.IGNORECASE)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from ragvault.answering.check.support import stopwords_of
 from ragvault.answering.context import neutralise
 from ragvault.answering.quote import show
 from ragvault.answering.quote.asks import Asks, asks
@@ -76,7 +77,7 @@ def extract(
     if not scored:
         return _anything(hits)
     of_unit = {s.unit: s for s in scored}
-    stems = frozenset(content_stems(question))
+    stems = frozenset(content_stems(question, stopwords_of(question)))
     quotes: list[Quote] = []
     most = _MAX_WORDS * (2 if wanted.explained or detail is Detail.DETAILED else 1)
     for chosen in _choose(scored, _LIMIT[detail], most):

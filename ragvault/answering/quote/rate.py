@@ -22,7 +22,7 @@ from ragvault.answering.check.support import stopwords_of
 from ragvault.answering.context import neutralise
 from ragvault.answering.quote.asks import Asks, days_in
 from ragvault.answering.quote.units import Page, Unit
-from ragvault.text import stem, strip_controls, tokens
+from ragvault.text import MONTHS, stem, stopwords, strip_controls, tokens
 
 if TYPE_CHECKING:
     from ragvault.model import Matrix
@@ -31,6 +31,10 @@ Embed: TypeAlias = "Callable[[Sequence[str]], Matrix]"
 
 _OWN, _PLACE, _COSINE, _PASSAGE = 4.0, 3.0, 3.0, 4.0  # for all of each, 0..1
 _FORM = _KEY = _TASK = _TIME = 2.0
+_MONTH_NUMBER = re.compile(r"(?<!\d)(?:19|20)\d\d-(\d\d)(?:-\d\d)?(?!\d)")
+_NAMES = {
+    number: " ".join(word for word, n in MONTHS.items() if n == number) for number in range(1, 13)
+}
 _MAX_EMBEDDED = 32  # units; more would cost more than they help
 
 
@@ -65,9 +69,10 @@ def rated(
     question: str, wanted: Asks, pages: Sequence[Page], embed: Embed | None, today: date | None
 ) -> list[Rated]:
     """All units, the best first."""
-    stems = frozenset(content_stems(question))
+    small = stopwords_of(question)
+    stems = frozenset(content_stems(question, small))
     units = [unit for page in pages for unit in page.units]
-    bags = [frozenset(content_stems(unit.text)) for unit in units]
+    bags = [frozenset(content_stems(unit.text, small)) for unit in units]
     counts = Counter(stem for bag in bags for stem in bag)
     weight = {w: math.log(1 + (len(bags) + 1) / (1 + counts[w])) for w in stems}
     total = sum(weight.values()) or 1.0
@@ -82,7 +87,7 @@ def rated(
                 frozenset(placed),
                 own=sum(weight[w] * share for w, share in held.items()) / total,
                 place=sum(weight[w] * (s - held.get(w, 0)) for w, s in placed.items()) / total,
-                form=wanted.form_held(unit.text),
+                form=wanted.form_held(unit.text, unit.hit.note.title),
                 key=wanted.key_held(unit.text),
                 task=wanted.tasks and unit.kind == "task" and not unit.is_done,
                 factor=_factor(unit, bag - stems, bool(held)),
@@ -140,8 +145,9 @@ def _place(unit: Unit) -> str:
     return "\n".join((_path(unit), unit.head, folder, *note.aliases, *note.tags))
 
 
-def content_stems(text: str) -> list[str]:
-    small = stopwords_of(text)
+def content_stems(text: str, small: frozenset[str] = stopwords()) -> list[str]:
+    """The stems that say something, in order; a day in digits also with its month's names."""
+    text = _MONTH_NUMBER.sub(lambda m: f"{m[0]} {_NAMES.get(int(m[1]), '')} ", text)
     return [stem(word) for word in tokens(text) if word not in small]
 
 
@@ -165,7 +171,7 @@ def _akin(a: str, b: str) -> bool:
         return False
     if a in b or b in a:
         return True
-    begin = max(5, (2 * max(len(a), len(b)) + 2) // 3)
+    begin = max(5, math.ceil(0.6 * max(len(a), len(b))))
     return a[:begin] == b[:begin]
 
 
@@ -188,7 +194,8 @@ def _factor(unit: Unit, new: frozenset[str], has_own: bool) -> float:
         factor *= 0.3
     if not new:
         factor *= 0.6
-    if unit.kind == "field" and not has_own and _WEAK_FIELD.match(unit.text):
+    is_weak = not has_own or "://" in unit.text
+    if unit.kind == "field" and is_weak and _WEAK_FIELD.match(unit.text):
         factor *= 0.3
     if _TEMPLATE.search(unit.hit.chunk.rel_path):
         factor *= 0.2

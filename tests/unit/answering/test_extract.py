@@ -465,3 +465,18 @@ def test_a_question_of_two_parts_gets_both() -> None:
     two = hit("b.md", "Team", "Alice leads the project.", rank=2)
     text = shown("What did I choose for the backend, and who leads the project?", one, two)
     assert "Go" in text and "Alice" in text
+
+
+def test_a_month_is_found_in_digits_and_a_note_of_a_day_is_dated_by_it() -> None:
+    table = "| date | ferritin |\n|---|---|\n| 2024-06-20 | 41 |\n| 2025-07-03 | 28 |\n"
+    log = hit("Iron.md", "Iron", table)
+    assert "ferritin: 28" in shown("ferritin july 2025", log, detail=Detail.BRIEF)
+    daily = hit("2021-10-03.md", "", "We have an allotment.", rank=2)
+    other = hit("Graham.md", "Graham", "Secretary of the allotment society.")
+    assert "2021-10-03" in shown("when did I get the allotment", other, daily, detail=Detail.BRIEF)
+
+
+def test_when_something_is_due_is_no_question_for_other_tasks() -> None:
+    note = hit("Grimma.md", "Grimma", "The draft is due on 2026-12-11.", rank=2)
+    tasks = hit("Other.md", "Other", "- [ ] send the table 📅 2026-11-24")
+    assert "2026-12-11" in shown("when is the Grimma draft due", tasks, note, detail=Detail.BRIEF)
