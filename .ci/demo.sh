@@ -13,8 +13,6 @@ export RAGVAULT_CONFIG="$demo/config.yaml"
 cat > "$RAGVAULT_CONFIG" <<'END'
 index:
   path: index
-embedding:
-  download: false
 END
 
 show() {

@@ -72,6 +72,10 @@ class Embedder(TokenCounter, Protocol):
         """Hub id, name on the server, or path: what is known of the model goes by it."""
 
     @property
+    def source(self) -> str:
+        """For people: where its weights are."""
+
+    @property
     def prefixes(self) -> Prefixes:
         """What it puts before a text. Known without loading the model."""
 

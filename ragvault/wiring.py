@@ -17,22 +17,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragvault.config.backends import EMBEDDERS, RERANKERS, VECTOR_STORES
-from ragvault.errors import NoIndexError, StoreError
+from ragvault.config.profiles import PROFILES
+from ragvault.errors import EmbedderUnavailableError, NoIndexError, StoreError
 
 if TYPE_CHECKING:
     from ragvault.adapters.files import IndexLock
     from ragvault.adapters.ollama.chat import OllamaChat
+    from ragvault.adapters.onnx.hub import Offer
     from ragvault.adapters.sqlite.catalog import SqliteCatalog
     from ragvault.config.file import LoadedSettings
     from ragvault.config.settings import Settings
     from ragvault.model import VaultInfo
     from ragvault.ports import Embedder, Reranker, TokenCounter, VectorIndex
 
-Notify = Callable[[str], None]
-
 CATALOG_NAME = "catalog.sqlite3"
 FACTS_NAME = "facts.json"
-_NOT_THE_MODEL = {"threads", "download"}  # of the section ``embedding``: how, not which
+_NOT_THE_MODEL = {"threads"}  # of the section ``embedding``: how, not which
+_TORCH = "sentence-transformers"
 
 
 def load_settings(
@@ -90,14 +91,12 @@ def _class_at(place: str) -> Any:
 class Container:
     """What a command works with, each built at its first use and closed in reverse order.
 
-    ``notify`` is told, in a line, of what takes long (a model that is fetched). Use as a context
-    manager.
+    Use as a context manager.
     """
 
-    def __init__(self, settings: Settings, notify: Notify = lambda _line: None) -> None:
+    def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.data_dir = index_folder(settings)
-        self._notify = notify
         self._closers: list[Callable[[], None]] = []
         self._reranker: Reranker | None = None
         self._embedders: dict[str, Embedder] = {}
@@ -229,8 +228,8 @@ class Container:
     def _embedder(self, settings: Settings) -> Embedder:
         made = embedder_settings(settings)
         if made not in self._embedders:
-            kind = _class_at(EMBEDDERS[settings.embedding.backend])
-            self._embedders[made] = kind(settings, self._facts_file(), self._notify)
+            kind = _class_at(EMBEDDERS[self._backend_of(settings)])
+            self._embedders[made] = kind(settings, self._facts_file())
             self._closers.append(self._embedders[made].close)
         return self._embedders[made]
 
@@ -240,6 +239,53 @@ class Container:
         from ragvault.adapters.onnx.tokenizer import PassageCounter
 
         return PassageCounter()
+
+    def _backend_of(self, settings: Settings) -> str:
+        """What runs the embedding model. Left to ragvault, it is Ollama where the files are not
+        on this disk and it has the profile's model (or had, when it can't be asked now)."""
+        from ragvault.adapters.onnx.model_files import is_here
+
+        wanted = settings.embedding
+        if wanted.backend != "auto":
+            return wanted.backend
+        if PROFILES[wanted.profile].served is None or is_here(wanted):
+            return "onnx"
+        served = _class_at(EMBEDDERS["ollama"])(settings, self._facts_file())
+        try:
+            return "ollama" if served.model else "onnx"
+        except EmbedderUnavailableError:
+            return "onnx"
+        finally:
+            served.close()
+
+    def model_on_hub(self, name: str) -> Offer:
+        """What it takes to fetch a profile's model, or that of a hub id, for what is configured
+        to run it. Raises ModelError."""
+        from ragvault.adapters.onnx import hub
+
+        rerank, backend = self.settings.rerank, self.settings.embedding.backend
+        is_reranker = name == rerank.model and name not in PROFILES
+        torch = rerank.backend == "cross-encoder" if is_reranker else backend == _TORCH
+        return hub.offer(name, torch=torch)
+
+    def fetch_model(self, wanted: Offer, *, progress: bool) -> None:
+        """Download what is missing of it. Raises ModelError."""
+        from ragvault.adapters.onnx import hub
+
+        hub.fetch(wanted, progress=progress)
+
+    def where_model_is(self, profile: str) -> str | None:
+        """For people: where a profile's model is; None: nowhere on this machine."""
+        chosen = {"profile": profile, "backend": "auto", "path": None, "model": None}
+        embedding = self.settings.embedding.model_copy(update=chosen)
+        served = self.settings.ollama.model_copy(update={"embedding_model": None})
+        with Container(
+            self.settings.model_copy(update={"embedding": embedding, "ollama": served})
+        ) as other:
+            try:
+                return other.wanted_embedder.source
+            except EmbedderUnavailableError:
+                return None
 
     def _facts_file(self) -> Path | None:
         """None before the first index: a dry run then leaves nothing behind."""
@@ -255,7 +301,7 @@ class Container:
             return None
         if self._reranker is None:
             kind = _class_at(RERANKERS[backend])
-            self._reranker = kind(self.settings, self._facts_file(), self._notify)
+            self._reranker = kind(self.settings, self._facts_file())
             self._closers.append(self._reranker.close)
         return self._reranker
 

@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from ragvault.config.profiles import PROFILES
 from ragvault.model import Prefixes
 
 if TYPE_CHECKING:
@@ -120,6 +121,13 @@ def family_of(name: str) -> Family | None:
     return next(found, None)
 
 
+def family_for(wanted: EmbeddingSettings, name: str) -> Family | None:
+    """Of the model ``name``; of a path that tells nothing, the family of the profile that was
+    chosen beside it."""
+    is_chosen = wanted.path is not None and wanted.profile != "bundled"
+    return family_of(name) or (family_of(PROFILES[wanted.profile].original) if is_chosen else None)
+
+
 def best_known(names: list[str]) -> str | None:
     """Of models that there are, the one of the best family; None: nobody knows any of them."""
     known = {name: row for name in sorted(names) if (row := family_of(name)) is not None}
@@ -129,7 +137,7 @@ def best_known(names: list[str]) -> str | None:
 def prefixes_for(wanted: EmbeddingSettings, name: str, own: Path | None = None) -> Prefixes:
     """The prefixes of the model ``name`` (a hub id, a path, Ollama's name), whose folder holds
     the file ``own``. A prefix that is set, also an empty one, counts."""
-    trained = _of_folder(own) or _of_family(name)
+    trained = _of_folder(own) or _of_family(family_for(wanted, name))
     query, document = wanted.query_prefix, wanted.document_prefix
     if query is None and document is None:
         return trained
@@ -140,8 +148,7 @@ def prefixes_for(wanted: EmbeddingSettings, name: str, own: Path | None = None) 
     )
 
 
-def _of_family(name: str) -> Prefixes:
-    row = family_of(name)
+def _of_family(row: Family | None) -> Prefixes:
     return Prefixes("", "", None) if row is None else Prefixes(row.query, row.document, "family")
 
 

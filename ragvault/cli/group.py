@@ -36,6 +36,7 @@ COMMANDS: dict[str, Entry] = {
     "eval": Entry("Measure how well ragvault finds, and how honestly it refuses.", "Use"),
     "status": Entry("Show vaults, coverage, model, sizes, Ollama.", "Care"),
     "doctor": Entry("Try each part for real and say what to mend.", "Care"),
+    "model": Entry("List the embedding models, or get one.", "Care"),
     "vault": Entry("List, remove, rename or move vaults.", "Care"),
     "config": Entry("Show, locate, create or check the configuration.", "Care"),
 }

@@ -12,7 +12,6 @@ from ragvault.cli.render.layout import hanging
 from ragvault.cli.render.terminal import Terminal
 from ragvault.config.file import LoadedSettings
 from ragvault.config.settings import Settings
-from ragvault.text import strip_controls
 from ragvault.wiring import Container, load_settings
 
 if TYPE_CHECKING:
@@ -39,12 +38,7 @@ class Session:
         settings = loaded.settings
         out = Terminal.of(sys.stdout, settings.output.color)
         err = Terminal.of(sys.stderr, settings.output.color)
-
-        def notify(line: str) -> None:
-            err.print(err.style(strip_controls(line), "dim"))
-            err.flush()
-
-        session = cls(loaded, Container(settings, notify), out, err)
+        session = cls(loaded, Container(settings), out, err)
         session.notices(loaded.notices)
         return session
 

@@ -14,7 +14,7 @@ VECTOR_STORES = {
     "http": "ragvault.adapters.chroma.http:HttpChroma",
 }
 # ``ports.Embedder``, made of (the settings, the file where it may remember facts about its model
-# (None: nowhere), who is told what is fetched).
+# (None: nowhere)).
 EMBEDDERS = {
     "onnx": "ragvault.adapters.onnx.embedder:OnnxEmbedder",
     "sentence-transformers": "ragvault.adapters.torch.embedder:SentenceTransformersEmbedder",
@@ -32,5 +32,5 @@ if TYPE_CHECKING:
     RerankBackend: TypeAlias = str
 else:
     StoreMode = Literal[tuple(VECTOR_STORES)]
-    EmbeddingBackend = Literal[tuple(EMBEDDERS)]
+    EmbeddingBackend = Literal[("auto", *EMBEDDERS)]
     RerankBackend = Literal[("none", *RERANKERS)]

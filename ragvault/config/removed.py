@@ -12,6 +12,8 @@ from ragvault.config.keys import ENV_PREFIX, keys
 # Dotted key, or "key: value" for a choice that went → what is so now, as it stands in the notice:
 # "`retrieval.heading_bonus` is no longer a setting (it gained nothing)".
 REMOVED: dict[str, str] = {
+    "embedding.download": "nothing is fetched but by `ragvault model get`",
+    "rerank.download": "nothing is fetched but by `ragvault model get`",
     "index.watch_debounce_s": "fixed at 1",
     "retrieval.vector_candidates": "fixed at 15",
     "retrieval.lexical_candidates": "fixed at 50",

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from ragvault.config.backends import EmbeddingBackend, RerankBackend, StoreMode
+from ragvault.config.profiles import ALIASES
 
+ProfileName = Annotated[
+    Literal["bundled", "multilingual"], BeforeValidator(lambda name: ALIASES.get(name, name))
+]
 Unit = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
@@ -72,13 +76,17 @@ class ChunkingSettings(_Part):
 class EmbeddingSettings(_Part):
     """The model that turns text into vectors. Changing it re-indexes."""
 
-    backend: EmbeddingBackend = Field(
-        default="onnx",
-        description="What runs the model: onnx (built in), sentence-transformers, ollama.",
+    profile: ProfileName = Field(
+        default="bundled",
+        description="bundled: English, quick. multilingual: EmbeddingGemma, finds more, slower.",
     )
-    model: str = Field(
-        default="sentence-transformers/all-MiniLM-L6-v2",
-        description="Hub id of the model (onnx, sentence-transformers).",
+    backend: EmbeddingBackend = Field(
+        default="auto",
+        description="What runs the model. auto: onnx (built in), or Ollama where only it has it.",
+    )
+    model: str | None = Field(
+        default=None,
+        description="Hub id of another model (onnx, sentence-transformers). null: the profile's.",
     )
     path: str | None = Field(
         default=None, description="An .onnx file, or a model's folder. Relative to this file."
@@ -93,9 +101,6 @@ class EmbeddingSettings(_Part):
     document_prefix: str | None = Field(
         default=None,
         description='Put before each passage. null: as the model was trained; "": nothing.',
-    )
-    download: bool = Field(
-        default=True, description="May the model be fetched from the hub when it is nowhere local."
     )
 
 
@@ -176,9 +181,6 @@ class RerankSettings(_Part):
     )
     weight: Unit = Field(
         default=0.5, description="Share of the reranker's score in the final score."
-    )
-    download: bool = Field(
-        default=True, description="May the model be fetched from the hub when it is nowhere local."
     )
 
 
@@ -271,7 +273,7 @@ class OllamaSettings(_Part):
     )
     embedding_model: str | None = Field(
         default=None,
-        description="For embedding.backend: ollama. null: the best there that ragvault knows.",
+        description="For embedding.backend: ollama. null: the profile's, or the best known there.",
     )
     temperature: float = Field(
         default=0.0,

@@ -159,7 +159,8 @@ def _check_embedder(container: Container) -> str:
             "Its file may be damaged, or of another model: reinstall it or choose another.",
         )
     form = _described(embedder.prefixes)
-    return f"{embedder.name}, {embedder.dimensions} dimensions, embeds as it should; {form}"
+    place = f"{embedder.name} from {embedder.source}"
+    return f"{place}, {embedder.dimensions} dimensions, embeds as it should; {form}"
 
 
 def _described(prefixes: Prefixes) -> str:

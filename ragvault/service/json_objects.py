@@ -266,6 +266,7 @@ def status_object(seen: Status) -> dict[str, Any]:
             "model": seen.model,
             "fingerprint": seen.fingerprint,
             "problem": seen.model_problem,
+            "source": seen.model_source or None,
             "changing_to": seen.wanted,
         },
         "size_bytes": dict(seen.sizes),

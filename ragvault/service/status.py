@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ragvault.config.profiles import model_named
 from ragvault.errors import ModelError, ModelMissingError, NoIndexError, RagvaultError
 from ragvault.model import FileState, VaultInfo
 
@@ -65,8 +66,8 @@ class OllamaStatus:
 @dataclass(frozen=True, slots=True)
 class Status:
     """``model`` is the one that questions are read by, ``wanted`` the configured one where that is
-    another. ``sizes`` are bytes on disk by part; ``fingerprint`` None when the model can't be
-    found."""
+    another; ``model_source``: where its weights are, for people. ``sizes`` are bytes on disk by
+    part; ``fingerprint`` None when the model can't be found."""
 
     data_dir: Path
     config_file: Path | None
@@ -74,6 +75,7 @@ class Status:
     model: str
     fingerprint: str | None
     model_problem: str | None
+    model_source: str
     wanted: str | None
     sizes: tuple[tuple[str, int], ...]
     ollama: OllamaStatus
@@ -85,10 +87,11 @@ def status(container: Container, config_file: Path | None) -> Status:
         vaults = container.catalog.vaults()
     except NoIndexError:
         vaults = []
-    model, fingerprint, problem = container.settings.embedding.model, None, None
+    model, fingerprint, problem, source = model_named(container.settings.embedding), None, None, ""
     wanted, made = None, None
     try:
-        model, fingerprint = container.embedder.name, container.embedder.fingerprint
+        embedder = container.embedder
+        model, fingerprint, source = embedder.name, embedder.fingerprint, embedder.source
         made = container.wanted_embedder.fingerprint
         wanted = container.wanted_embedder.name if made != fingerprint else None
     except ModelError as error:
@@ -103,6 +106,7 @@ def status(container: Container, config_file: Path | None) -> Status:
         model=model,
         fingerprint=fingerprint,
         model_problem=problem,
+        model_source=source,
         wanted=wanted,
         sizes=container.sizes(),
         ollama=ollama_status(container),

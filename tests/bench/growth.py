@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import os
 import random
 import sys
 import time
@@ -115,7 +114,6 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--sizes", default="10,10000,100000", help="chunks, separated by commas")
     options = parser.parse_args(argv)
-    os.environ["RAGVAULT_EMBEDDING_DOWNLOAD"] = "false"
     dice = random.Random(11)
     sentences = vaults.sentences(options.vault)
     questions = [" ".join(dice.choice(sentences).split()[:9]) for _ in range(QUESTIONS)]

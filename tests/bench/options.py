@@ -395,7 +395,6 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--no-real", action="store_true", help="without the real small model")
     parser.add_argument("--out", type=Path, default=Path("bench-options.json"))
     options = parser.parse_args(argv)
-    os.environ["RAGVAULT_EMBEDDING_DOWNLOAD"] = "false"
     progress = Console(stderr=True)
     with tempfile.TemporaryDirectory(prefix="ragvault-bench-") as folder:
         work = Path(folder)

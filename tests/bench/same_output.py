@@ -97,7 +97,6 @@ def run(program: str, args: tuple[str, ...], folder: Path) -> str:
         "XDG_DATA_HOME": str(folder / "home/.local"),
         "RAGVAULT_INDEX_PATH": str(folder / "index"),
         "RAGVAULT_OLLAMA_HOST": "http://127.0.0.1:9",
-        "RAGVAULT_EMBEDDING_DOWNLOAD": "false",
         "COLUMNS": "80",
         "PYTHONPATH": "",
     }

@@ -53,7 +53,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def embedder(kind: str) -> Iterator[Embedder]:
     if kind == "onnx":
-        made: Embedder = OnnxEmbedder(Settings(embedding={"download": False}))
+        made: Embedder = OnnxEmbedder(Settings())
         yield made
     elif kind == "sentence-transformers":
         made = sentence_transformers_minilm()
@@ -175,11 +175,9 @@ def test_the_fingerprint_is_stable_and_short(embedder: Embedder) -> None:
 
 def test_prefixes_change_vectors_and_fingerprint() -> None:
     """A model that wants `query: ` gets it; changing it re-indexes instead of mixing."""
-    plain = OnnxEmbedder(Settings(embedding={"download": False}))
+    plain = OnnxEmbedder(Settings())
     prefixed = OnnxEmbedder(
-        Settings(
-            embedding={"download": False, "query_prefix": "query: ", "document_prefix": "passage: "}
-        )
+        Settings(embedding={"query_prefix": "query: ", "document_prefix": "passage: "})
     )
     assert np.array_equal(
         prefixed.embed_documents(["the crown"]), plain.embed_documents(["passage: the crown"])
@@ -188,20 +186,16 @@ def test_prefixes_change_vectors_and_fingerprint() -> None:
         prefixed.embed_query("the crown"), plain.embed_documents(["query: the crown"])[0]
     )
     others = {
-        OnnxEmbedder(
-            Settings(embedding={"download": False, "query_prefix": "query: "})
-        ).fingerprint,
-        OnnxEmbedder(
-            Settings(embedding={"download": False, "document_prefix": "query: "})
-        ).fingerprint,
-        OnnxEmbedder(Settings(embedding={"download": False}), window=512).fingerprint,
+        OnnxEmbedder(Settings(embedding={"query_prefix": "query: "})).fingerprint,
+        OnnxEmbedder(Settings(embedding={"document_prefix": "query: "})).fingerprint,
+        OnnxEmbedder(Settings(), window=512).fingerprint,
     }
     assert len({plain.fingerprint, prefixed.fingerprint, *others}) == 5
 
 
 def test_an_index_of_the_bundled_model_is_used_as_it_is() -> None:
     """Another fingerprint, and everybody's notes would be embedded again."""
-    bundled = OnnxEmbedder(Settings(embedding={"download": False}))
+    bundled = OnnxEmbedder(Settings())
     assert bundled.fingerprint == "onnx-8199be6f-256-ffeb0a264bd922e4"
 
 
@@ -211,7 +205,7 @@ def test_the_small_model_agrees_with_the_original_weights() -> None:
     """The int8 file finds what all-MiniLM-L6-v2 finds."""
     original, small = (
         sentence_transformers_minilm(),
-        OnnxEmbedder(Settings(embedding={"download": False})),
+        OnnxEmbedder(Settings()),
     )
     texts = [*PASSAGES, *QUESTIONS]
     cosines = (original.embed_documents(texts) * small.embed_documents(texts)).sum(axis=1)

@@ -102,7 +102,6 @@ def environment(index: Path, state: State) -> dict[str, str]:
         **kept,
         "RAGVAULT_CONFIG": str(config),
         "RAGVAULT_INDEX_PATH": str(index),
-        "RAGVAULT_EMBEDDING_DOWNLOAD": "false",
         **state.env,
     }
 

@@ -56,7 +56,6 @@ class Cli:
             "PYTHONPATH": str(ROOT),
             "PYTHONIOENCODING": "utf-8",
             "RAGVAULT_INDEX_PATH": str(self.index_path),
-            "RAGVAULT_EMBEDDING_DOWNLOAD": "false",
             "RAGVAULT_OLLAMA_HOST": NO_SERVER,
             **self.env,
             **extra,

@@ -41,7 +41,7 @@ def environment(index: Path) -> dict[str, str]:
     """A ragvault of its own: index and configuration in ``index``, no colour, 100 columns."""
     index.mkdir(parents=True, exist_ok=True)
     config = index / "config.yaml"
-    config.write_text("index:\n  path: data\nembedding:\n  download: false\n", encoding="utf-8")
+    config.write_text("index:\n  path: data\n", encoding="utf-8")
     kept = {k: v for k, v in os.environ.items() if not k.startswith("RAGVAULT_")}
     return {
         **kept,

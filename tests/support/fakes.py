@@ -74,6 +74,10 @@ class FakeEmbedder:
         return "fake"
 
     @property
+    def source(self) -> str:
+        return "memory"
+
+    @property
     def prefixes(self) -> Prefixes:
         return Prefixes("", "", "family")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from ragvault.adapters.onnx import hub as onnx_hub
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -28,16 +27,20 @@ class Hub:
         class Handler(BaseHTTPRequestHandler):
             def do_HEAD(self) -> None:
                 hub.asked.append(f"{self.command} {self.path}")
-                content = hub.files.get(self.path.partition("/resolve/main/")[2])
-                if content is None:
-                    content = hub.files.get(self.path.partition(f"/resolve/{COMMIT}/")[2])
+                revision, _, name = self.path.partition("/resolve/")[2].partition("/")
+                content = hub.files.get(name)
+                if self.path.startswith("/api/models/"):
+                    content = json.dumps(hub.described()).encode()
+                if self.path == "/":
+                    content = b""
                 self.send_response(200 if content is not None else 404)
                 if content is None:
                     self.send_header("X-Error-Code", "EntryNotFound")
                     content = b""
                 else:
                     self.send_header("ETag", f'"{hashlib.sha256(content).hexdigest()}"')
-                self.send_header("X-Repo-Commit", COMMIT)
+                commit = COMMIT if revision == "main" else revision
+                self.send_header("X-Repo-Commit", commit)
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
                 if self.command == "GET":
@@ -52,6 +55,26 @@ class Hub:
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
+    def described(self) -> dict[str, Any]:
+        """The repository, as the hub's API tells of it."""
+        return {
+            "id": "someone/model",
+            "sha": COMMIT,
+            "cardData": {"license": "mit"},
+            "siblings": [
+                {
+                    "rfilename": name,
+                    "size": len(content),
+                    "lfs": {
+                        "sha256": hashlib.sha256(content).hexdigest(),
+                        "size": len(content),
+                        "pointerSize": 130,
+                    },
+                }
+                for name, content in self.files.items()
+            ],
+        }
+
     def stop(self) -> None:
         self.server.shutdown()
         self.server.server_close()
@@ -59,7 +82,7 @@ class Hub:
 
 @contextmanager
 def hub_on_loopback(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    """huggingface_hub asks this server, caches in ``folder``, on a processor with AVX2."""
+    """huggingface_hub asks this server, and caches in ``folder``."""
     from huggingface_hub import constants
 
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
@@ -73,7 +96,5 @@ def hub_on_loopback(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[H
     )
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(folder))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(onnx_hub, "cpu_flags", lambda: frozenset({"avx2"}))
-    monkeypatch.setattr(onnx_hub.platform, "machine", lambda: "x86_64")
     yield hub
     hub.stop()

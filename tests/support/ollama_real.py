@@ -121,7 +121,7 @@ class RealModels(Models):
                 from ragvault.adapters.onnx.embedder import OnnxEmbedder
                 from ragvault.config.settings import Settings
 
-                used = Settings(embedding={"threads": 1, "download": False})
+                used = Settings(embedding={"threads": 1})
                 self._embedder = OnnxEmbedder(used)
             tokens = self._embedder.count_tokens(texts)
             if not body.get("truncate", True) and max(tokens, default=0) > 254:

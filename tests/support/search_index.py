@@ -64,7 +64,7 @@ class SearchIndex:
     def real(cls, folder: Path) -> SearchIndex:
         catalog = SqliteCatalog(folder / "catalog.sqlite3")
         vectors = PersistentChroma(folder)
-        embedder = OnnxEmbedder(Settings(embedding={"download": False}))
+        embedder = OnnxEmbedder(Settings())
         return cls(
             catalog,
             vectors,

@@ -19,7 +19,6 @@ def settings(folder: Path, **sections: Mapping[str, Any]) -> Settings:
     (``retrieval={"hyde": True}``)."""
     values: dict[str, dict[str, Any]] = {
         "index": {"path": str(folder)},
-        "embedding": {"download": False},
         "ollama": {"host": NO_SERVER},
     }
     for section, given in sections.items():

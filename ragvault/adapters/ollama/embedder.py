@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from ragvault.adapters.facts import FactStore
 from ragvault.adapters.families import best_known, family_of, prefixes_for
-from ragvault.adapters.models import Notify, PrefixedEmbedder, encodable, unit_rows
+from ragvault.adapters.models import PrefixedEmbedder, encodable, unit_rows
 from ragvault.adapters.ollama.client import OllamaServer, context_length, failures, same_model
+from ragvault.config.profiles import PROFILES
 from ragvault.errors import EmbedderUnavailableError, ModelMissingError
 
 if TYPE_CHECKING:
@@ -26,8 +27,9 @@ _BLANK = "-"  # sent in place of a text without any token, for which models give
 
 class OllamaEmbedder(PrefixedEmbedder):
     """The model ``ollama.embedding_model`` of the server at ``ollama.host``; where none is named,
-    the best that the server has of those that ragvault knows. That one stays as long as the
-    server has it: one that is pulled later must not make every vector anew.
+    the profile's, or, where the profile has none there, the best that the server has of those
+    that ragvault knows. That one stays as long as the server has it: one that is pulled later
+    must not make every vector anew.
 
     The fingerprint holds the digest that the server names, so pulling a new version of the model
     re-indexes. With the server down it is the last one known, from the file ``facts``: what is
@@ -35,16 +37,12 @@ class OllamaEmbedder(PrefixedEmbedder):
     server or model can't be had.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        facts: Path | None = None,
-        _notify: Notify = lambda _line: None,
-    ) -> None:
+    def __init__(self, settings: Settings, facts: Path | None = None) -> None:
         super().__init__(settings.embedding)
         self._server = OllamaServer(settings.ollama)
         self._url = self._server.url
         self._named = settings.ollama.embedding_model
+        self._served = PROFILES[settings.embedding.profile].served
         self._keep_alive = settings.ollama.keep_alive
         self._facts = FactStore(facts)
         self._lock = threading.RLock()
@@ -61,9 +59,10 @@ class OllamaEmbedder(PrefixedEmbedder):
         """The model's name on the server."""
         if self._named is not None:
             return self._named
-        chosen = self._facts.get("ollama-model", self._url)
+        key = f"{self._url} {self._served or 'best'}"
+        chosen = self._facts.get("ollama-model", key)
         try:
-            there = [item.model for item in self._listed() if item.model]
+            there = [item.model for item in self._listed() if self._may_be(item.model)]
         except EmbedderUnavailableError:
             if chosen is None:
                 raise
@@ -72,12 +71,23 @@ class OllamaEmbedder(PrefixedEmbedder):
             chosen = best_known(there)
         if chosen is None:
             raise EmbedderUnavailableError(
-                f"Ollama at {self._url} has no embedding model that ragvault knows.",
-                "Pull one with `ollama pull embeddinggemma`, or name one as "
-                "`ollama.embedding_model`.",
+                f"Ollama at {self._url} has no "
+                f"{self._served or 'embedding model that ragvault knows'}.",
+                f"Pull it with `ollama pull {self._served or 'embeddinggemma'}`, or name another "
+                "as `ollama.embedding_model`.",
             )
-        self._facts.put("ollama-model", self._url, chosen)
+        self._facts.put("ollama-model", key, chosen)
         return chosen
+
+    def _may_be(self, name: str | None) -> bool:
+        """Whether a model of the server is one to choose: the profile's, with any tag, where it
+        has one there."""
+        base = (name or "").rpartition("/")[2].partition(":")[0]
+        return base == self._served if self._served else bool(name)
+
+    @property
+    def source(self) -> str:
+        return f"Ollama at {self._url}"
 
     @property
     def fingerprint(self) -> str:
@@ -208,7 +218,7 @@ class OllamaEmbedder(PrefixedEmbedder):
         known = self._server.explain(error, self._named or self.__dict__.get("model", ""))
         hint = known.hint
         if not isinstance(known, ModelMissingError) and "ollama serve" in hint:
-            hint = "Start Ollama with `ollama serve`, or set `embedding.backend: onnx`."
+            hint = "Start Ollama with `ollama serve`, or set `embedding.profile: bundled`."
         return EmbedderUnavailableError(known.message, hint)
 
     def _bad(self, what: str) -> EmbedderUnavailableError:

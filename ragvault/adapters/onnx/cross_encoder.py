@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ragvault.adapters.cores import usable_cores
 from ragvault.adapters.facts import FactStore
-from ragvault.adapters.models import RERANKING, Notify, as_reranker_error, first_line
+from ragvault.adapters.models import RERANKING, as_reranker_error, first_line
 from ragvault.adapters.onnx.model_files import find_model
 from ragvault.adapters.onnx.runtime import Session, SideBySide
 from ragvault.adapters.onnx.tokenizer import Tokenizer
@@ -31,19 +31,16 @@ _WINDOW = 512  # tokens of a pair, at most; the model's own limit if that is low
 
 class OnnxCrossEncoder:
     """What the section ``rerank`` names: ``path`` is an .onnx file, or a folder that holds
-    ``model.onnx`` (or ``onnx/model.onnx``) and ``tokenizer.json``; ``model`` a hub id with ONNX
-    files. ``facts`` and ``notify`` as for the embedder.
+    ``model.onnx`` (or ``onnx/model.onnx``) and ``tokenizer.json``; ``model`` a hub id whose
+    ONNX files are in the hub's cache. ``facts`` as for the embedder.
 
     Thread-safe; loads at the first ``rerank``. ``rerank`` raises RerankerUnavailableError when
     the model can't be found, loaded or run.
     """
 
-    def __init__(
-        self, settings: Settings, facts: Path | None = None, notify: Notify = lambda _line: None
-    ) -> None:
+    def __init__(self, settings: Settings, facts: Path | None = None) -> None:
         self._wanted = settings.rerank
         self._facts = FactStore(facts)
-        self._notify = notify
         self._lock = threading.Lock()
         self._side_by_side = SideBySide(settings.embedding.threads or usable_cores())
         self._loaded: tuple[Session, Tokenizer, int] | None = None
@@ -80,9 +77,7 @@ class OnnxCrossEncoder:
     def _load(self) -> tuple[Session, Tokenizer, int]:
         with self._lock, as_reranker_error():
             if self._loaded is None:
-                files = find_model(
-                    RERANKING, self._wanted, "config.json", self._facts, self._notify
-                )
+                files = find_model(RERANKING, self._wanted, "config.json", self._facts)
                 files.verify()
                 window = _window(files.config)
                 tokenizer = Tokenizer(files.tokenizer)

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from ragvault.adapters.cores import usable_cores
 from ragvault.adapters.facts import FactStore
-from ragvault.adapters.families import family_of, prefixes_for
-from ragvault.adapters.models import EMBEDDING, Notify, PrefixedEmbedder, unit_rows
+from ragvault.adapters.families import family_for, prefixes_for
+from ragvault.adapters.models import EMBEDDING, PrefixedEmbedder, unit_rows
 from ragvault.adapters.onnx.head import Head
 from ragvault.adapters.onnx.model_files import ModelFiles, find_model
 from ragvault.adapters.onnx.runtime import Session, SideBySide
 from ragvault.adapters.onnx.tokenizer import Tokenizer
+from ragvault.config.profiles import model_named
 
 if TYPE_CHECKING:
     from ragvault.config.settings import Settings
@@ -39,25 +40,22 @@ class OnnxEmbedder(PrefixedEmbedder):
 
     ``window`` is the longest input in tokens, specials included; None: as the model's folder
     says, else as its family was trained, 256 where that isn't known. ``facts`` is the file where
-    hashes are remembered; ``notify`` is told in one line what is downloaded from where. All
-    methods but ``close`` raise EmbedderUnavailableError when the model can't be found, loaded or
-    run.
+    hashes are remembered. All methods but ``close`` raise EmbedderUnavailableError when the
+    model can't be found, loaded or run.
     """
 
     def __init__(
         self,
         settings: Settings,
         facts: Path | None = None,
-        notify: Notify = lambda _line: None,
         *,
         window: int | None = None,
     ) -> None:
         super().__init__(settings.embedding)
         self._side_by_side = SideBySide(self._wanted.threads or usable_cores())
-        self._named = self._wanted.path or self._wanted.model
+        self._named = model_named(self._wanted)
         self._wanted_window = window
         self._facts = FactStore(facts)
-        self._notify = notify
         self._lock = threading.RLock()
         self._files: ModelFiles | None = None
         self._tokenizer: Tokenizer | None = None
@@ -67,22 +65,20 @@ class OnnxEmbedder(PrefixedEmbedder):
 
     @property
     def files(self) -> ModelFiles:
-        """Where the model is; downloads it when it is nowhere else and that is allowed."""
+        """Where the model is."""
         with self._lock:
             if self._files is None:
-                self._files = find_model(
-                    EMBEDDING, self._wanted, "1_Pooling/config.json", self._facts, self._notify
-                )
+                self._files = find_model(EMBEDDING, self._wanted, "config.json", self._facts)
             return self._files
 
     @cached_property
     def _head(self) -> Head:
-        family = family_of(self._named)
+        family = family_for(self._wanted, self._named)
         return Head(self.files.model, family.pooling if family else "mean")
 
     @cached_property
     def _window(self) -> int:
-        family = family_of(self._named)
+        family = family_for(self._wanted, self._named)
         trained = family.window if family else _WINDOW
         return self._wanted_window or self._head.window or trained
 
@@ -90,8 +86,9 @@ class OnnxEmbedder(PrefixedEmbedder):
     def fingerprint(self) -> str:
         files = self.files
         arithmetic = f"{self._head.identity(self._facts)}-{_ARITHMETIC}"
-        digest = self._hashed(files.sha256, files.tokenizer_sha256, arithmetic, str(self._window))
-        return f"onnx-{files.sha256[:8]}-{self._window}-{digest}"
+        weights = files.weights_sha256
+        digest = self._hashed(weights, files.tokenizer_sha256, arithmetic, str(self._window))
+        return f"onnx-{weights[:8]}-{self._window}-{digest}"
 
     @property
     def dimensions(self) -> int:
@@ -110,6 +107,10 @@ class OnnxEmbedder(PrefixedEmbedder):
     @property
     def model(self) -> str:
         return self._named
+
+    @property
+    def source(self) -> str:
+        return self.files.source
 
     def _find_prefixes(self) -> Prefixes:
         return prefixes_for(self._wanted, self._named, self.files.prompts)

@@ -1,177 +1,173 @@
-"""Models in ONNX form from the Hugging Face hub: its local cache first, then a download.
+"""Models from the Hugging Face hub: what its local cache holds, and downloads on a person's word.
 
-The hub keeps one quantised file a kind of processor. What arrives is compared with the hash in
-``KNOWN`` (the default model), with the hash that the hub names (large files: their ETag, which the
-cache uses as the blob's name), and with the hash at first use, which ``facts`` remembers.
+What arrives is compared with the hash that ``config.profiles`` pins, else with the one that the
+hub names. A cached file is compared again when it is used: the cache keeps large files under
+their hash.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-import platform
 import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-from ragvault.adapters.facts import FactStore, remembered_sha256
-from ragvault.adapters.models import DEFAULT_MODEL, Notify, Purpose, first_line
+from ragvault.adapters.facts import sha256_of
+from ragvault.adapters.models import first_line
+from ragvault.config.profiles import PROFILES, PinnedFile
 from ragvault.errors import ModelError
 
-if TYPE_CHECKING:
-    from ragvault.config.settings import EmbeddingSettings, RerankSettings
-
-KNOWN = {
-    (DEFAULT_MODEL, "onnx/model_qint8_avx512_vnni.onnx"): (
-        "4278337fd0ff3c68bfb6291042cad8ab363e1d9fbc43dcb499fe91c871902474"
-    ),
-}
+# The files that run anywhere, the smallest first.
+ONNX_FILES = tuple(
+    f"{folder}{name}.onnx"
+    for name in ("model_quantized", "model_int8", "model_quint8_avx2", "model")
+    for folder in ("onnx/", "")
+)
+_SMALL = re.compile(r"(\d+_\w+/)?[^/]+\.(json|txt|model)")
+_WEIGHTS = re.compile(r"(\d+_\w+/)?[^/]+\.safetensors")
+_NEWEST = "main"
+# Read when its library is imported. ragvault sends nothing but the requests for files.
+os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 _REACH_TIMEOUT_S = 5.0
 
 
-def onnx_candidates(machine: str, flags: frozenset[str]) -> tuple[str, ...]:
-    """The hub's file names for a processor, best first, ending with what runs anywhere.
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A model that can be fetched: ``missing`` are the files that aren't in the cache. ``folder``
+    is where they are, once all are; ``source`` the hub's page."""
 
-    Every int8 file runs on every processor; the choice is one of speed, and with AVX2 of
-    precision too (without VNNI, int8 × int8 sums saturate: hence the unsigned, 7-bit one).
-    """
-    anywhere = ("onnx/model_quantized.onnx", "onnx/model_int8.onnx", "onnx/model.onnx")
-    if machine.lower() in ("arm64", "aarch64"):
-        return ("onnx/model_qint8_arm64.onnx", *anywhere)
-    if "avx512_vnni" in flags:
-        return ("onnx/model_qint8_avx512_vnni.onnx", "onnx/model_quint8_avx2.onnx", *anywhere)
-    if "avx512f" in flags:
-        return ("onnx/model_qint8_avx512.onnx", "onnx/model_quint8_avx2.onnx", *anywhere)
-    return ("onnx/model_quint8_avx2.onnx", *anywhere)
+    model: str
+    revision: str
+    licence: str
+    files: tuple[PinnedFile, ...]
+    missing: tuple[PinnedFile, ...]
+    folder: Path | None
+
+    source: str
+
+    @property
+    def size(self) -> int:
+        """Bytes that are still to be fetched."""
+        return sum(file.size for file in self.missing)
 
 
-def cpu_flags() -> frozenset[str]:
-    """The processor's feature names; empty where there is no file that says (not Linux)."""
+def cached(model: str, names: Iterable[str], revision: str = _NEWEST) -> Path | None:
+    """The folder in the hub's cache that holds all ``names`` of a repository; None: none does.
+    (Its layout is documented; its own look-up believes for ever that a file isn't there which
+    the hub once lacked.)"""
+    from huggingface_hub import constants
+
+    repository = Path(constants.HF_HUB_CACHE, f"models--{model.replace('/', '--')}")
     try:
-        cpu = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return frozenset()
-    flags = re.search(r"^flags\s*:(.*)", cpu, re.MULTILINE)
-    return frozenset(flags[1].split() if flags else ())
+        if revision == _NEWEST:
+            revision = (repository / "refs" / revision).read_text(encoding="utf-8").strip()
+        folder = repository / "snapshots" / revision
+        return folder if all((folder / name).is_file() for name in names) else None
+    except (OSError, ValueError):  # ValueError: what no file can be called
+        return None
 
 
-class Hub:
-    """The repository that the settings name, through ``huggingface_hub``. All raise the purpose's
-    error."""
+def cached_profile(name: str) -> Path | None:
+    """The folder of a profile's files, or of what 0.1 fetched for it."""
+    row = PROFILES[name]
+    whole = cached(row.repository, [file.path for file in row.files], row.revision)
+    return whole or (cached_model(row.repository) if name == "bundled" else None)
 
-    def __init__(
-        self,
-        wanted: EmbeddingSettings | RerankSettings,
-        purpose: Purpose,
-        facts: FactStore,
-        notify: Notify,
-    ) -> None:
-        # Read when the module is imported. ragvault sends nothing but the requests for files.
-        os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-        import huggingface_hub
 
-        logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # failures are raised
-        self._hub = huggingface_hub
-        self._model = wanted.model
-        self._download = wanted.download
-        self._purpose = purpose
-        self._facts = facts
-        self._notify = notify
-        self._reached = False
+def cached_model(model: str) -> Path | None:
+    """The folder of any other model in ONNX form."""
+    names = (*ONNX_FILES, "onnx/model_qint8_avx512_vnni.onnx", "onnx/model_qint8_arm64.onnx")
+    return next((folder for name in names if (folder := cached(model, [name]))), None)
 
-    def weights(self) -> tuple[Path, str]:
-        """The .onnx file that suits this processor, and its name in the repository: any that is
-        cached before any that isn't."""
-        names = onnx_candidates(platform.machine(), cpu_flags())
-        for find in (self._cached, self.file):
-            for name in names:
-                if (file := find(name)) is not None:
-                    return file, name
-        if not self._download:
-            raise self._purpose.error(
-                f"The {self._purpose.noun} {self._model} isn't on this machine, and the config "
-                f"forbids downloading it ({self._purpose.section}.download: false).",
-                self._purpose.remedy,
+
+def offer(name: str, *, torch: bool) -> Offer:
+    """What ``name`` (a profile, or a hub id, whose files the hub is asked for) takes; ``torch``:
+    as sentence-transformers reads it. Raises ModelError."""
+    from huggingface_hub import constants
+
+    row = PROFILES.get(name)
+    if row is not None and not torch:
+        model, revision, licence, files = row.repository, row.revision, row.licence, row.files
+    else:
+        model = row.original if row is not None else name
+        revision = _NEWEST
+        licence, files = _listed(model, torch=torch)
+    here = [file for file in files if cached(model, [file.path], revision) is not None]
+    missing = tuple(file for file in files if file not in here)
+    folder = None if missing else cached(model, [file.path for file in files], revision)
+    source = f"{constants.ENDPOINT}/{model}"
+    return Offer(model, revision, licence, files, missing, folder, source)
+
+
+def fetch(wanted: Offer, *, progress: bool) -> None:
+    """Download what is missing; broken off, the next one goes on there. Raises ModelError."""
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.utils.tqdm import disable_progress_bars, enable_progress_bars
+
+    (enable_progress_bars if progress else disable_progress_bars)()
+    for file in wanted.missing:
+        with _failures(wanted.model):
+            path = hf_hub_download(wanted.model, file.path, revision=wanted.revision)
+        actual = sha256_of(Path(path)) if file.sha256 else ""
+        if actual != file.sha256:
+            Path(path).resolve().unlink()
+            raise ModelError(
+                f"{file.path} of {wanted.model} is not the file that ragvault expects: its "
+                f"SHA-256 is {actual[:12]}…, not {file.sha256[:12]}….",
+                "It was deleted. Try again later; if it goes on, report it to ragvault.",
             )
-        raise self._purpose.error(
-            f"The hub's repository {self._model} holds no ONNX file that ragvault can use "
-            f"(looked for {', '.join(names)}).",
-            self._purpose.without_onnx,
-        )
 
-    def file(self, name: str) -> Path | None:
-        """The file from the cache or the hub; None when the repository hasn't got it, or it isn't
-        here and may not be fetched."""
-        file = self._cached(name)
-        return self._fetched(name) if file is None and self._download else file
 
-    def companion(self, name: str) -> Path | None:
-        """As ``file``, but the hub is asked only while it is asked for the model anyway: for a
-        file that models of earlier versions were cached without."""
-        return self.file(name) if self._reached else self._cached(name)
+def _listed(model: str, *, torch: bool) -> tuple[str, tuple[PinnedFile, ...]]:
+    """Licence and files of a repository, as the hub says."""
+    from huggingface_hub import HfApi, constants
 
-    def verified(self, file: Path, name: str) -> str:
-        """The file's hash, after comparing it with all that is known of it."""
-        actual = remembered_sha256(file, self._facts)
-        pin = f"{self._model}/{name}"
-        blob = file.resolve().name
-        expected = {
-            KNOWN.get((self._model, name)),
-            self._facts.get("pins", pin),
-            blob if re.fullmatch("[0-9a-f]{64}", blob) else None,
-        } - {None}
-        if expected - {actual}:
-            raise self._purpose.error(
-                f"The model file {file} is not what it was, or not what the hub names: "
-                f"its SHA-256 is {actual[:12]}….",
-                "Delete it and run the command again. If its publisher replaced it on purpose, "
-                f"delete the pin {pin!r} in {self._facts.path or 'the fact file'} too.",
+    with _failures(model):
+        info = HfApi(constants.ENDPOINT).model_info(model, files_metadata=True)
+        there = {
+            item.rfilename: PinnedFile(
+                item.rfilename, int(item.size or 0), item.lfs.sha256 if item.lfs else ""
             )
-        self._facts.put("pins", pin, actual)
-        return actual
+            for item in info.siblings or ()
+        }
+    card: Any = info.card_data or {}
+    names = [name for name in there if _SMALL.fullmatch(name)]
+    weights = [name for name in there if _WEIGHTS.fullmatch(name)]
+    if torch:
+        names += weights or [name for name in there if name == "pytorch_model.bin"]
+    else:
+        graph = next((name for name in ONNX_FILES if name in there), None)
+        if graph is None:
+            raise ModelError(
+                f"The hub's repository {model} holds no ONNX file that ragvault can use (looked "
+                f"for {', '.join(ONNX_FILES)}).",
+                "Use `embedding.backend: sentence-transformers` (for a reranker "
+                "`rerank.backend: cross-encoder`), or another model.",
+            )
+        dense = [name for name in weights if "/" in name]
+        names += [graph, *(name for name in there if name.startswith(f"{graph}_data")), *dense]
+    licence = str(card.get("license") or "as its page on the hub says")
+    return licence, tuple(there[name] for name in names)
 
-    def _cached(self, name: str) -> Path | None:
-        try:
-            found = self._hub.try_to_load_from_cache(self._model, name)
-        except ValueError as error:  # HFValidationError: not a repository id
-            raise self._failed(error) from error
-        return Path(found) if isinstance(found, str) else None
 
-    def _fetched(self, name: str) -> Path | None:
-        from huggingface_hub import errors
+@contextmanager
+def _failures(model: str) -> Iterator[None]:
+    """Whatever the hub's client raises inside comes out as a ModelError."""
+    import httpx
+    from huggingface_hub import constants
 
-        where = self._hub.constants.ENDPOINT
-        self._reach(where)
-        self._notify(f"Fetching {name} of the {self._purpose.noun} {self._model} from {where}")
-        try:
-            return Path(self._hub.hf_hub_download(self._model, name))
-        except errors.LocalEntryNotFoundError as error:  # offline, or the hub out of reach
-            raise self._failed(error) from error
-        except errors.EntryNotFoundError:
-            return None
-        except Exception as error:  # HTTP, sockets, disk, validation: classes without a base
-            raise self._failed(error) from error
-
-    def _reach(self, endpoint: str) -> None:
-        """Ask once whether the hub can be reached: its client would try for half a minute."""
-        if self._reached:
-            return
-        if self._hub.constants.HF_HUB_OFFLINE:
-            raise self._failed(ConnectionError("offline"))
-        import httpx
-
-        try:
-            httpx.head(endpoint, timeout=_REACH_TIMEOUT_S)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise self._failed(error) from error
-        self._reached = True
-
-    def _failed(self, error: Exception) -> ModelError:
-        if self._hub.constants.HF_HUB_OFFLINE:
-            reason = "the hub may not be asked (HF_HUB_OFFLINE is set)"
-        else:
-            reason = f"it can't be fetched: {first_line(error)}"
-        return self._purpose.error(
-            f"The {self._purpose.noun} {self._model} isn't on this machine, and {reason}.",
-            self._purpose.remedy,
-        )
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # failures are raised
+    if constants.HF_HUB_OFFLINE:
+        raise ModelError(f"{model} can't be fetched: HF_HUB_OFFLINE is set.", "Unset it.")
+    try:
+        httpx.head(constants.ENDPOINT, timeout=_REACH_TIMEOUT_S)  # its client tries half a minute
+        yield
+    except Exception as error:  # HTTP, sockets, disk, validation: classes without a base
+        raise ModelError(
+            f"{model} can't be fetched: {first_line(error)}.",
+            "Look at the connection and run the command again: what has come is kept.",
+        ) from error

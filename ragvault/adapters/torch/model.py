@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragvault.adapters.cores import usable_cores
-from ragvault.adapters.models import Notify, Purpose, first_line
+from ragvault.adapters.models import Purpose, first_line
+from ragvault.config.profiles import PROFILES
 from ragvault.errors import ModelError
 
 if TYPE_CHECKING:
@@ -25,27 +26,23 @@ class TorchModel:
     """The model that the purpose's section of the settings names: ``model`` is a hub id or a
     folder, ``path`` a folder that is used instead of it; ``marker`` is a file that it must hold.
 
-    ``build`` makes the library's object of a folder or hub id; its second argument says that
-    nothing may be fetched. Thread-safe. All but ``close`` raise the purpose's error when the
-    extra or the model is missing, or fails.
+    ``build`` makes the library's object of a folder. Thread-safe. All but ``close`` raise the
+    purpose's error when the extra or the model is missing, or fails.
     """
 
     def __init__(
         self,
         purpose: Purpose,
         settings: Settings,
-        notify: Notify,
-        build: Callable[[str, bool], Any],
+        build: Callable[[str], Any],
         *,
         marker: str,
     ) -> None:
         self._purpose = purpose
         wanted = getattr(settings, purpose.section)
-        self._model: str = wanted.model
+        self._model: str = wanted.model or PROFILES[wanted.profile].original
         self._path = Path(wanted.path).expanduser() if wanted.path else None
         self._threads = settings.embedding.threads or usable_cores()
-        self._download: bool = wanted.download
-        self._notify = notify
         self._build = build
         self._marker = marker
         self._lock = threading.Lock()
@@ -104,8 +101,15 @@ class TorchModel:
         return self._purpose.error(
             f"The {self._purpose.noun} {self._path or self._model} can't be used: "
             f"{why.rstrip('.')}.",
-            f"Correct `{section}.model` or `{section}.path` in the config, or connect to the "
-            "network once.",
+            f"Correct `{section}.model` or `{section}.path` in the config.",
+        )
+
+    def missing(self) -> ModelError:
+        """The error for a model that is nowhere."""
+        return self._purpose.error(
+            f"The {self._purpose.noun} {self._model} isn't on this machine.",
+            f"Get it with `ragvault model get {self._model}`, or name a folder that holds it as "
+            f"`{self._purpose.section}.path`.",
         )
 
     def _load(self) -> Any:
@@ -126,11 +130,6 @@ class TorchModel:
         transformers.utils.logging.disable_progress_bar()  # one for reading 100 tensors
         folder = self.folder()
         if folder is None:
-            if not self._download:
-                section = self._purpose.section
-                raise self.unusable(f"it isn't on this machine ({section}.download: false)")
-            transformers.utils.logging.enable_progress_bar()
-            noun = self._purpose.noun
-            self._notify(f"Fetching the {noun} {self._model} from the Hugging Face hub")
+            raise self.missing()
         with self.explained("it can't be loaded"):
-            return self._build(str(folder or self._model), folder is not None)
+            return self._build(str(folder))

@@ -40,7 +40,8 @@ def print_status(out: Terminal, seen: Status) -> None:
     if seen.model_problem:
         row("Embedding", f"{seen.model}: {seen.model_problem}", "red")
     else:
-        row("Embedding", f"{seen.model} ({(seen.fingerprint or '')[:16]})")
+        place = f"{seen.model} from {seen.model_source}"
+        row("Embedding", f"{place} ({(seen.fingerprint or '')[:16]})")
     if seen.wanted:
         row("Changing", f"to {seen.wanted}; until it is whole, the one above answers", "yellow")
     sizes = ", ".join(f"{name} {words.size(number)}" for name, number in seen.sizes)

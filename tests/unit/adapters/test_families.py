@@ -157,6 +157,13 @@ def test_a_model_that_says_nothing_itself_is_of_its_family(tmp_path: Path, conte
     assert of("someone/model", own) == UNKNOWN
 
 
+def test_a_path_that_tells_nothing_is_of_the_profile_that_was_chosen() -> None:
+    gemma = Prefixes("task: search result | query: ", "title: none | text: ", "family")
+    assert of("/data/x.onnx", path="/data/x.onnx", profile="multilingual") == gemma
+    assert of("/data/x.onnx", path="/data/x.onnx") == UNKNOWN
+    assert of("someone/x", model="someone/x", profile="multilingual") == UNKNOWN
+
+
 def test_a_prefix_that_is_set_counts_also_an_empty_one() -> None:
     e5 = "intfloat/e5-base-v2"
     assert of(e5, query_prefix="", document_prefix="") == Prefixes("", "", "configuration")

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from ragvault.adapters.onnx.cross_encoder import OnnxCrossEncoder
+from ragvault.adapters.onnx.hub import fetch, offer
 from ragvault.adapters.onnx.model_files import BUNDLED_TOKENIZER
 from ragvault.adapters.torch.cross_encoder import CrossEncoderReranker
 from ragvault.config.settings import IndexSettings, RerankSettings, Settings
@@ -181,46 +182,32 @@ def served(hub: Hub, folder: Path) -> bytes:
     return weights
 
 
-def test_a_model_is_fetched_once_and_says_so(hub: Hub, tmp_path: Path) -> None:
+def got() -> None:
+    fetch(offer(MODEL, torch=False), progress=False)
+
+
+def test_a_model_of_the_hub_is_used_from_its_cache(hub: Hub, tmp_path: Path) -> None:
     served(hub, tmp_path / "tiny")
-    told: list[str] = []
-    reranker = OnnxCrossEncoder(Settings(rerank={"model": MODEL}), notify=told.append)
-    assert told == [], "only when it is needed"
-    assert reranker.rerank("a", ["dough"]) == pytest.approx([sigmoid(2.0)])
-    assert told == [
-        f"Fetching {name} of the reranker {MODEL} from {hub.url}"
-        for name in (WEIGHTS_FILE, "tokenizer.json", "config.json")
-    ]
+    got()
     hub.asked.clear()
-    again = OnnxCrossEncoder(Settings(rerank={"model": MODEL, "download": False}))
-    assert again.rerank("a", ["dough"]) == pytest.approx([sigmoid(2.0)])
+    reranker = OnnxCrossEncoder(Settings(rerank={"model": MODEL}))
+    assert reranker.rerank("a", ["dough"]) == pytest.approx([sigmoid(2.0)])
     assert hub.asked == []
 
 
-def test_nothing_is_fetched_when_the_config_forbids_it(hub: Hub, tmp_path: Path) -> None:
+def test_nothing_is_fetched_unasked(hub: Hub, tmp_path: Path) -> None:
     served(hub, tmp_path / "tiny")
-    with pytest.raises(RerankerUnavailableError, match=r"rerank\.download: false"):
-        OnnxCrossEncoder(Settings(rerank={"model": MODEL, "download": False})).rerank("a", ["b"])
-    assert hub.asked == []
-
-
-@pytest.mark.slow
-def test_a_hub_out_of_reach_names_the_way_out(hub: Hub) -> None:
-    hub.stop()
-    with pytest.raises(RerankerUnavailableError, match="can't be fetched") as caught:
+    with pytest.raises(RerankerUnavailableError, match="isn't on this machine") as caught:
         OnnxCrossEncoder(Settings(rerank={"model": MODEL})).rerank("a", ["b"])
+    assert f"ragvault model get {MODEL}" in caught.value.hint
     assert "rerank.path" in caught.value.hint
-
-
-def test_a_repository_without_onnx_files_names_the_other_backend(hub: Hub) -> None:
-    with pytest.raises(RerankerUnavailableError, match="no ONNX file") as caught:
-        OnnxCrossEncoder(Settings(rerank={"model": MODEL})).rerank("a", ["b"])
-    assert "rerank.backend: cross-encoder" in caught.value.hint
+    assert hub.asked == []
 
 
 def test_other_weights_under_the_same_name_are_refused(hub: Hub, tmp_path: Path) -> None:
-    """Their hash at first use is remembered beside the index."""
+    """The cache keeps them under their hash."""
     weights = served(hub, tmp_path / "tiny")
+    got()
     facts = tmp_path / "facts.json"
     OnnxCrossEncoder(Settings(rerank={"model": MODEL}), facts=facts).rerank("a", ["b"])
     blob = next((tmp_path / "cache").rglob(f"blobs/{hashlib.sha256(weights).hexdigest()}"))
@@ -262,10 +249,8 @@ def test_what_sentence_transformers_can_not_load(tmp_path: Path) -> None:
     pytest.importorskip("sentence_transformers", reason="needs the extra")
     with pytest.raises(RerankerUnavailableError, match=r"no config\.json"):
         torch_at(tmp_path).rerank("a", ["b"])
-    with pytest.raises(RerankerUnavailableError, match=r"rerank\.download: false"):
-        CrossEncoderReranker(
-            Settings(rerank={"model": "nobody/has-this", "download": False})
-        ).rerank("a", ["b"])
+    with pytest.raises(RerankerUnavailableError, match="isn't on this machine"):
+        CrossEncoderReranker(Settings(rerank={"model": "nobody/has-this"})).rerank("a", ["b"])
     folder = write_bert(tmp_path / "two", outputs=2)
     with pytest.raises(RerankerUnavailableError, match="2 numbers a pair"):
         torch_at(folder).rerank("a", ["b"])

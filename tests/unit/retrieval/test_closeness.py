@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def embedder() -> Iterator[OnnxEmbedder]:
-    found = OnnxEmbedder(Settings(embedding={"download": False}))
+    found = OnnxEmbedder(Settings())
     yield found
     found.close()
 
