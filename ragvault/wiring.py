@@ -21,6 +21,7 @@ from ragvault.config.profiles import PROFILES
 from ragvault.errors import EmbedderUnavailableError, NoIndexError, StoreError
 
 if TYPE_CHECKING:
+    from ragvault.adapters.facts import FactStore
     from ragvault.adapters.files import IndexLock
     from ragvault.adapters.ollama.chat import OllamaChat
     from ragvault.adapters.onnx.hub import Offer
@@ -203,6 +204,19 @@ class Container:
 
         return IndexLock(self.data_dir, timeout_s=self.settings.index.lock_timeout_s)
 
+    def was_said(self, what: str) -> bool:
+        """Whether ``remember_said`` was told so, in this run or an earlier one."""
+        return self._facts().get("said", what) is not None
+
+    def remember_said(self, what: str) -> None:
+        """A piece of advice was given: not again."""
+        self._facts().put("said", what, "yes")
+
+    def _facts(self) -> FactStore:
+        from ragvault.adapters.facts import FactStore
+
+        return FactStore(self._facts_file())
+
     # -- models
 
     @property
@@ -214,6 +228,13 @@ class Container:
         except NoIndexError:
             kept = None
         return settings_of(kept[1], self.settings) if kept else self.settings
+
+    @property
+    def cores(self) -> int:
+        """How many threads embed."""
+        from ragvault.adapters.cores import usable_cores
+
+        return self.settings.embedding.threads or usable_cores()
 
     @property
     def embedder(self) -> Embedder:

@@ -38,7 +38,7 @@ COMMANDS: dict[str, Entry] = {
     "doctor": Entry("Try each part for real and say what to mend.", "Care"),
     "model": Entry("List the embedding models, or get one.", "Care"),
     "vault": Entry("List, remove, rename or move vaults.", "Care"),
-    "config": Entry("Show, locate, create or check the configuration.", "Care"),
+    "config": Entry("Show, change, locate, create or check the configuration.", "Care"),
 }
 
 

@@ -42,6 +42,7 @@ class Origin:
 
 
 DEFAULT = Origin("default", "default")
+FLAG = Origin("flag", "command line")
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,14 @@ def load(
     )
 
 
+def load_text(path: Path, text: str, flags: Mapping[str, object] | None = None) -> LoadedSettings:
+    """What ``load`` would make of the file ``path`` alone, if it held ``text``."""
+    sources = _Sources(path, _composed(path, text))
+    sources.take_file()
+    sources.take_flags(flags or {})
+    return LoadedSettings(sources.validated(), sources.origins, path)
+
+
 # --------------------------------------------------------------------------- the file
 
 
@@ -123,19 +132,29 @@ class _Mapping(dict[str, Any]):
 
 def _read(path: Path) -> _Mapping:
     """What the file says, values as text. Raises ConfigError."""
-    import yaml
+    return _composed(path, read_text(path))
 
+
+def read_text(path: Path) -> str:
+    """The file's text. Raises ConfigError when it can't be read."""
     try:
         if path.stat().st_size > MAX_CONFIG_BYTES:
             raise ConfigError(f"{path} is too large to be a configuration file.")
-        text = path.read_text(encoding="utf-8-sig")
-        node: Node = yaml.compose(text, Loader=yaml.SafeLoader)
-        tree = None if node is None else _plain(node, path, {})
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            return file.read()
     except OSError as error:
         reason = error.strerror or str(error)
         raise ConfigError(f"The configuration file {path} can't be read: {reason}.") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path} is not UTF-8 text.", "Save it as UTF-8.") from error
+
+
+def _composed(path: Path, text: str) -> _Mapping:
+    import yaml
+
+    try:
+        node: Node = yaml.compose(text, Loader=yaml.SafeLoader)
+        tree = None if node is None else _plain(node, path, {})
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{path}:{mark.line + 1}" if mark is not None else str(path)
@@ -237,12 +256,12 @@ class _Sources:
             if key is None:
                 raise _unknown("the environment", name, list(by_name), "variable")
             origin = Origin("env", name)
-            self._set(dotted, _from_variable(key, text, origin), origin)
+            self._set(dotted, value_of(key, text, origin), origin)
 
     def take_flags(self, flags: Mapping[str, object]) -> None:
         for dotted, value in flags.items():
             if value is not None:
-                self._set(dotted, value, Origin("flag", "command line"))
+                self._set(dotted, value, FLAG)
 
     def _is_removed(self, dotted: str, value: object, place: str, remedy: str) -> bool:
         entry = removed.entry_of(dotted, value)
@@ -293,7 +312,8 @@ def _listed(key: Key, text: str, origin: Origin) -> list[str]:
     return value
 
 
-def _from_variable(key: Key, text: str, origin: Origin) -> object:
+def value_of(key: Key, text: str, origin: Origin = FLAG) -> object:
+    """What a variable or a word of the command line means; checked when the settings are made."""
     # An empty path or block is none; an empty text is a text.
     nothing = ("null",) if key.kind == "text" and not key.is_path else ("", "null")
     if key.nullable and text.strip().lower() in nothing:

@@ -5,6 +5,5 @@ what can be asked for; ``generate``: the questions, and those that no note answe
 asks them all as ``ask`` does; ``judging`` holds each ranking and answer against the gold
 (``places``: is it there? ``metrics``: how well?), and ``summary`` makes figures with 95 %
 intervals of them. Out: an ``Evaluation`` as JSON (``document``) or as a page (``report``); two of
-them side by side (``compare``); or the confidence fitted to the results (``calibrate`` by ``fit``,
-written by ``config_block``).
+them side by side (``compare``); or the confidence fitted to the results (``calibrate`` by ``fit``).
 """

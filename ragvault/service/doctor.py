@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from ragvault.errors import NoIndexError, RagvaultError
 from ragvault.model import ChatOptions, Message, Prefixes, collection_of
+from ragvault.service.advice import advice
 from ragvault.service.status import ollama_status
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def examine(container: Container, config_file: Path | None) -> Iterator[Check]:
         ("Writer's lock", _check_lock, State.FAILED),
         ("Catalog", _check_catalog, State.FAILED),
         ("Embedding model", _check_embedder, State.FAILED),
+        ("Languages", _check_languages, State.WARNING),
         ("Vector store", _check_vectors, State.FAILED),
         ("Vault folders", _check_vaults, State.FAILED),
         ("Ollama", _check_ollama, State.FAILED if is_ollama_needed else State.WARNING),
@@ -161,6 +163,13 @@ def _check_embedder(container: Container) -> str:
     form = _described(embedder.prefixes)
     place = f"{embedder.name} from {embedder.source}"
     return f"{place}, {embedder.dimensions} dimensions, embeds as it should; {form}"
+
+
+def _check_languages(container: Container) -> str:
+    given = advice(container)
+    if given is not None:
+        raise _Problem(given.why, f"Change over with {given.how}")
+    return "the embedding model fits the notes"
 
 
 def _described(prefixes: Prefixes) -> str:

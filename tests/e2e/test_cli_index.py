@@ -297,3 +297,32 @@ def test_config_commands(cli: Cli) -> None:
     assert bad.code == 2 and f"{path}:2" in bad.err and "`model`" in bad.err
     assert cli("search", "x", "--json").json["error"]["type"] == "config"
     assert cli("config", "init", "--force").code == 0
+
+
+def test_a_setting_is_changed_by_a_command(cli: Cli, tmp_path: Path) -> None:
+    """A person who never saw YAML can change over to another model, and back."""
+    file = tmp_path / "mine.yaml"
+    file.write_text("# mine\nollama:\n  model: qwen  # small\n", encoding="utf-8")
+    use = ("--config", str(file))
+    run = cli("config", "set", "embedding.profile", "embeddinggemma", *use)
+    assert run.code == 0, run.err
+    assert run.out == "embedding.profile: multilingual\n"
+    assert "ragvault index" in run.err
+    text = file.read_text(encoding="utf-8")
+    assert text.startswith("# mine\nollama:\n  model: qwen  # small\n")
+    assert cli("config", "get", "embedding.profile", *use).out == "multilingual\n"
+    for arguments, says in (
+        (("embedding.profile", "french"), "takes one of bundled, multilingual"),
+        (("embedding.profil", "bundled"), "Did you mean `embedding.profile`?"),
+        (("gate.calibration", "x"), "config"),
+        (("ollama.model",), "--unset"),
+    ):
+        refused = cli("config", "set", *arguments, *use)
+        assert refused.code == 2, refused.err
+        assert says in refused.err
+        assert file.read_text(encoding="utf-8") == text
+    overruled = cli("config", "set", "ollama.model", "a", *use, RAGVAULT_OLLAMA_MODEL="b")
+    assert overruled.out == "ollama.model: b\n"
+    assert "RAGVAULT_OLLAMA_MODEL is set, and wins" in overruled.err
+    assert cli("config", "set", "embedding.profile", "--unset", *use).out.endswith("bundled\n")
+    assert "multilingual" not in file.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""``ragvault config``: show what is in force, and where it comes from."""
+"""``ragvault config``: show what is in force and where it comes from; change it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,12 @@ if TYPE_CHECKING:
 
 app = command_app(
     no_args_is_help=True,
-    help="Show, locate, create or check the configuration.",
+    help="Show, change, locate, create or check the configuration.",
 )
+
+KeyArgument = Annotated[
+    str, typer.Argument(metavar="KEY", help="As `config show` names it: embedding.profile.")
+]
 
 
 @app.command("show")
@@ -54,6 +58,59 @@ def show(config: ConfigOption = None, as_json: JsonOption = False) -> int:
                 out.print(out.style(line, "dim"))
             else:
                 out.print(line + out.style(f"  # {strip_controls(origin.label)}", "cyan"))
+    return 0
+
+
+@app.command("get")
+def get(key: KeyArgument, config: ConfigOption = None) -> int:
+    """Print the value of one setting in force."""
+    from ragvault.config.keys import as_yaml
+    from ragvault.wiring import load_settings
+
+    print(strip_controls(as_yaml(_shown(_known(key), load_settings(config).settings))))
+    return 0
+
+
+@app.command("set")
+def set_value(
+    key: KeyArgument,
+    value: Annotated[
+        str | None,
+        typer.Argument(metavar="VALUE", help="Texts of a list between commas; null for none."),
+    ] = None,
+    unset: Annotated[bool, typer.Option("--unset", help="Take it out: the default.")] = False,
+    config: ConfigOption = None,
+) -> int:
+    """Put a setting into the configuration file, or take it out.
+
+    The file is made when there is none; its comments and its order stay. A value that won't do
+    changes nothing.
+    """
+    from ragvault.config.edit import with_value, without
+    from ragvault.config.file import load_text, read_text, value_of
+    from ragvault.config.keys import as_yaml
+    from ragvault.service.files import write_config
+    from ragvault.wiring import load_settings, locate_config
+
+    setting, target = _known(key), locate_config(config)[0]
+    if (value is None) is not unset:
+        raise UsageError("Give a value, or --unset.", f"`{key}` takes {setting.expects}.")
+    text = read_text(target) if target.exists() else ""
+    if value is None:
+        new = without(target, text, setting)
+    else:
+        flags = {key: value_of(setting, value)} if value != "null" else {}
+        wanted = load_text(target, text, flags).settings
+        chosen = getattr(getattr(wanted, setting.section), setting.name) if flags else None
+        new = with_value(target, text, setting, chosen)
+    write_config(target, new)
+    loaded = load_settings(target)
+    print(strip_controls(f"{key}: {as_yaml(_shown(setting, loaded.settings))}"))
+    origin = loaded.origin(key)
+    if origin.kind == "env":
+        print(f"{origin.label} is set, and wins over the file.", file=sys.stderr)
+    elif setting.section in ("embedding", "chunking"):
+        print("It counts from the next `ragvault index` on.", file=sys.stderr)
     return 0
 
 
@@ -116,6 +173,19 @@ def validate(config: ConfigOption = None, as_json: JsonOption = False) -> int:
     for line in loaded.removed:
         print(strip_controls(line))
     return 0
+
+
+def _known(name: str) -> Key:
+    """The setting of that name. Raises UsageError."""
+    import difflib
+
+    from ragvault.config.keys import keys
+
+    if name in keys():
+        return keys()[name]
+    near = difflib.get_close_matches(name, keys(), n=1)
+    hint = f"Did you mean `{near[0]}`?" if near else "`ragvault config show` lists them all."
+    raise UsageError(f"`{strip_controls(name)}` is not a setting that ragvault knows.", hint)
 
 
 def _shown(key: Key, settings: Settings) -> Any:

@@ -15,6 +15,9 @@ from ragvault.cli.commands.eval_run import (
 from ragvault.cli.render.eval import print_calibration
 from ragvault.cli.render.progress import counting
 from ragvault.cli.render.terminal import print_json
+from ragvault.config.edit import with_value
+from ragvault.config.file import read_text
+from ragvault.config.keys import keys
 from ragvault.config.settings import CalibrationSettings, LogisticSettings
 from ragvault.errors import UsageError
 from ragvault.evaluation.calibrate import (
@@ -25,7 +28,6 @@ from ragvault.evaluation.calibrate import (
     calibrate,
     check_enough,
 )
-from ragvault.evaluation.config_block import with_calibration
 from ragvault.evaluation.dataset import parse_questions
 from ragvault.evaluation.fit import check_installed
 from ragvault.evaluation.generate import as_lines, make_set
@@ -155,10 +157,7 @@ def _made(session: Session, asking: Asking) -> tuple[VaultInfo, list[Question]]:
 
 def _write(target: Path, calibration: CalibrationSettings) -> None:
     """Put the block into the configuration file; what was there before is kept beside it. Raises
-    ConfigError, or UsageError when the file can't be read or written."""
-    try:
-        text = target.read_bytes().decode("utf-8") if target.exists() else ""
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise UsageError(f"{target} can't be read: {reason}.") from error
-    write_config(target, with_calibration(text, calibration), keep_old=True)
+    ConfigError, or UsageError when the file can't be written."""
+    text = read_text(target) if target.exists() else ""
+    key = keys()["gate.calibration"]
+    write_config(target, with_value(target, text, key, calibration), keep_old=True)

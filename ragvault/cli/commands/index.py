@@ -11,7 +11,9 @@ import typer
 from ragvault.cli.group import command_app
 from ragvault.cli.options import ConfigOption, JsonOption, VaultOption
 from ragvault.errors import UsageError, VaultPathError
+from ragvault.model import IndexReport
 from ragvault.service import index as service
+from ragvault.service.advice import advice_once
 from ragvault.service.index import IndexRequest
 
 if TYPE_CHECKING:
@@ -69,11 +71,14 @@ def index(
         raise UsageError(f"--watch and {other} don't go together.", "Leave out one of them.")
     with Session.open(config) as session:
         request = _request_of(paths or [], name, vault or [], full=full, dry_run=dry_run)
-        view = IndexView(session, as_json=as_json, quiet=quiet and not as_json)
+        view, embedded = IndexView(session, as_json=as_json, quiet=quiet and not as_json), 0
         with closing(service.index(session.container, request, progress=view.progress)) as events:
             for event in events:
                 view.show(event)
+                embedded += event.embedded if isinstance(event, IndexReport) else 0
         code = view.finish()
+        if embedded and not quiet and (line := advice_once(session.container)):
+            session.notices([line])
         return _follow(session, view) if watch else code
 
 

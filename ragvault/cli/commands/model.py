@@ -88,9 +88,8 @@ def get(
         session.container.fetch_model(offer, progress=err.is_tty)
         print(f"{offer.model} is here, and what it should be.")
         if wanted in PROFILES and wanted != embedding.profile:
-            session.notices(
-                [f"To use it: `embedding.profile: {wanted}` in the configuration, then `index`."]
-            )
+            change = f"ragvault config set embedding.profile {wanted}"
+            session.notices([f"To use it: `{change}`, then `ragvault index`."])
     return 0
 
 

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 from hypothesis import given, settings, strategies as st
 
-from ragvault.config.file import load
 from ragvault.config.settings import CalibrationSettings, LogisticSettings
-from ragvault.errors import ConfigError, UsageError
+from ragvault.errors import UsageError
 from ragvault.evaluation.calibrate import calibrate
-from ragvault.evaluation.config_block import with_calibration
 from ragvault.evaluation.fit import check_installed, fit, folds_of, log_loss, sigmoid, solve
 from tests.support.evaluating import judged
 
@@ -224,64 +220,3 @@ def test_refusal_by_a_floor_stays_one() -> None:
     found = calibrate([*made, floored], BUILT_IN, threshold=0.4)
     assert found.after.false_refusals is not None
     assert found.after.false_refusals.value * 51 >= 1
-
-
-# --------------------------------------------------------------------------- the file
-
-FITTED = CalibrationSettings(
-    model="org/some-model",
-    topic=LogisticSettings(
-        features=("top_cosine", "coverage"), coefficients=(12.3456, 0.0), intercept=-7.5
-    ),
-    answered=LogisticSettings(features=("weakest",), coefficients=(9.0,), intercept=-4.0),
-)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "# mine\n\nollama:\n  model: qwen  # small\n",
-        "gate:\n",
-        "gate:  # when it says no\n  #min_final: 0.4\n\nollama:\n  model: qwen\n",
-        "gate:\n    min_final: 0.3 # loose\n    # a note of mine\n    min_confidence: 0.5\n",
-        "gate:\n  calibration: null\n  min_final: 0.3\n",
-        "gate:\n  calibration:  # old\n    model: m\n    topic:\n      features: [coverage]\n"
-        "      coefficients: [1]\n      intercept: 2\n  # keep this\n  min_final: 0.3\n"
-        "ollama:\n  model: qwen\n",
-        "gate:\r\n  min_final: 0.3\r\n",
-        "gate:\n  calibration: {model: m, topic: {features: [a], coefficients: [1],"
-        " intercept: 0}}\n",
-        "ollama:\n  model: qwen",
-    ],
-)
-def test_block_is_put_in_and_nothing_else_changes(text: str, tmp_path: Path) -> None:
-    new = with_calibration(text, FITTED)
-    file = tmp_path / "config.yaml"
-    file.write_bytes(new.encode())
-    assert load(file, {}).settings.gate.calibration == FITTED
-    kept = [
-        line
-        for line in text.splitlines()
-        if line.strip() and "calibration" not in line and "calibration:" not in text
-    ]
-    assert [line for line in kept if line not in new.splitlines()] == []
-    if "# keep this" in text:
-        assert "# keep this" in new and "min_final: 0.3" in new and "# old" not in new
-    if "\r\n" in text:
-        assert "\n" not in new.replace("\r\n", "")
-    before, after = yaml.safe_load(text) or {}, yaml.safe_load(new)
-    assert {k: v for k, v in after.items() if k != "gate"} == {
-        k: v for k, v in before.items() if k != "gate"
-    }
-
-
-def test_putting_it_in_twice_changes_nothing_more() -> None:
-    once = with_calibration("gate:\n  min_final: 0.3\n", FITTED)
-    assert with_calibration(once, FITTED) == once
-
-
-def test_file_in_flow_style_is_left_to_its_owner() -> None:
-    with pytest.raises(ConfigError, match="can't add to") as caught:
-        with_calibration("gate: {min_final: 0.3}\n", FITTED)
-    assert "coefficients: [12.3456, 0]" in caught.value.hint

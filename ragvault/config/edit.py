@@ -1,0 +1,130 @@
+"""A setting put into the text of a configuration file, or taken out; all else stays as it is.
+
+The file is a person's own: comments, order, quotes and line ends are kept. The outcome is read
+again, to make sure that it says what it said before, and the new value.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ragvault.config.file import load_text
+from ragvault.config.keys import Key
+from ragvault.errors import ConfigError
+
+
+def with_value(path: Path, text: str, key: Key, value: Any) -> str:
+    """The text of the file ``path`` with ``key`` set; ``value`` is as ``Settings`` holds it.
+
+    Raises ConfigError when the file is none that can be read, or is written in a way that this
+    can't add to (then with the lines to put in).
+    """
+    return _checked(path, text, key, value, _put)
+
+
+def without(path: Path, text: str, key: Key) -> str:
+    """The text without ``key``, whose default counts again. Raises as ``with_value``."""
+    return _checked(path, text, key, key.default, _taken_out)
+
+
+def _checked(path: Path, text: str, key: Key, value: Any, edit: Any) -> str:
+    plain = text.replace("\r\n", "\n")
+    before = load_text(path, plain).settings
+    section = getattr(before, key.section).model_copy(update={key.name: value})
+    wanted = before.model_copy(update={key.section: section})
+    new = edit(plain, key, wanted.model_dump(mode="json")[key.section][key.name])
+    try:
+        is_right = new is not None and load_text(path, new).settings == wanted
+    except ConfigError:
+        is_right = False
+    if not is_right:
+        lines = "\n".join(_lines(key, wanted.model_dump(mode="json")[key.section][key.name], "  "))
+        raise ConfigError(
+            "The configuration file is written in a way that ragvault can't add to.",
+            f"Put this into it by hand:\n\n{key.section}:\n{lines}",
+        )
+    return "\r\n".join(str(new).split("\n")) if "\r\n" in text else str(new)
+
+
+def _inline(value: Any) -> str:
+    """A value on one line of YAML."""
+    shown = yaml.safe_dump([value], default_flow_style=True, allow_unicode=True, width=10**9)
+    return shown.strip()[1:-1]
+
+
+def _lines(key: Key, value: Any, indent: str) -> list[str]:
+    if key.kind != "block" or value is None:
+        return [f"{indent}{key.name}: {_inline(value)}"]
+    block = yaml.safe_dump({key.name: value}, sort_keys=False, default_flow_style=None, width=10**9)
+    return [indent + line for line in block.splitlines()]
+
+
+def _put(text: str, key: Key, value: Any) -> str | None:
+    """None where the section isn't written as a block."""
+    lines = text.split("\n")
+    section = _entry(yaml.compose(text, Loader=yaml.SafeLoader), key.section)
+    if section is None:
+        while lines and not lines[-1].strip():
+            lines.pop()
+        head = [*([""] if lines else []), f"{key.section}:"]
+        return "\n".join([*lines, *head, *_lines(key, value, "  "), ""])
+    old = _entry(section[1], key.name)
+    if section[1].id == "mapping" and section[1].flow_style:
+        return None
+    if old is None:
+        at, indent = _place(lines, section, key.name)
+        lines[at:at] = _lines(key, value, indent)
+        return "\n".join(lines)
+    start, last = old[0].start_mark, _last_line(old[1])
+    if last == start.line and key.kind != "block":  # what follows on the line stays
+        begin, end = old[1].start_mark.index, old[1].end_mark.index
+        gap = "" if text[begin - 1 : begin] == " " else " "
+        return text[:begin] + gap + _inline(value) + text[end:]
+    lines[start.line : last + 1] = _lines(key, value, " " * start.column)
+    return "\n".join(lines)
+
+
+def _taken_out(text: str, key: Key, _value: Any) -> str:
+    section = _entry(yaml.compose(text, Loader=yaml.SafeLoader), key.section)
+    old = None if section is None else _entry(section[1], key.name)
+    if old is None:
+        return text
+    lines = text.split("\n")
+    del lines[old[0].start_mark.line : _last_line(old[1]) + 1]
+    return "\n".join(lines)
+
+
+def _entry(mapping: Any, name: str) -> tuple[Any, Any] | None:
+    """The nodes of a mapping's key and value, if it is one and has the key."""
+    if mapping is None or mapping.id != "mapping":
+        return None
+    return next(((k, v) for k, v in mapping.value if k.value == name), None)
+
+
+def _place(lines: list[str], section: tuple[Any, Any], name: str) -> tuple[int, str]:
+    """Where a new key of a section goes, and its indent: below the line that `config init` wrote
+    for it, commented out; else first in the section."""
+    head, value = section
+    first = head.start_mark.line + 1
+    indent = "  "
+    if value.id == "mapping" and value.value:
+        indent = " " * value.value[0][0].start_mark.column
+    for at in range(first, len(lines)):
+        if re.match(r"[^\s#]", lines[at]):
+            break
+        if re.match(rf"\s*#\s*{re.escape(name)}:", lines[at]):
+            return at + 1, indent
+    return first, indent
+
+
+def _last_line(node: Any) -> int:
+    """The line of a node's last word. (A block's own end mark stands behind the comments that
+    follow it.)"""
+    if node.id == "scalar" or node.flow_style:
+        return int(node.end_mark.line)
+    parts = [part for item in node.value for part in (item if isinstance(item, tuple) else (item,))]
+    return max((_last_line(part) for part in parts), default=int(node.start_mark.line))

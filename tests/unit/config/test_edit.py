@@ -1,0 +1,169 @@
+"""A setting put into a person's own file: nothing else in it may change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ragvault.config.edit import with_value, without
+from ragvault.config.file import load
+from ragvault.config.keys import example, keys
+from ragvault.config.settings import CalibrationSettings, LogisticSettings
+from ragvault.errors import ConfigError
+
+FILE = Path("config.yaml")
+
+
+def put(text: str, key: str, value: Any) -> str:
+    return with_value(FILE, text, keys()[key], value)
+
+
+def fitted(text: str) -> str:
+    return put(text, "gate.calibration", FITTED)
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "value", "expected"),
+    [
+        ("", "embedding.profile", "multilingual", "embedding:\n  profile: multilingual\n"),
+        (
+            "# mine\noutput:\n    links: off   # never\n    color: auto\n",
+            "output.links",
+            "file",
+            "# mine\noutput:\n    links: file   # never\n    color: auto\n",
+        ),
+        (
+            "output:\n    # a note of mine\n    color: auto\n",
+            "output.links",
+            "off",
+            "output:\n    links: 'off'\n    # a note of mine\n    color: auto\n",
+        ),
+        ("answer:\n  max_chars:\n  log: true\n", "answer.max_chars", 900, None),
+        (
+            "index:\n  exclude:\n    - a/  # old\n    - b/\n  # keep\n  max_file_mb: 3\n",
+            "index.exclude",
+            ("c, d/", "e"),
+            "index:\n  exclude: ['c, d/', e]\n  # keep\n  max_file_mb: 3\n",
+        ),
+        (
+            'index:\n  exclude: ["a/"]  # these\n',
+            "index.exclude",
+            (),
+            "index:\n  exclude: []  # these\n",
+        ),
+        ("ollama:\n  model: 'qwen: 7b'\n", "ollama.model", "yes", "ollama:\n  model: 'yes'\n"),
+        (
+            "ollama:\r\n  model: a\r\n",
+            "ollama.temperature",
+            0.5,
+            "ollama:\r\n  temperature: 0.5\r\n  model: a\r\n",
+        ),
+    ],
+)
+def test_one_value_changes_and_nothing_else(
+    text: str, key: str, value: Any, expected: str | None
+) -> None:
+    if expected is None:
+        with pytest.raises(ConfigError):  # the file was none to begin with: max_chars is empty
+            put(text, key, value)
+        return
+    assert put(text, key, value) == expected
+    assert put(expected, key, value) == expected, "once more changes nothing"
+
+
+def test_in_the_file_of_config_init_it_stands_below_its_own_comment() -> None:
+    text = example(active=False)
+    new = put(text, "embedding.profile", "multilingual")
+    lines = new.split("\n")
+    at = lines.index("  profile: multilingual")
+    assert lines[at - 1].startswith("  #profile: bundled")
+    assert [*lines[:at], *lines[at + 1 :]] == text.split("\n")
+    assert without(FILE, new, keys()["embedding.profile"]) == text
+
+
+@pytest.mark.parametrize("name", keys())
+def test_every_setting_can_be_put_in_and_taken_out(name: str) -> None:
+    key = keys()[name]
+    for text in ("# mine\n", example(active=False)):
+        new = with_value(FILE, text, key, key.default)
+        assert len(new.splitlines()) > len(text.splitlines())
+        again = without(FILE, new, key)
+        assert again.startswith(text.rstrip("\n"))
+
+
+def test_an_alias_or_a_flow_style_is_left_to_its_owner() -> None:
+    shared = "ollama:\n  model: &m qwen\n  embedding_model: *m\n"
+    with pytest.raises(ConfigError, match="can't add to") as caught:
+        put(shared, "ollama.embedding_model", "nomic")
+    assert "  embedding_model: nomic" in caught.value.hint
+    with pytest.raises(ConfigError, match="can't add to"):
+        put("ollama: {model: a}\n", "ollama.host", "http://b")
+
+
+def test_a_file_with_a_mistake_is_not_touched() -> None:
+    with pytest.raises(ConfigError, match=r"config\.yaml:2.*modle"):
+        put("ollama:\n  modle: a\n", "ollama.host", "http://b")
+
+
+# ---------------------------------------------------------------- the one setting that is a block
+
+FITTED = CalibrationSettings(
+    model="org/some-model",
+    topic=LogisticSettings(
+        features=("top_cosine", "coverage"), coefficients=(12.3456, 0.0), intercept=-7.5
+    ),
+    answered=LogisticSettings(features=("weakest",), coefficients=(9.0,), intercept=-4.0),
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "# mine\n\nollama:\n  model: qwen  # small\n",
+        "gate:\n",
+        "gate:  # when it says no\n  #min_final: 0.4\n\nollama:\n  model: qwen\n",
+        "gate:\n    min_final: 0.3 # loose\n    # a note of mine\n    min_confidence: 0.5\n",
+        "gate:\n  calibration: null\n  min_final: 0.3\n",
+        "gate:\n  calibration:  # old\n    model: m\n    topic:\n      features: [coverage]\n"
+        "      coefficients: [1]\n      intercept: 2\n  # keep this\n  min_final: 0.3\n"
+        "ollama:\n  model: qwen\n",
+        "gate:\r\n  min_final: 0.3\r\n",
+        "gate:\n  calibration: {model: m, topic: {features: [a], coefficients: [1],"
+        " intercept: 0}}\n",
+        "ollama:\n  model: qwen",
+    ],
+)
+def test_a_block_is_put_in_and_nothing_else_changes(text: str, tmp_path: Path) -> None:
+    new = fitted(text)
+    file = tmp_path / "config.yaml"
+    file.write_bytes(new.encode())
+    assert load(file, {}).settings.gate.calibration == FITTED
+    kept = [
+        line
+        for line in text.splitlines()
+        if line.strip() and "calibration" not in line and "calibration:" not in text
+    ]
+    assert [line for line in kept if line not in new.splitlines()] == []
+    if "# keep this" in text:
+        assert "# keep this" in new and "min_final: 0.3" in new and "# old" not in new
+    if "\r\n" in text:
+        assert "\n" not in new.replace("\r\n", "")
+    before, after = yaml.safe_load(text) or {}, yaml.safe_load(new)
+    assert {k: v for k, v in after.items() if k != "gate"} == {
+        k: v for k, v in before.items() if k != "gate"
+    }
+
+
+def test_putting_it_in_twice_changes_nothing_more() -> None:
+    once = fitted("gate:\n  min_final: 0.3\n")
+    assert fitted(once) == once
+
+
+def test_file_in_flow_style_is_left_to_its_owner() -> None:
+    with pytest.raises(ConfigError, match="can't add to") as caught:
+        fitted("gate: {min_final: 0.3}\n")
+    assert "coefficients: [12.3456, 0.0]" in caught.value.hint
