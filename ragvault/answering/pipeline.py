@@ -34,7 +34,7 @@ from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle, Mar
 from ragvault.answering.context import Neighbours
 from ragvault.answering.pointed import point
 from ragvault.answering.prompt import build_prompt
-from ragvault.answering.quote.extract import Embed, Quote, extract
+from ragvault.answering.quote.extract import Quote, extract
 from ragvault.config.settings import AnswerSettings, OllamaSettings
 from ragvault.errors import ModelError
 from ragvault.model import (
@@ -70,8 +70,8 @@ class AnswerRequest:
     """A question with what may be answered from.
 
     ``neighbours`` are the chunks around the evidence's, which may be answered from too. ``chat``
-    None: quote the notes. ``embed`` helps to choose the quotations; ``today`` is told to the
-    model. Quotations of less than ``min_confidence`` aren't shown as an answer.
+    None: quote the notes, which is ``quotes``; ``today`` is told to the model. Evidence of less
+    than ``min_confidence`` isn't quoted as an answer: it is pointed at.
     """
 
     question: str
@@ -81,7 +81,7 @@ class AnswerRequest:
     chat: ChatModel | None = None
     detail: Detail = Detail.NORMAL
     neighbours: Neighbours = field(default_factory=dict)
-    embed: Embed | None = None
+    quotes: Sequence[Quote] = ()
     today: date | None = None
     style: CitationStyle = FILE_SECTION
     min_confidence: float = 0.0
@@ -272,7 +272,7 @@ def _quoted(
     spent: Spent = NOTHING,
 ) -> AnswerEvents:
     """The extractive answer, shown at once."""
-    quotes = _quotes(request)
+    quotes = request.quotes
     if not quotes or request.evidence.confidence < request.min_confidence:
         return AnswerRun(_pointed(request), None, spent, notices)
     said = compose(quotes, request.evidence, request.style)
@@ -282,14 +282,6 @@ def _quoted(
         yield Cited(reference.marker, reference.hit, first.raw, first.position)
     yield Token(said.text, said.mode)
     return AnswerRun(said, None, spent, notices)
-
-
-def _quotes(request: AnswerRequest) -> list[Quote]:
-    beside = (hit for found in request.neighbours.values() for hit in found)
-    hits = (*request.evidence.hits, *beside)
-    return extract(
-        request.question, hits, detail=request.detail, embed=request.embed, today=request.today
-    )
 
 
 def compose(
@@ -338,7 +330,7 @@ def _also(request: AnswerRequest, references: Sequence[Reference]) -> tuple[Refe
     """What would be quoted without the model, where none of the references shows it: where model
     and quotes disagree, both are seen."""
     shown = " ".join(" ".join((r.snippet, r.evidence)) for r in references)
-    best = next(iter(_quotes(request)), None)
+    best = next(iter(request.quotes), None)
     if best is None or snippet(best.shown) in shown or best.shown in shown:
         return ()
     return (Reference(len(references) + 1, best.hit, snippet(best.shown), best.shown),)

@@ -42,10 +42,10 @@ def _checked(path: Path, text: str, key: Key, value: Any, edit: Any) -> str:
     except ConfigError:
         is_right = False
     if not is_right:
-        lines = "\n".join(_lines(key, wanted.model_dump(mode="json")[key.section][key.name], "  "))
+        line = _line(key, wanted.model_dump(mode="json")[key.section][key.name], "  ")
         raise ConfigError(
             "The configuration file is written in a way that ragvault can't add to.",
-            f"Put this into it by hand:\n\n{key.section}:\n{lines}",
+            f"Put this into it by hand:\n\n{key.section}:\n{line}",
         )
     return "\r\n".join(str(new).split("\n")) if "\r\n" in text else str(new)
 
@@ -56,11 +56,8 @@ def _inline(value: Any) -> str:
     return shown.strip()[1:-1]
 
 
-def _lines(key: Key, value: Any, indent: str) -> list[str]:
-    if key.kind != "block" or value is None:
-        return [f"{indent}{key.name}: {_inline(value)}"]
-    block = yaml.safe_dump({key.name: value}, sort_keys=False, default_flow_style=None, width=10**9)
-    return [indent + line for line in block.splitlines()]
+def _line(key: Key, value: Any, indent: str) -> str:
+    return f"{indent}{key.name}: {_inline(value)}"
 
 
 def _put(text: str, key: Key, value: Any) -> str | None:
@@ -71,20 +68,20 @@ def _put(text: str, key: Key, value: Any) -> str | None:
         while lines and not lines[-1].strip():
             lines.pop()
         head = [*([""] if lines else []), f"{key.section}:"]
-        return "\n".join([*lines, *head, *_lines(key, value, "  "), ""])
+        return "\n".join([*lines, *head, _line(key, value, "  "), ""])
     old = _entry(section[1], key.name)
     if section[1].id == "mapping" and section[1].flow_style:
         return None
     if old is None:
         at, indent = _place(lines, section, key.name)
-        lines[at:at] = _lines(key, value, indent)
+        lines.insert(at, _line(key, value, indent))
         return "\n".join(lines)
     start, last = old[0].start_mark, _last_line(old[1])
-    if last == start.line and key.kind != "block":  # what follows on the line stays
+    if last == start.line:  # what follows on the line stays
         begin, end = old[1].start_mark.index, old[1].end_mark.index
         gap = "" if text[begin - 1 : begin] == " " else " "
         return text[:begin] + gap + _inline(value) + text[end:]
-    lines[start.line : last + 1] = _lines(key, value, " " * start.column)
+    lines[start.line : last + 1] = [_line(key, value, " " * start.column)]
     return "\n".join(lines)
 
 

@@ -314,15 +314,12 @@ def _listed(key: Key, text: str, origin: Origin) -> list[str]:
 
 def value_of(key: Key, text: str, origin: Origin = FLAG) -> object:
     """What a variable or a word of the command line means; checked when the settings are made."""
-    # An empty path or block is none; an empty text is a text.
+    # An empty path is none; an empty text is a text.
     nothing = ("null",) if key.kind == "text" and not key.is_path else ("", "null")
     if key.nullable and text.strip().lower() in nothing:
         return None
     if key.kind == "list":
         return _listed(key, text, origin)
-    if key.kind == "block":
-        message = "null here; set it in the configuration file"
-        raise _bad_value([key.section, key.name], text, origin, message)
     if key.kind == "mapping":
         pairs = [part.partition("=") for part in text.split(",") if part.strip()]
         if any(not equals for _, equals, _ in pairs):
@@ -341,28 +338,17 @@ def _resolve(value: str, base: Path) -> str:
 
 # --------------------------------------------------------------------------- mistakes
 
-# Nobody writes a calibration by hand, and one of an older version has none of today's names.
-_FIT_AGAIN = "Remove `gate.calibration`, then fit it again: `ragvault eval calibrate --apply`."
-
 
 def _explained(problem: ErrorDetails, origin: Origin) -> ConfigError:
     """What validation found, in ragvault's words."""
     place, label = problem["loc"], origin.label
-    is_inside = len(place) > 2  # of a setting that is a mapping of settings
     if problem["type"] == "extra_forbidden":
         dotted, part = setting_at(place[:-1])
         what = f"key of `{dotted}`" if dotted else "section"
-        wrong = _unknown(label, str(place[-1]), names_in(part), what)
-        is_typo = wrong.hint.startswith("Did you mean")
-        return ConfigError(wrong.message, _FIT_AGAIN) if is_inside and not is_typo else wrong
-    if problem["type"] == "missing":
-        dotted, _ = setting_at(place[:-1])
-        return ConfigError(f"{label}: `{dotted}` needs `{place[-1]}` too.", _FIT_AGAIN)
+        return _unknown(label, str(place[-1]), names_in(part), what)
     if problem["type"] == "value_error":  # a rule over several keys
         sentence = problem["msg"].removeprefix("Value error, ").rstrip(".") + "."
         dotted, _ = setting_at(place)
-        if is_inside:
-            return ConfigError(f"{label}: `{dotted}`: {sentence}", _FIT_AGAIN)
         return ConfigError(f"{dotted}: {sentence}")
     return _bad_value(place, problem["input"], origin)
 

@@ -52,13 +52,10 @@ class Key:
 
     @property
     def kind(self) -> str:
-        """ "text", "list", "mapping", "block" (a mapping of named settings) or "plain" (a number,
-        true, false); None may come beside it."""
+        """ "text", "list", "mapping" or "plain" (a number, true, false); None may be one too."""
         types_of = [one for one in _alternatives(self.field.annotation) if one is not type(None)]
         if get_origin(types_of[0]) in (tuple, dict):
             return {tuple: "list", dict: "mapping"}[get_origin(types_of[0])]
-        if isinstance(types_of[0], type) and issubclass(types_of[0], BaseModel):
-            return "block"
         return "plain" if types_of[0] in (bool, int, float) else "text"
 
     @property
@@ -97,7 +94,7 @@ def keys() -> dict[str, Key]:
 @cache
 def sections() -> dict[str, str]:
     """What each section is about, in the order of ``settings``."""
-    return {name: str(_model_of(name).__doc__) for name in Settings.model_fields}
+    return {name: " ".join(str(_model_of(name).__doc__).split()) for name in Settings.model_fields}
 
 
 def _model_of(section: str) -> type[BaseModel]:
@@ -122,8 +119,8 @@ def schema() -> dict[str, Any]:
 
 
 def setting_at(place: Sequence[str | int]) -> tuple[str, dict[str, Any]]:
-    """The setting that a place in the configuration belongs to, such as ("gate", "calibration",
-    "topic", "coefficients", 3): its dotted name and its part of the schema."""
+    """The setting that a place in the configuration belongs to, such as ("index", "exclude", 3):
+    its dotted name and its part of the schema."""
     part: dict[str, Any] = schema()
     names: list[str] = []
     for name in place:
@@ -146,10 +143,8 @@ def expected(part: dict[str, Any]) -> str:
     null = " or null" if {"type": "null"} in part.get("anyOf", ()) else ""
     if "enum" in kind:
         return "one of " + ", ".join(kind["enum"])
-    if "properties" in kind:
-        return f"a mapping of {', '.join(kind['properties'])}{null}"
     if kind["type"] == "array":
-        return "a list of numbers" if kind["items"]["type"] == "number" else "a list of texts"
+        return "a list of texts"
     words = {
         "boolean": "true or false",
         "integer": "a whole number",
@@ -215,8 +210,6 @@ def as_yaml(value: Any) -> str:
         plain = value and value.replace("-", "").replace(".", "").replace("_", "").isalnum()
         risky = value.lower() in {"on", "off", "yes", "no", "true", "false", "null", "y", "n"}
         return value if plain and not risky and not value[0].isdigit() else json.dumps(value)
-    if isinstance(value, BaseModel):
-        value = value.model_dump()
     if isinstance(value, float):
         return f"{value:g}" if value != int(value) else f"{value:.1f}"
     return json.dumps(value, ensure_ascii=False)

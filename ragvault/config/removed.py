@@ -34,6 +34,8 @@ REMOVED: dict[str, str] = {
     "retrieval.max_question_chars": "fixed at 2000",
     "rerank.backend: late-interaction": "it gained nothing; there are onnx and cross-encoder",
     "gate.mode": "the confidence decides; `gate.min_confidence: 0` goes by the floors alone",
+    "gate.min_final": "the confidence decides",
+    "gate.calibration": "the built-in one holds for every embedding model",
     "answer.max_chunks": "fixed at 12",
     "answer.retry_uncited": "fixed at true",
     "ollama.connect_timeout_s": "fixed at 2",

@@ -184,43 +184,12 @@ class RerankSettings(_Part):
     )
 
 
-class LogisticSettings(_Part):
-    """σ(intercept + Σ coefficient·feature), over the features that `--debug` and the CHANGELOG
-    name."""
-
-    features: tuple[str, ...]
-    coefficients: tuple[float, ...]
-    intercept: float
-
-    @model_validator(mode="after")
-    def _check_pairs(self) -> LogisticSettings:
-        if not self.features or len(self.features) != len(self.coefficients):
-            raise ValueError("it needs a feature or more, and one coefficient for each")
-        return self
-
-
-class CalibrationSettings(_Part):
-    """A confidence fitted on one's own notes (`ragvault eval calibrate --apply` writes it): the
-    product of the two, for the embedding model that it was fitted with and no other."""
-
-    model: Annotated[str, Field(min_length=1)]
-    topic: LogisticSettings
-    answered: LogisticSettings | None = None
-
-
 class GateSettings(_Part):
     """When ragvault says no instead of answering."""
 
-    # notes-engine-rag.md has 0.4, which drops one good answer in 200.
-    min_final: Unit = Field(
-        default=0.3, description="Passages with a lower final score are not answered from."
-    )
     min_confidence: Unit = Field(
-        default=0.07, description="Below this confidence ragvault abstains."
-    )
-    calibration: CalibrationSettings | None = Field(
-        default=None,
-        description="The confidence, as `eval calibrate --apply` fits it. null: built in.",
+        default=0.45,
+        description="Below this confidence ragvault says where to look instead of answering.",
     )
 
 

@@ -1,9 +1,7 @@
 """How well ragvault finds, and how honestly it refuses: a set of questions in, figures out.
 
-In: questions with their gold places, JSON Lines (``dataset``), or made from a vault (``rules``:
-what can be asked for; ``generate``: the questions, and those that no note answers). ``runner``
-asks them all as ``ask`` does; ``judging`` holds each ranking and answer against the gold
-(``places``: is it there? ``metrics``: how well?), and ``summary`` makes figures with 95 %
-intervals of them. Out: an ``Evaluation`` as JSON (``document``) or as a page (``report``); two of
-them side by side (``compare``); or the confidence fitted to the results (``calibrate`` by ``fit``).
+In: questions with their gold places, JSON Lines (``dataset``). ``runner`` asks them all as ``ask``
+does; ``judging`` holds each ranking and answer against the gold (``places``: is it there?
+``metrics``: how well?), and ``summary`` makes figures with 95 % intervals of them. Out: an
+``Evaluation`` as JSON (``document``); two of them side by side (``compare``).
 """

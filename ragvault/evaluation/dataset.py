@@ -2,19 +2,20 @@
 
     {"id": "7", "question": "…", "answerable": true, "lang": "en",
      "gold": [{"file": "a.md"}, {"file": "a.md", "heading": "Setup"},
-              {"file": "a.md", "start": 120, "end": 180, "text": "…"}],
-     "answers": ["…"], "group": "…", "kind": "…"}
+              {"file": "a.md", "start": 120, "end": 180, "text": "…"}, {"file": "a.md", "line": 7}],
+     "answers": ["…"], "right": "…", "type": "…", "kind": "…"}
 
 Only ``question`` is required. ``start`` and ``end`` are character offsets into the note as it is
-on disk, line ends and all, the byte order mark not counted. ``group`` names questions that belong
-together (one made from the other); a cross-validation keeps them in one fold. The ``kind``
-"off_topic" marks a question whose subject is foreign to the vault, not only its answer. Other keys
-are ignored.
+on disk, line ends and all, the byte order mark not counted. ``right`` is a regular
+expression that every right answer matches, in whatever case. The ``kind`` "off_topic" (or the
+``type`` "foreign") marks a question whose subject is foreign to the vault, not only its answer.
+Other keys are ignored.
 """
 
 from __future__ import annotations
 
 import random
+import re
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -36,12 +37,21 @@ from ragvault.errors import UsageError
 
 _FORMAT_HINT = 'Each line is an object: {"question": "…", "gold": [{"file": "note.md"}]}.'
 MAX_BYTES = 500_000_000
+FOREIGN = "foreign"  # the ``type`` that says the same in a personal set
 OFF_TOPIC = "off_topic"  # the ``kind`` of a question whose subject is foreign to the vault
 
 
 def _said(text: str) -> str:
     if not text.strip():
         raise ValueError("it is blank")
+    return text
+
+
+def _pattern(text: str | None) -> str | None:
+    try:
+        re.compile(text or "")
+    except re.error as error:
+        raise ValueError(f"it is no regular expression: {error}") from error
     return text
 
 
@@ -62,7 +72,7 @@ class Gold:
 
     ``heading`` is the section's own heading, or its path joined by " > "; "" is what stands
     before the first heading; None: anywhere in the note. ``start``/``end`` are offsets in
-    characters, end exclusive; ``text`` what stands there.
+    characters, end exclusive; ``text`` what stands there; ``line`` counts from 1.
     """
 
     file: Annotated[Words, AfterValidator(normal_path)]
@@ -70,6 +80,7 @@ class Gold:
     start: NonNegativeInt | None = None
     end: NonNegativeInt | None = None
     text: str | None = None
+    line: NonNegativeInt | None = None
 
     @model_validator(mode="after")
     def _check_span(self) -> Gold:
@@ -94,7 +105,7 @@ class Question:
     gold: tuple[Gold, ...] = ()
     answers: tuple[str, ...] = ()
     lang: str | None = None
-    group: str | None = None
+    right: str | None = None
     origin: str = ""
     off_topic: bool = False
     line: int = 0
@@ -118,7 +129,8 @@ class _Line(BaseModel):
     gold: list[Gold] | None = None
     answers: list[str] | None = None
     lang: Words | None = None
-    group: Words | None = None
+    right: Annotated[str | None, AfterValidator(_pattern)] = None
+    type: object = None
     kind: object = None
 
     @model_validator(mode="after")
@@ -193,8 +205,8 @@ def _question(line: _Line, number: int) -> Question:
         gold=tuple(line.gold or ()),
         answers=tuple(line.answers or ()),
         lang=line.lang,
-        group=line.group,
-        off_topic=not answerable and line.kind == OFF_TOPIC,
+        right=line.right,
+        off_topic=not answerable and (line.kind == OFF_TOPIC or line.type == FOREIGN),
         line=number,
     )
 
@@ -217,7 +229,7 @@ def _mistake(error: ValidationError) -> str:
 def as_off_topic(questions: Iterable[Question], name: str) -> list[Question]:
     """Another set's questions, for which the right answer here is none."""
     return [
-        replace(q, answerable=False, gold=(), answers=(), group=None, origin=name, off_topic=True)
+        replace(q, answerable=False, gold=(), answers=(), right=None, origin=name, off_topic=True)
         for q in questions
     ]
 

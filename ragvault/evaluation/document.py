@@ -9,10 +9,13 @@
      "by_lang": {lang: {leg: {measure: E}}},
      "abstention": A, "abstention_with_off_topic": A | null,
      "off_topic": {name: E of the false answers},
+     "printed": [{"label", "count", "of"}],
+     "printed_curve": [{"threshold", "right", "wrong", "false"}],
      "answers": {measure: E}, "answer_modes": {"extractive"|"llm": questions},
      "seconds", "notices": [],
      "questions": [{"id", "origin", "lang", "answerable", "question", "answered", "reason",
                     "confidence", "gated", "features": {}, "answer_values": {}, "mode", "seconds",
+                    "printed": {"verdict", "warned", "quotes_right", "confidence"} | null,
                     "legs": {leg: {"ranks": [], "relevant": n, "values": {measure: x}}},
                     "found": [{"rel_path", "heading_path", "start_line", "end_line", "snippet",
                     "score"}]}]}
@@ -36,8 +39,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ragvault.evaluation.dataset import Question
 from ragvault.evaluation.judging import QuestionResult
 from ragvault.evaluation.metrics import LEVEL, RESAMPLES
+from ragvault.evaluation.printed import Printed, curve, shares
 from ragvault.evaluation.summary import AbstentionSummary, Summary
 from ragvault.model import VaultInfo
 from ragvault.service.json_objects import rounded
@@ -63,6 +68,13 @@ class Evaluation:
     summary: Summary
     seconds: float
     notices: tuple[str, ...] = ()
+
+    @property
+    def printed(self) -> list[tuple[Question, Printed]]:
+        """The questions that say what a right answer is, or have none, with what they got."""
+        if all(r.question.right is None for r in self.results):
+            return []  # not such a set
+        return [(r.question, r.printed) for r in self.results if r.printed is not None]
 
 
 def as_object(evaluation: Evaluation) -> dict[str, Any]:
@@ -95,6 +107,8 @@ def as_object(evaluation: Evaluation) -> dict[str, Any]:
         "abstention": abstention_object(summary.own),
         "abstention_with_off_topic": None if everything is None else abstention_object(everything),
         "off_topic": rounded(summary.off_topic),
+        "printed": rounded(shares(evaluation.printed)),
+        "printed_curve": rounded(curve(evaluation.printed)),
         "answers": rounded(summary.answers),
         "answer_modes": summary.modes,
         "seconds": round(evaluation.seconds, 3),
@@ -137,6 +151,7 @@ def _question(result: QuestionResult) -> dict[str, Any]:
         "legs": rounded(result.rankings),
         "answer_values": rounded(result.answer_values),
         "mode": result.mode,
+        "printed": rounded(result.printed),
         "seconds": round(result.seconds, 4),
         "found": [
             {**asdict(passage), "heading_path": list(passage.heading_path)}

@@ -11,6 +11,7 @@ from ragvault.evaluation import metrics
 from ragvault.evaluation.dataset import Question
 from ragvault.evaluation.metrics import Span
 from ragvault.evaluation.places import Notes, chunk_span, folded, gold_span, in_section
+from ragvault.evaluation.printed import Printed
 from ragvault.model import (
     Answer,
     CitationStatus,
@@ -95,8 +96,8 @@ class QuestionResult:
     """``rankings``, by retriever, is empty for a question without an answer. ``reason`` is why it
     was refused, None when it was answered. ``answer_values`` are the ANSWER_MEASURES that apply;
     ``mode`` is how the answer was made, None when none was asked for. Where the gate was left out,
-    ``gated`` is false, and confidence, reason and features say nothing. ``by_model`` is false where
-    the confidence isn't that of the embedding model's calibration (it couldn't read the question).
+    ``gated`` is false, and confidence, reason and features say nothing. ``printed`` is None where
+    the set doesn't say what a right answer is.
     """
 
     question: Question
@@ -109,7 +110,7 @@ class QuestionResult:
     mode: str | None = None
     seconds: float = 0.0
     gated: bool = True
-    by_model: bool = True
+    printed: Printed | None = None
 
     @property
     def answered(self) -> bool:
@@ -171,7 +172,7 @@ def judge_ranking(question: Question, ranking: Ranking, notes: Notes) -> Ranking
         **{f"precision@{k}": metrics.precision(ranked, relevant, k) for k in (1, 3, 8)},
         "file_hit@5": float(any(p.chunk.rel_path in relevant for p in ranking.places)),
     }
-    if any(gold.heading is not None for gold in question.gold):
+    if any(gold.heading is not None or gold.line is not None for gold in question.gold):
         hit = any(in_section(p, gold) for p in ranking.places for gold in question.gold)
         values["section_hit@5"] = float(hit)
     spans = span_values(question, ranking.places, notes)

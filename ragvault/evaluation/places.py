@@ -66,9 +66,12 @@ def gold_span(note: NoteText, gold: Gold) -> Span | None:
 
 
 def in_section(stored: StoredChunk, gold: Gold) -> bool:
-    """Whether a passage stands in the gold section: under that very heading, not one below."""
+    """Whether a passage stands in the gold section, under that very heading, not one below; of a
+    gold line: whether it holds the line."""
     if stored.chunk.rel_path != gold.file:
         return False
+    if gold.line is not None:
+        return stored.chunk.start_line <= gold.line <= stored.chunk.end_line
     if gold.heading is None:
         return True
     path = [folded(part) for part in stored.chunk.heading_path]

@@ -32,10 +32,12 @@ from ragvault.evaluation.judging import (
     ranking_of_chunks,
 )
 from ragvault.evaluation.places import Notes
+from ragvault.evaluation.printed import judge_printed
 from ragvault.model import (
     AbstainReason,
     Abstention,
     Answer,
+    AskResult,
     Filter,
     Query,
     Request,
@@ -60,8 +62,8 @@ _NOTICE_SHARE = 0.2
 class RunOptions:
     """``each_retriever``: also rank by words alone and by meaning alone. ``answers``: also answer;
     ``use_model``: with the model server, which has to be there (``status.server_is_there``).
-    Without ``gate`` the questions are only ranked, several times faster: the gate takes a closer
-    look at what it judges."""
+    Without ``gate`` the questions are only ranked, several times faster: the gate judges quotes,
+    and to choose these takes longer than to search."""
 
     each_retriever: bool = False
     answers: bool = False
@@ -156,46 +158,43 @@ class _Asker:
     def ask(self, question: Question) -> QuestionResult:
         started = time.perf_counter()
         try:
-            retrieval, answer = self._searched(question)
+            retrieval, asked = self._searched(question)
         except QuestionError as error:
             raise UsageError(
                 f"The question of line {question.line} can't be asked: {error.message}", error.hint
             ) from error
         self.notices.update(set(retrieval.notices))
-        judged = retrieval.judgement if self.options.gate else None
-        outcome = judged.outcome if judged else None
-        if isinstance(answer, Abstention):  # the gate let it pass and the answering stage didn't
-            outcome = answer
+        judgement = asked.judgement if asked else None
+        outcome = asked.outcome if asked else None
         reason = str(outcome.reason) if isinstance(outcome, Abstention) else None
-        if judged is None and self.options.gate and reason is None:  # small talk: no note answers
-            reason = str(AbstainReason.NO_RELEVANT_CONTEXT)
         values, mode = {}, None
-        if isinstance(answer, Answer):
-            values, mode = judge_answer(question, answer, retrieval.hits), answer.mode
+        if isinstance(outcome, Answer) and outcome.mode == "none":  # small talk: no note answers
+            reason = str(AbstainReason.NO_RELEVANT_CONTEXT)
+        elif isinstance(outcome, Answer) and self.options.answers:
+            values, mode = judge_answer(question, outcome, retrieval.hits), outcome.mode
         return QuestionResult(
             question=question,
             rankings=self._rankings(question, retrieval) if question.answerable else {},
-            confidence=judged.confidence if judged else 0.0,
+            confidence=judgement.confidence if judgement else 0.0,
             reason=reason,
-            features=dict(judged.features) if judged else {},
+            features=dict(judgement.features) if judgement else {},
             found=_passages(retrieval),
             answer_values=values,
             mode=mode,
             seconds=time.perf_counter() - started,
             gated=self.options.gate,
-            by_model=not self.options.gate or (judged is not None and judged.by_model),
+            printed=judge_printed(question, asked) if asked else None,
         )
 
-    def _searched(self, question: Question) -> tuple[Retrieval, Answer | Abstention | None]:
+    def _searched(self, question: Question) -> tuple[Retrieval, AskResult | None]:
         request = Request(question.text, vaults=(self.vault.name,))
-        if not self.options.gate:
-            return search.search(self.container, request, 1, now=self.now).retrieval, None
-        if self.options.answers:
-            request = replace(request, use_model=self.options.use_model)
-            asked = answer_of(ask(self.container, request, now=self.now))
-            if asked.retrieval is not None:  # None: small talk, answered from no note
-                return asked.retrieval, asked.outcome
-        return search.retrieve(self.container, request, now=self.now, for_answer=True), None
+        if self.options.gate:
+            use_model = self.options.answers and self.options.use_model
+            asking = ask(self.container, replace(request, use_model=use_model), now=self.now)
+            result = answer_of(asking)
+            if result.retrieval is not None:  # None: small talk, answered from no note
+                return result.retrieval, result
+        return search.search(self.container, request, 1, now=self.now).retrieval, None
 
     def _rankings(self, question: Question, retrieval: Retrieval) -> dict[str, RankingResult]:
         rankings = {BLEND: ranking_of(retrieval)}

@@ -25,12 +25,13 @@ from ragvault.model.answers import (
     Message as Message,
     ModelInfo as ModelInfo,
     Prompt as Prompt,
+    Quotation as Quotation,
     Reference as Reference,
 )
 from ragvault.model.confidence import (
     AbstainReason as AbstainReason,
     Band as Band,
-    Factor as Factor,
+    Judgement as Judgement,
     sigmoid as sigmoid,
 )
 from ragvault.model.events import (
@@ -57,17 +58,14 @@ from ragvault.model.notes import (
 from ragvault.model.retrieval import (
     Abstention as Abstention,
     Breadth as Breadth,
-    Closeness as Closeness,
     Described as Described,
     Detail as Detail,
     DroppedBy as DroppedBy,
     Evidence as Evidence,
     Findings as Findings,
     FolderSelection as FolderSelection,
-    GateOutcome as GateOutcome,
     Hit as Hit,
     Intent as Intent,
-    Judgement as Judgement,
     Query as Query,
     Request as Request,
     Retrieval as Retrieval,

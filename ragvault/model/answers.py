@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from ragvault.model.confidence import Judgement
 from ragvault.model.retrieval import Abstention, Hit, Retrieval
 
 
@@ -111,8 +112,21 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class Quotation:
+    """A quote as it would be printed without a model. ``share``: the probability (0..1) that it
+    holds the answer, if any of the passages does; ``cosine`` to the question, None without an
+    embedding model."""
+
+    hit: Hit
+    text: str
+    share: float
+    cosine: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class AskResult:
-    """All of one ``ask``. ``id`` names its row in the answer log."""
+    """All of one ``ask``. ``id`` names its row in the answer log. ``quotes`` are what was judged,
+    printed or not, best first; ``judgement`` is None where no scores were judged."""
 
     question: str
     outcome: Answer | Abstention
@@ -123,6 +137,8 @@ class AskResult:
     total_ms: float
     usage: ChatUsage
     notices: tuple[str, ...] = ()
+    quotes: tuple[Quotation, ...] = ()
+    judgement: Judgement | None = None
 
 
 @dataclass(frozen=True, slots=True)

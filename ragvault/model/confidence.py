@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -40,10 +41,12 @@ def sigmoid(logit: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Factor:
-    """``name``: "topic" (is it about this?) or "answered" (does it hold the answer?); its
-    probability, 0..1, and the names of the features that it is made from."""
+class Judgement:
+    """``confidence`` (0..1), made from ``features`` by the logistic of the name ``calibration``.
+    ``topic``: the same as if the quote lacked nothing that was asked for, so whether the notes
+    treat of it at all."""
 
-    name: str
-    probability: float
-    features: tuple[str, ...]
+    confidence: float
+    topic: float
+    features: Mapping[str, float]
+    calibration: str

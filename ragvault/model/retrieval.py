@@ -1,13 +1,13 @@
-"""One search: what was asked, what was found, what each rank is made of, and the gate's word."""
+"""One search: what was asked, what was found, what each rank is made of, and the outcomes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Self, TypeAlias
+from typing import Self
 
-from ragvault.model.confidence import AbstainReason, Factor
+from ragvault.model.confidence import AbstainReason
 from ragvault.model.notes import Chunk
 from ragvault.model.stores import Level, NoteInfo, StoredChunk
 
@@ -28,12 +28,12 @@ class DroppedBy(Described):
     """Why a candidate is not among those that are answered from."""
 
     MIN_VECTOR = "min_vector", "not similar enough, and no word of the question in it"
-    MIN_FINAL = "min_final", "its score is too low for an answer"
     MAX_CANDIDATES = "max_candidates", "too many were proposed, and others are more similar"
     DUPLICATE = "duplicate", "another note says the same, and ranks higher"
     RANK = "rank", "good enough, as were enough better ones"
     NEIGHBOUR = "neighbour", "not found by the search: it stands beside a passage that was"
     TIME = "time", "not of the time that you asked about"
+    CHANGED = "changed", "it isn't in its note any more"
 
 
 class Strategy(Described):
@@ -56,7 +56,6 @@ class Timing(Described):
     RERANK = "rerank", "reading the best again with a reranker"
     EXPAND = "expand", "the chat model's other wordings, or its guess at the answer"
     RECENT = "recent", "the newest notes, where nothing else was asked for"
-    CLOSENESS = "closeness", "the closer look at the best, word by word"
     TOTAL = "total", "the whole search"
 
 
@@ -217,25 +216,12 @@ class Hit:
 
     @property
     def is_ranked(self) -> bool:
-        """Kept, or dropped only for its rank or its final score: what it says about the question
-        counts all the same."""
-        return self.dropped_by in (None, DroppedBy.RANK, DroppedBy.MIN_FINAL)
+        """Kept, or dropped only for its rank: what it says of the question counts all the same."""
+        return self.dropped_by in (None, DroppedBy.RANK)
 
     @property
     def note(self) -> NoteInfo:
         return self.stored.note
-
-
-@dataclass(frozen=True, slots=True)
-class Closeness:
-    """How well each of the question's tokens finds its counterpart (its greatest cosine) in the hit
-    where they find them best, of those that were looked at. ``mean``: the mean of these cosines;
-    ``weakest``: their soft minimum, low where one word of the question finds nothing like it; both
-    0..1. ``asked``: the question's tokens."""
-
-    mean: float
-    weakest: float
-    asked: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,61 +249,36 @@ class Abstention:
     passages: tuple[str, ...] = ()
 
 
-GateOutcome: TypeAlias = Evidence | Abstention
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """What the gate makes of a search. ``confidence`` (0..1) is the product of ``factors``, also
-    where something else decided before it; ``features`` (each 0..1) are what they are made from, by
-    the calibration of that name. There are no factors where dates alone decided, or nothing was
-    found. ``by_model``: that is the embedding model's own, not one for questions that it can't
-    judge."""
-
-    outcome: GateOutcome
-    confidence: float
-    features: Mapping[str, float]
-    factors: tuple[Factor, ...]
-    calibration: str
-    by_model: bool
-
-
 @dataclass(frozen=True, slots=True)
 class Findings:
     """What a search found, as the gate judges it: every candidate in rank order, and what the
     confidence is made from beside their scores. For an answer only: ``term_weights``, the
-    question's terms with their IDF, ``rarest_weight``, the IDF of a term that nothing searched
-    holds, and ``closeness``. ``vocabulary_trust`` (0..1) says how far the embedding model can read
-    the question, ``background`` what unrelated questions reach in what was searched (None: not
-    known, or nothing was searched by meaning)."""
+    question's terms with their IDF. ``vocabulary_trust`` (0..1) says how far the embedding model
+    can read the question, ``background`` what unrelated questions reach in what was searched
+    (None: not known, or nothing was searched by meaning)."""
 
     query: Query
     hits: tuple[Hit, ...]
     strategy: Strategy
     searched: str = ""  # one phrase: what was looked through
     term_weights: tuple[tuple[str, float], ...] = ()
-    rarest_weight: float = 0.0
-    closeness: Closeness | None = None
     vocabulary_trust: float = 1.0
     background: Level | None = None
-
-    @property
-    def kept(self) -> tuple[Hit, ...]:
-        return tuple(h for h in self.hits if h.kept)
 
     @property
     def ranked(self) -> tuple[Hit, ...]:
         """What says something about the question, see ``Hit.is_ranked``."""
         return tuple(h for h in self.hits if h.is_ranked)
 
+    @property
+    def kept(self) -> tuple[Hit, ...]:
+        return tuple(h for h in self.hits if h.kept)
+
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """One run of the search stages: what was found, how, and what the gate makes of it.
-
-    ``judgement`` is None where no answer is wanted, and for small talk. ``neighbours``: the chunks
-    around the hits that may be answered from, by the hit's chunk id, in the order of the note.
-    """
+    """One run of the search stages: what was found, and how. ``neighbours``: the chunks around the
+    hits that may be answered from, by the hit's chunk id, in the order of the note."""
 
     findings: Findings
     k: int
@@ -326,7 +287,6 @@ class Retrieval:
     timings_ms: Mapping[Timing, float]
     notices: tuple[str, ...] = ()
     expansions: tuple[tuple[str, str], ...] = ()  # ("expand" | "hyde", what the model wrote)
-    judgement: Judgement | None = None
     neighbours: Mapping[str, tuple[Hit, ...]] = field(default_factory=dict)
 
     @property

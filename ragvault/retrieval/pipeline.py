@@ -1,4 +1,4 @@
-"""One search, from an analysed question to ranked hits and what the gate makes of them.
+"""One search, from an analysed question to ranked hits.
 
 1. Which vaults, which filter. No index or an unknown vault: NoIndexError.
 2. A question for recent notes and nothing else: the recent notes, newest first.
@@ -11,8 +11,8 @@
 5. The pool: all that was proposed, one entry a chunk, each with its exact cosine and exact BM25.
 6. Blend; what expansion makes of it; rerank if there is a reranker; order by (−final, chunk id).
 7. Floors, duplicates, the first k. What is dropped stays listed with the reason.
-8. For an answer: the closer look at the best, the gate's judgement, and the neighbours of what
-   may be answered from.
+8. For an answer: how rare the question's words are, and the neighbours of what may be answered
+   from.
 
 Without the model steps 4 to 7 run on BM25 and dates, and a notice says so (auroranotes-rag.md,
 "Fallback Modes"). A vault whose vector store fails is compared in full like a small one. The
@@ -22,7 +22,7 @@ catalog is used from the calling thread only.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime
@@ -33,7 +33,6 @@ from ragvault.config.settings import Settings
 from ragvault.errors import ModelError
 from ragvault.model import (
     Background,
-    Evidence,
     Findings,
     FolderSelection,
     Hit,
@@ -55,9 +54,6 @@ from ragvault.retrieval.candidates.gather import (
 )
 from ragvault.retrieval.candidates.neighbours import around
 from ragvault.retrieval.candidates.recent import newest
-from ragvault.retrieval.confidence.calibration import LEAST_TRUST, Calibration
-from ragvault.retrieval.confidence.features import look_closer
-from ragvault.retrieval.confidence.gate import judge
 from ragvault.retrieval.context import Context, Deps, make_context
 from ragvault.retrieval.question.folders import select_folders
 from ragvault.retrieval.ranking.blend import (
@@ -81,14 +77,13 @@ def retrieve(
     deps: Deps,
     settings: Settings,
     now: datetime,
-    calibration: Callable[[], Calibration] | None = None,
+    for_answer: bool = False,
 ) -> Retrieval:
     """Run the steps of the module's docstring.
 
-    ``calibration`` is the embedding model's: with it the search is for an answer, with
-    ``gate.min_final`` as a floor and step 8; without, it only lists. Greetings and thanks find
-    nothing. Raises NoIndexError (nothing indexed, or no vault by that name), UsageError (an
-    unknown folder or tag), StoreError (the catalog failed) and what ``calibration`` raises.
+    ``for_answer``: with step 8; without, it only lists. Greetings and thanks find nothing. Raises
+    NoIndexError (nothing indexed, or no vault by that name), UsageError (an unknown folder or tag)
+    and StoreError (the catalog failed).
     """
     started = perf_counter()
     if query.intent in (Intent.GREETING, Intent.THANKS):
@@ -98,11 +93,9 @@ def retrieve(
     context = make_context(request, query, deps, settings, now.timestamp())
     found = _recent(context) if query.recent_only else None
     if found is None:
-        found = _search(context, for_answer=calibration is not None)
-    judgement = None if calibration is None else judge(found.findings, calibration())
+        found = _search(context, for_answer=for_answer)
     neighbours: Mapping[str, tuple[Hit, ...]] = {}
-    is_open = judgement is not None and isinstance(judgement.outcome, Evidence)
-    if is_open and found.strategy is not Strategy.RECENT:
+    if for_answer and found.strategy is not Strategy.RECENT:
         reach = settings.answer.neighbours
         neighbours = around(context.catalog, found.kept, found.findings.hits, reach)
     times = {**context.times, Timing.TOTAL: (perf_counter() - started) * 1000.0}
@@ -110,7 +103,6 @@ def retrieve(
         found,
         timings_ms={timing: times[timing] for timing in Timing if timing in times},
         notices=tuple(context.notices),
-        judgement=judgement,
         neighbours=neighbours,
     )
 
@@ -160,7 +152,6 @@ def _search(context: Context, *, for_answer: bool) -> Retrieval:
             ranked,
             k=context.k,
             min_vector=_least_cosine(context, backgrounds),
-            min_final=context.settings.gate.min_final if for_answer else None,
             terms=context.query.terms,
         )
     found = Findings(
@@ -172,7 +163,7 @@ def _search(context: Context, *, for_answer: bool) -> Retrieval:
         background=max(levels, key=lambda level: level.median, default=None),
     )
     if for_answer:
-        found = _with_evidence(context, found)
+        found = _with_weights(context, found)
     return Retrieval(found, context.k, selection, len(candidates), {}, expansions=written)
 
 
@@ -276,23 +267,14 @@ def _blend(
 # --------------------------------------------------------------------------- 8. for an answer
 
 
-def _with_evidence(context: Context, found: Findings) -> Findings:
-    """With what the gate goes by beside the scores: the terms' IDF over what was searched, and
-    the closer look at the best. There is none without an embedding model that can read the
-    question: the gate goes by the words then."""
+def _with_weights(context: Context, found: Findings) -> Findings:
+    """With the terms' IDF over what was searched."""
     terms, catalog = context.query.terms, context.catalog
     total = catalog.count_chunks(context.where)
     counts = catalog.document_frequencies(terms, context.where)
-    closeness = None
-    by_meaning = found.strategy is not Strategy.KEYWORD_RECENCY
-    if by_meaning and found.ranked and found.vocabulary_trust >= LEAST_TRUST:
-        with context.timed(Timing.CLOSENESS):
-            closeness = look_closer(found.query.sought, found.ranked, context.deps.embedder())
     return replace(
         found,
         term_weights=tuple((term, _idf(counts.get(term, 0), total)) for term in terms),
-        rarest_weight=_idf(0, total),
-        closeness=closeness,
     )
 
 

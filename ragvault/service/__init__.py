@@ -8,10 +8,10 @@ the stages, one after the other; a command line, a server or a script renders wh
     search        a question to its passages
     excerpts      the piece of a passage that is shown, and its words that match
     background    what unrelated questions reach in a vault
-    calibration   how a passage's scores become a confidence
     ask           a question to its answer
+    why           where a note stood in it, and what dropped it
     status        what is indexed, how current it is, what it runs on; nothing is loaded
     doctor        each part tried for real
     json_objects  results as JSON objects
-    files         files that a person named: a report, questions, the configuration
+    files         the configuration, written
 """

@@ -17,8 +17,8 @@ from ragvault.model import (
     AskResult,
     Done,
     Evidence,
-    GateOutcome,
     LoggedAnswer,
+    Quotation,
     Request,
     Retrieval,
     Retrieved,
@@ -26,6 +26,7 @@ from ragvault.model import (
 from ragvault.service.search import retrieve
 
 if TYPE_CHECKING:
+    from ragvault.answering.gate import Decision
     from ragvault.answering.pipeline import AnswerEvents
     from ragvault.wiring import Container
 
@@ -40,16 +41,18 @@ def ask(container: Container, request: Request, *, now: datetime) -> AskEvents:
     """
     started = time.perf_counter()
     retrieval = retrieve(container, request, now=now, for_answer=True)
-    if retrieval.judgement is not None:
+    if not retrieval.is_small_talk:
         from ragvault.service.originals import as_it_stands
 
         roots = {vault.name: vault.path for vault in container.catalog.vaults()}
         retrieval = as_it_stands(retrieval, roots)
     query = retrieval.query
-    outcome = retrieval.judgement.outcome if retrieval.judgement else None
+    decision = None if retrieval.is_small_talk else _decided(container, retrieval, request, now)
+    outcome = decision.outcome if decision else None
     hits = outcome.hits if isinstance(outcome, Evidence) else ()
     yield Retrieved(retrieval, hits)
-    run = yield from _answered(container, request, retrieval, outcome, now)
+    run = yield from _answered(container, request, retrieval, decision, now)
+    quotes = decision.quotes if decision else ()
     result = AskResult(
         question=query.asked,
         outcome=run.outcome,
@@ -60,6 +63,8 @@ def ask(container: Container, request: Request, *, now: datetime) -> AskEvents:
         total_ms=(time.perf_counter() - started) * 1000,
         usage=run.spent.usage,
         notices=(*retrieval.notices, *run.notices),
+        quotes=tuple(Quotation(q.hit, q.shown, q.share, q.cosine) for q in quotes),
+        judgement=decision.judgement if decision else None,
     )
     yield Done(_logged(container, result, now, request.session))
 
@@ -74,18 +79,33 @@ def answer_of(events: Iterable[AskEvent]) -> AskResult:
     return result
 
 
+def _decided(
+    container: Container, retrieval: Retrieval, request: Request, now: datetime
+) -> Decision:
+    from ragvault.answering.gate import decide
+
+    return decide(
+        retrieval.findings,
+        retrieval.neighbours,
+        detail=request.detail,
+        embed=container.embedder.embed_documents if retrieval.by_vector else None,
+        today=now.date(),
+    )
+
+
 def _answered(
     container: Container,
     request: Request,
     retrieval: Retrieval,
-    outcome: GateOutcome | None,
+    decision: Decision | None,
     now: datetime,
 ) -> AnswerEvents:
     from ragvault.answering import pipeline as answering
     from ragvault.answering.citations.styles import STYLES
 
-    if outcome is None:
+    if decision is None:
         return (yield from answering.small_talk(retrieval.query.intent))
+    outcome = decision.outcome
     if isinstance(outcome, Abstention):
         return answering.AnswerRun(outcome)
     settings = container.settings
@@ -99,7 +119,7 @@ def _answered(
                 chat=container.chat if request.use_model and outcome.hits else None,
                 detail=request.detail,
                 neighbours=retrieval.neighbours,
-                embed=container.embedder.embed_documents if retrieval.by_vector else None,
+                quotes=decision.quotes,
                 today=now.date(),
                 style=STYLES[settings.citations.style],
                 min_confidence=settings.gate.min_confidence,

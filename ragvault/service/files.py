@@ -1,4 +1,4 @@
-"""Files that a command writes for a person: reports, questions, the configuration."""
+"""The file that a command writes for a person: the configuration."""
 
 from __future__ import annotations
 
@@ -12,27 +12,14 @@ from pathlib import Path
 from ragvault.errors import UsageError
 
 
-def write_text(path: Path, text: str) -> None:
-    """Raises UsageError when it can't be written."""
-    with _reported(path, "Name another file."):
-        path.write_text(text, encoding="utf-8", newline="\n")
-
-
-def backup_of(target: Path) -> Path:
-    """Where ``write_config`` keeps what a file was."""
-    return target.with_name(f"{target.name}.bak")
-
-
-def write_config(target: Path, text: str, *, keep_old: bool = False) -> None:
-    """The configuration, whole or not at all; with ``keep_old`` what it was stays beside it.
+def write_config(target: Path, text: str) -> None:
+    """The configuration, whole or not at all.
 
     Its folder is made, its permissions stay. Raises UsageError when it can't be written.
     """
     target = target.resolve()  # a link to a file kept elsewhere stays a link
     with _reported(target, "Choose another place with --config FILE."):
         target.parent.mkdir(parents=True, exist_ok=True)
-        if keep_old and target.exists():
-            shutil.copy2(target, backup_of(target))
         _replace(target, text)
 
 

@@ -8,7 +8,16 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ragvault.errors import RagvaultError
-from ragvault.model import Abstention, Answer, AskResult, Band, Hit, Reference, Retrieval
+from ragvault.model import (
+    Abstention,
+    Answer,
+    AskResult,
+    Band,
+    Hit,
+    Quotation,
+    Reference,
+    Retrieval,
+)
 from ragvault.text import snippet
 
 if TYPE_CHECKING:
@@ -147,8 +156,9 @@ def _place(hit: Hit, marker: int, text: str | None = None) -> dict[str, Any]:
     }
 
 
-def debug_object(retrieval: Retrieval | None) -> dict[str, Any]:
-    """What ``--debug`` adds; where scores were judged, also how the confidence came about."""
+def debug_object(retrieval: Retrieval | None, result: AskResult | None = None) -> dict[str, Any]:
+    """What ``--debug`` adds; for an answer also the quotes, printed or not, and how the confidence
+    came about."""
     if retrieval is None:
         folders: dict[str, Any] = {"selected": [], "available": []}
         return {"debug": {"retrieved_chunks": [], "folder_selection": folders, "timings_ms": {}}}
@@ -164,14 +174,27 @@ def debug_object(retrieval: Retrieval | None) -> dict[str, Any]:
         "timings_ms": {name: _ms(value) for name, value in retrieval.timings_ms.items()},
         "expansions": [{"kind": kind, "text": text} for kind, text in retrieval.expansions],
     }
-    judgement = retrieval.judgement
-    if judgement is not None and judgement.factors:
+    if result is not None:
+        value["quotes"] = [_quote(quote) for quote in result.quotes]
+    judgement = None if result is None else result.judgement
+    if judgement is not None:
         value["confidence"] = {
             "calibration": judgement.calibration,
-            **{part.name: part.probability for part in judgement.factors},
             "features": judgement.features,
         }
     return {"debug": rounded(value)}
+
+
+def _quote(quote: Quotation) -> dict[str, Any]:
+    chunk = quote.hit.chunk
+    return {
+        "chunk_id": chunk.id,
+        "rel_path": chunk.rel_path,
+        "rank": quote.hit.rank,
+        "text": quote.text,
+        "share": quote.share,
+        "cosine": quote.cosine,
+    }
 
 
 def _candidate(hit: Hit) -> dict[str, Any]:

@@ -13,8 +13,10 @@ from pathlib import Path
 
 from ragvault.formats.decoding import NotTextError, read_lines
 from ragvault.ingest.paths import printable
-from ragvault.model import AbstainReason, Abstention, Chunk, Evidence, Hit, Retrieval
+from ragvault.model import Chunk, DroppedBy, Hit, Retrieval
 from ragvault.text import one_line
+
+CHANGED = DroppedBy.CHANGED
 
 
 def on_disk(root: Path, rel_path: str) -> Path:
@@ -51,29 +53,20 @@ def _is_there(path: Path) -> bool:
 
 
 def as_it_stands(retrieval: Retrieval, roots: Mapping[str, Path]) -> Retrieval:
-    """The retrieval of an answer with its evidence, and what stands beside it, held against the
-    files under ``roots`` (by vault): at today's lines, without what is gone, and a notice of each
-    note that changed. A vault whose folder is out of reach is taken as it was indexed, and a
-    notice says so. Reads each note of the evidence once."""
-    judgement = retrieval.judgement
-    if judgement is None or not isinstance(judgement.outcome, Evidence):
-        return retrieval
+    """The retrieval of an answer, what may be answered from held against the files under ``roots``
+    (by vault): at today's lines, what is gone dropped, and a notice of each note that changed. A
+    vault whose folder is out of reach is taken as it was indexed, and a notice says so. Reads each
+    note of what was kept once."""
     files = _Files(roots)
-    evidence = judgement.outcome
-    hits = files.standing(evidence.hits)
-    outcome: Evidence | Abstention = replace(evidence, hits=hits)
-    if not hits and evidence.hits:
-        outcome = Abstention(
-            AbstainReason.NO_RELEVANT_CONTEXT,
-            evidence.confidence,
-            "What your notes said of it has changed since they were indexed.",
-            evidence.hits,
-            retrieval.findings.searched,
-        )
+    hits = tuple(files.today(hit) if hit.kept else hit for hit in retrieval.findings.hits)
+    beside = {
+        key: tuple(now for now in map(files.today, value) if now.dropped_by is not CHANGED)
+        for key, value in retrieval.neighbours.items()
+    }
     return replace(
         retrieval,
-        judgement=replace(judgement, outcome=outcome),
-        neighbours={key: files.standing(value) for key, value in retrieval.neighbours.items()},
+        findings=replace(retrieval.findings, hits=hits),
+        neighbours=beside,
         notices=(*retrieval.notices, *files.notices()),
     )
 
@@ -84,10 +77,6 @@ class _Files:
         self._lines: dict[tuple[str, str], list[str] | None] = {}
         self._changed: dict[str, None] = {}
         self._out_of_reach: dict[str, None] = {}
-
-    def standing(self, hits: Sequence[Hit]) -> tuple[Hit, ...]:
-        found = (self._today(hit) for hit in hits)
-        return tuple(hit for hit in found if hit is not None)
 
     def notices(self) -> list[str]:
         told = [
@@ -102,7 +91,8 @@ class _Files:
             )
         return told
 
-    def _today(self, hit: Hit) -> Hit | None:
+    def today(self, hit: Hit) -> Hit:
+        """At its lines of today; dropped where it isn't in its file any more."""
         chunk = hit.chunk
         root = self._roots.get(chunk.vault)
         if root is None or not _is_there(root):
@@ -112,7 +102,7 @@ class _Files:
         place = None if lines is None else place_of(chunk, lines)
         if place is None:
             self._changed[chunk.rel_path] = None
-            return None
+            return replace(hit, kept=False, dropped_by=CHANGED)
         if place == (chunk.start_line, chunk.end_line):
             return hit
         moved = replace(chunk, start_line=place[0], end_line=place[1])

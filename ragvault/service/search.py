@@ -44,15 +44,13 @@ def retrieve(
 ) -> Retrieval:
     """Every candidate in rank order; nothing is answered or logged.
 
-    ``for_answer``: with the gate's judgement, and what may be answered from beside the hits.
-    Raises QuestionError for a question that can't be asked, NoIndexError, StoreError, ConfigError
-    for a calibration that can't be used, and ModelError where the request insists on a model that
-    isn't there.
+    ``for_answer``: with what may be answered from beside the hits, and how rare the words are.
+    Raises QuestionError for a question that can't be asked, NoIndexError, StoreError, and
+    ModelError where the request insists on a model that isn't there.
     """
     from ragvault.retrieval import pipeline
     from ragvault.retrieval.context import EXACT_LIMIT
     from ragvault.service.background import background_of
-    from ragvault.service.calibration import gate_calibration
 
     store = container.settings.store
     asks_store = store.search == "chroma" or store.mode == "http"  # a server was set up to be asked
@@ -71,7 +69,7 @@ def retrieve(
         deps=deps,
         settings=container.settings_in_force,
         now=now,
-        calibration=(lambda: gate_calibration(container)) if for_answer else None,
+        for_answer=for_answer,
     )
 
 

@@ -48,7 +48,6 @@ from ragvault.model import Request, Retrieval
 from ragvault.ports import Reranker
 from ragvault.retrieval import pipeline
 from ragvault.retrieval.question.query import analyse
-from ragvault.service.calibration import gate_calibration
 from ragvault.wiring import Container
 from tests.bench.bench import machine
 from tests.bench.measure import Bench, Cost
@@ -157,7 +156,7 @@ class Searches:
             deps=deps if server is None else replace(deps, chat=lambda: server.chat),
             settings=settings,
             now=self.now,
-            calibration=(lambda: gate_calibration(self.container)) if option.prompt else None,
+            for_answer=option.prompt,
         )
 
     def sample(self, option: Option, question: str) -> Sample:

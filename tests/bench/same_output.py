@@ -44,7 +44,7 @@ BLOTS = (
     (re.compile(r"\b\d+(?:\.\d+)? ?(?:ms|s|min|KB|MB|kB|B)\b"), "<n>"),
     (re.compile(r"\b(?:just now|\d+ (?:seconds?|minutes?) ago)\b"), "<ago>"),
     (
-        re.compile(r"(?m)^((?:embed|vector|lexical|blend|closeness|total|recent)\b.*?)[\d.]+"),
+        re.compile(r"(?m)^((?:embed|vector|lexical|blend|total|recent)\b.*?)[\d.]+"),
         r"\1<n>",
     ),
     (re.compile(r"\b0\.\d+\.\d+\S*"), "<version>"),

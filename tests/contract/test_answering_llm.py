@@ -11,6 +11,7 @@ from ragvault.adapters.ollama.chat import OllamaChat
 from ragvault.answering.citations.parse import parse
 from ragvault.answering.citations.styles import canonical
 from ragvault.answering.pipeline import AnswerRequest, answer
+from ragvault.answering.quote.extract import extract
 from ragvault.config.settings import AnswerSettings, OllamaSettings
 from ragvault.model import Abstention, Answer, CitationStatus
 from tests.support.answering import evidence, finished, hit
@@ -52,6 +53,7 @@ def test_every_run_ends_in_a_valid_outcome_with_resolvable_citations(
     request = AnswerRequest(
         question=question,
         evidence=evidence(*HITS),
+        quotes=extract(question, HITS),
         chat=OllamaChat(settings),
         settings=AnswerSettings(),
         ollama=settings,

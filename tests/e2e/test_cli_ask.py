@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from ragvault.retrieval.confidence.calibration import MINILM
+from ragvault.answering.confidence import MEANING_AND_WORDS
+from ragvault.model import DroppedBy
 from tests.support.cli import SAMPLE_VAULT, Cli, indexed, make_vault
 from tests.support.ollama_fixtures import CHAT_MODEL, OllamaHandle, scripted_ollama
 
@@ -308,12 +309,42 @@ def test_filters(cli: Cli) -> None:
 def test_debug_shows_what_the_confidence_is_made_from(cli: Cli) -> None:
     """A confidence that can't be taken apart can't be trusted or tuned."""
     value = cli("ask", QUESTION, "--no-llm", "--debug", "--json").json
-    parts = value["debug"]["confidence"]
-    assert parts["topic"] * parts["answered"] == pytest.approx(value["confidence"], abs=1e-3)
-    assert set(MINILM.features) <= set(parts["features"])
+    features = value["debug"]["confidence"]["features"]
+    assert set(MEANING_AND_WORDS.weights) == set(features)
+    assert MEANING_AND_WORDS(features) == pytest.approx(value["confidence"], abs=1e-3)
     shown = cli("ask", QUESTION, "--no-llm", "--debug").out
-    assert f"{value['confidence']:.2f} = {parts['topic']:.2f} about this (tokens" in shown
-    assert f"{parts['answered']:.2f} holding the answer (weakest" in shown
+    assert f"{value['confidence']:.2f} by meaning and words: lift {features['lift']:.2f}" in shown
+
+
+def test_debug_goes_on_to_the_quotes(cli: Cli) -> None:
+    """What was kept and isn't quoted has to be told, or nobody can say why."""
+    value = cli("ask", QUESTION, "--no-llm", "--debug", "--json").json
+    quotes, kept = value["debug"]["quotes"], [
+        chunk for chunk in value["debug"]["retrieved_chunks"] if chunk["kept"]
+    ]  # fmt: skip
+    assert quotes and all(0 < quote["share"] <= 1 for quote in quotes)
+    shown = cli("ask", QUESTION, "--no-llm", "--debug").out
+    for chunk in kept:
+        is_quoted = any(quote["chunk_id"] == chunk["chunk_id"] for quote in quotes)
+        over = shown.partition("passed over")[2].split(":")[0].replace(",", " ").split()
+        assert is_quoted or str(chunk["rank"]) in over
+
+
+def test_why_says_where_a_note_stood(cli: Cli) -> None:
+    value = cli("ask", QUESTION, "--no-llm", "--debug", "--json").json
+    chunks = value["debug"]["retrieved_chunks"]
+    first, *_ = chunks
+    told = cli("why", first["rel_path"], QUESTION)
+    said = " ".join(told.out.split())
+    assert told.code == 0, told.err
+    assert f"stands 1. of {value['meta']['retrieval']['candidate_count']}" in said
+    assert "It was kept" in said
+    kept = {chunk["rel_path"] for chunk in chunks if chunk["kept"]}
+    dropped = next(chunk for chunk in chunks if chunk["rel_path"] not in kept)
+    said = " ".join(cli("why", dropped["rel_path"], QUESTION).out.split())
+    assert f"not kept: {DroppedBy(dropped['dropped_by']).description}." in said
+    unknown = cli("why", "No such note", QUESTION)
+    assert unknown.code == 2 and "There is no note" in unknown.err
 
 
 def test_debug_lists_every_candidate_with_its_fate(cli: Cli) -> None:

@@ -284,7 +284,7 @@ def test_config_commands(cli: Cli) -> None:
     model = shown["ollama"]["model"]
     assert (model["value"], model["source"]) == ("mine", f"{path}:2") and model["meaning"]
     assert shown["index"]["path"]["source"] == "RAGVAULT_INDEX_PATH"
-    assert shown["gate"]["min_final"]["source"] == "default"
+    assert shown["gate"]["min_confidence"]["source"] == "default"
     assert "secret" not in cli("config", "show").out + cli("config", "show", "--json").out
     assert cli("config", "validate").code == 0
     assert cli("config", "schema").json["properties"].keys() == shown.keys()
@@ -314,7 +314,6 @@ def test_a_setting_is_changed_by_a_command(cli: Cli, tmp_path: Path) -> None:
     for arguments, says in (
         (("embedding.profile", "french"), "takes one of bundled, multilingual"),
         (("embedding.profil", "bundled"), "Did you mean `embedding.profile`?"),
-        (("gate.calibration", "x"), "config"),
         (("ollama.model",), "--unset"),
     ):
         refused = cli("config", "set", *arguments, *use)

@@ -14,6 +14,7 @@ from typing import cast
 from ragvault.answering.citations.stream import CitationStream
 from ragvault.answering.citations.styles import STYLES, CitationStyle
 from ragvault.answering.pipeline import AnswerRequest, answer
+from ragvault.answering.quote.extract import extract
 from ragvault.cli.render.ask import AskView
 from ragvault.cli.render.places import Links, PlaceView
 from ragvault.cli.render.terminal import Terminal
@@ -54,6 +55,7 @@ def rendering(given: str) -> str:
         chat=ScriptedChat(draft) if draft.strip() else None,
         style=style,
         min_confidence=0.0 if draft.strip() else 1.0,
+        quotes=extract("How is it?", hits),
     )
 
     def events() -> Iterator[AskEvent]:

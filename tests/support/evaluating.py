@@ -37,7 +37,6 @@ def judged(
     origin: str = "",
     text: str | None = None,
     features: Mapping[str, float] | None = None,
-    group: str | None = None,
     lang: str | None = None,
     found: Sequence[Passage] = (),
     gold: Sequence[Gold] = (Gold("a.md", "H"),),
@@ -50,7 +49,6 @@ def judged(
         answerable,
         tuple(gold) if answerable else (),
         origin=origin,
-        group=group,
         lang=lang,
     )
     chosen = {"ndcg@10": 1.0 if ranks else 0.0} if values is None else dict(values)

@@ -27,7 +27,6 @@ from ragvault.model import (
     collection_of,
 )
 from ragvault.ports import Catalog, Embedder, VectorIndex
-from ragvault.retrieval.confidence.calibration import MINILM
 from ragvault.retrieval.pipeline import Deps, retrieve
 from ragvault.retrieval.question.query import analyse
 from tests.support.fakes import FakeCatalog, FakeEmbedder, FakeVectorIndex
@@ -109,7 +108,7 @@ class SearchIndex:
             deps=deps or self.deps,
             settings=used,
             now=NOW,
-            calibration=(lambda: MINILM) if for_answer else None,
+            for_answer=for_answer,
         )
 
     def close(self) -> None:

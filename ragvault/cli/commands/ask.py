@@ -95,7 +95,7 @@ def _as_json(session: Session, request: Request, now: datetime, *, debug: bool) 
     session.notices(result.notices)
     value = ask_object(result)
     if debug:
-        value.update(debug_object(result.retrieval))
+        value.update(debug_object(result.retrieval, result))
     print_json(value)
     return result
 

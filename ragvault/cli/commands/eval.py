@@ -60,6 +60,16 @@ class Asking:
         ),
     ] = None
     seed: SeedOption = 0
+    today: Annotated[
+        datetime | None,
+        typer.Option(
+            "--today",
+            metavar="DATE",
+            formats=["%Y-%m-%d"],
+            help="Ask as if it were noon of that day.",
+            show_default=False,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -78,15 +88,6 @@ class Measuring:
     no_llm: Annotated[
         bool, typer.Option("--no-llm", help="With --answers: quote the notes; ask no model.")
     ] = False
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            "--report",
-            metavar="FILE",
-            help="Also write a page with curves and the worst questions.",
-            show_default=False,
-        ),
-    ] = None
 
 
 @app.command("run")
@@ -116,7 +117,7 @@ def run(
     with eval_session(config) as session:
         from ragvault.cli.commands.eval_run import run_set
 
-        now = datetime.now()
+        now = asking.today.replace(hour=12) if asking.today else datetime.now()
         return run_set(session, questions, asking, measuring, now=now, as_json=as_json)
 
 
@@ -139,58 +140,6 @@ def compare(
         from ragvault.cli.commands.eval_run import compare_runs
 
         return compare_runs(session, a, b, as_json=as_json)
-
-
-@app.command("generate")
-def generate(
-    n: Annotated[int, typer.Argument(metavar="N", min=2, help="How many.")],
-    vault: Annotated[
-        str | None,
-        typer.Option("--vault", metavar="NAME", help="The vault to read.", show_default=False),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", metavar="FILE", help="Write there instead of stdout.", show_default=False
-        ),
-    ] = None,
-    with_ollama: Annotated[
-        bool, typer.Option("--with-ollama", help="Let Ollama write those with an answer.")
-    ] = False,
-    seed: SeedOption = 0,
-    config: ConfigOption = None,
-) -> int:
-    """Make questions from a vault, half of them without an answer. Asks nothing."""
-    with eval_session(config) as session:
-        from ragvault.cli.commands.eval_run import generate_set
-
-        return generate_set(session, n, vault, out, with_model=with_ollama, seed=seed)
-
-
-@app.command("calibrate")
-def calibrate(
-    asking: Asking,
-    questions: Annotated[
-        Path | None,
-        typer.Argument(metavar="QUESTIONS", help="What to fit to (else questions are made)."),
-    ] = None,
-    apply: Annotated[
-        bool, typer.Option("--apply", help="Write what was fitted to the configuration.")
-    ] = False,
-    as_json: JsonOption = False,
-    config: ConfigOption = None,
-) -> int:
-    """Fit the confidence to questions, and show before and after.
-
-    Needs SciPy: pip install 'ragvault[calibrate]'.
-    """
-    with eval_session(config) as session:
-        from ragvault.cli.commands.eval_calibrate import calibrate_gate
-
-        now, target = datetime.now(), config
-        return calibrate_gate(
-            session, questions, asking, apply=apply, config=target, now=now, as_json=as_json
-        )
 
 
 @contextmanager

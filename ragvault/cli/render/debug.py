@@ -7,7 +7,7 @@ from ragvault.cli.render.layout import columns, hanging
 from ragvault.cli.render.terminal import Terminal
 from ragvault.model import AskResult, Hit, Judgement, Retrieval, Timing
 from ragvault.service.json_objects import local_day
-from ragvault.text import one_line
+from ragvault.text import one_line, snippet
 
 _ID_LENGTH = 12  # of 32: enough to tell chunks apart; --json has the whole
 _FOLDERS_SHOWN = 12
@@ -28,11 +28,12 @@ def print_debug(
     for kind, wording in retrieval.expansions:
         _row(out, kind, wording)
     _print_folders(out, retrieval)
-    judgement = retrieval.judgement
-    if judgement is not None and judgement.factors:
-        _print_confidence(out, judgement)
+    if result is not None and result.judgement is not None:
+        _print_confidence(out, result.judgement)
     _print_timings(out, retrieval, result)
     _print_candidates(out, retrieval)
+    if result is not None:
+        _print_quotes(out, retrieval, result)
 
 
 def _row(out: Terminal, label: str, value: str) -> None:
@@ -68,18 +69,29 @@ def _print_folders(out: Terminal, retrieval: Retrieval) -> None:
         _row(out, "available", ", ".join(words.shortened(selection.available, _FOLDERS_SHOWN)))
 
 
-_FACTORS = {"topic": "about this", "answered": "holding the answer"}
-
-
 def _print_confidence(out: Terminal, judgement: Judgement) -> None:
-    """The factors with the features that each is made from."""
-    parts = []
-    for part in judgement.factors:
-        of = ", ".join(f"{name} {judgement.features[name]:.2f}" for name in part.features)
-        parts.append(f"{part.probability:.2f} {_FACTORS[part.name]} ({of})")
-    times = f" {out.symbol('×', 'x')} "
-    whole = f"{judgement.confidence:.2f} = {times.join(parts)}"
-    _row(out, "confidence", f"{whole}; calibration {judgement.calibration}")
+    """With the features that it is made from."""
+    of = ", ".join(f"{name} {value:.2f}" for name, value in judgement.features.items())
+    _row(
+        out, "confidence", f"{judgement.confidence:.2f} {judgement.calibration}: {of or 'no quote'}"
+    )
+
+
+def _print_quotes(out: Terminal, retrieval: Retrieval, result: AskResult) -> None:
+    """What was chosen to be quoted, and which of the passages that were kept it passed over."""
+    if not result.quotes:
+        return
+    out.print()
+    out.print(out.style("  #  share cosine  quote", "dim"))
+    for quote in result.quotes:
+        room = max(_LEAST_ROOM, out.width - 20) if out.is_tty else 160
+        text = snippet(f"{quote.hit.chunk.rel_path}: {quote.text}", room)
+        out.print(f"{quote.hit.rank:>3} {quote.share:>6.3f} {_number(quote.cosine)}  {text}")
+    quoted = {quote.hit.chunk.id for quote in result.quotes}
+    over = [f"{hit.rank}" for hit in retrieval.kept if hit.chunk.id not in quoted]
+    if over:
+        told = f"{', '.join(over)}: what they hold matches the question less"
+        _row(out, "passed over", told)
 
 
 def _print_timings(out: Terminal, retrieval: Retrieval, result: AskResult | None) -> None:

@@ -12,13 +12,13 @@ from rich.text import Text
 
 from ragvault.cli.render import words
 from ragvault.cli.render.layout import facts
-from ragvault.evaluation.judging import DECISION_MEASURES, LABELS, RANKING_MEASURES
+from ragvault.evaluation.judging import LABELS, RANKING_MEASURES
+from ragvault.evaluation.printed import curve, shares
 from ragvault.evaluation.summary import ranking_rows, refusal_rows
 from ragvault.text import strip_controls
 
 if TYPE_CHECKING:
     from ragvault.cli.render.terminal import Terminal
-    from ragvault.evaluation.calibrate import CalibrationResult
     from ragvault.evaluation.compare import Comparison, Difference
     from ragvault.evaluation.document import Evaluation
     from ragvault.evaluation.metrics import Estimate, Trade
@@ -32,7 +32,7 @@ Cell = str | Text
 
 
 def print_evaluation(out: Terminal, evaluation: Evaluation) -> None:
-    """Everything but the single questions; --json and --report have those."""
+    """Everything but the single questions; --json has those."""
     tables = _Tables(out)
     setting, summary = evaluation.setting, evaluation.summary
     own = [r for r in evaluation.results if not r.question.origin]
@@ -48,6 +48,7 @@ def print_evaluation(out: Terminal, evaluation: Evaluation) -> None:
     tables.show_ranking("Ranking", summary.rankings)
     for lang, rankings in summary.by_lang.items():
         tables.show_ranking(f"Ranking, {strip_controls(lang)}", rankings, _SHORT)
+    _print_printed(tables, evaluation)
     rows: list[list[Cell]] = [
         [strip_controls(name), tables.cell(one, ".3f" if is_area else ".1%"), f"{one.n:,}"]
         for name, one, is_area in refusal_rows(summary)
@@ -60,6 +61,22 @@ def print_evaluation(out: Terminal, evaluation: Evaluation) -> None:
         modes = ", ".join(f"{n:,} {mode}" for mode, n in summary.modes.items())
         rows = [[LABELS[name], tables.cell(one)] for name, one in summary.answers.items()]
         tables.show(f"Answers ({modes})" if modes else "Answers", [""], rows)
+
+
+def _print_printed(tables: _Tables, evaluation: Evaluation) -> None:
+    """What a person read, and what another threshold would have printed."""
+    asked = evaluation.printed
+    rows: list[list[Cell]] = [
+        [one.label, f"{one.value:.1%}", f"{one.count:,} of {one.of:,}"] for one in shares(asked)
+    ]
+    tables.show("What was printed", ["", ""], rows)
+    if not asked:
+        return
+    points: list[list[Cell]] = [
+        [f"{at.threshold:.1f}", *(tables.share(one) for one in (at.right, at.wrong, at.false))]
+        for at in curve(asked)
+    ]
+    tables.show("Quoting from a confidence of", ["right", "wrong", "answered, not there"], points)
 
 
 def _print_confidence(
@@ -113,50 +130,6 @@ def print_comparison(out: Terminal, comparison: Comparison, a: str, b: str) -> N
         title = "Decisions and answers" if retriever is None else f"Ranking, {LABELS[retriever]}"
         rows = [row(one) for one in comparison.differences if one.retriever == retriever]
         tables.show(title, ["A", "B", "B - A", ""], rows)
-
-
-def print_calibration(out: Terminal, result: CalibrationResult, threshold: float) -> None:
-    """The coefficients, then what each threshold gives before and after."""
-    tables = _Tables(out)
-    before, after = result.before, result.after
-    n = words.count(before.answerable + before.unanswerable, "question")
-    how = f", fitted to {n}" if result.fits else ", as built in"
-    model = strip_controls(result.settings.model)
-    out.print(out.style(f"Confidence for {model}", "bold") + out.style(how, "dim"))
-    told = "Below, each question is judged by a fit that has not seen it (cross-validation)."
-    out.print(out.style(told, "dim"))
-    out.print()
-    out.flush()
-
-    rows: list[list[Cell]] = []
-    for title in ("topic", "answered"):
-        part = getattr(result.settings, title)
-        if part is not None:
-            if result.settings.answered is not None:
-                kept = ", as built in" if title in result.kept else ""
-                rows.append([Text(f"{title}{kept}", style="bold"), ""])
-            weights = zip(part.features, part.coefficients, strict=True)
-            rows += [[name, f"{weight:.2f}"] for name, weight in weights]
-            rows.append(["intercept", f"{part.intercept:.2f}"])
-    tables.show("Feature", ["coefficient"], rows)
-
-    rows = [
-        [DECISION_MEASURES[name], *(tables.cell(getattr(one, name)) for one in (before, after))]
-        for name in ("false_answers", "false_refusals", "auroc")
-    ]
-    gaps = [one.largest_gap for one in (before, after)]
-    gap_cells = [tables.dash if gap is None else f"{gap:.3f}" for gap in gaps]
-    rows.append(["largest gap to the observed rate, in fifths", *gap_cells])
-    tables.show("", ["now", "fitted"], rows)
-
-    rows = [
-        tables.trades(
-            one.threshold, "  (in force)" if one.threshold == threshold else "", one, other
-        )
-        for one, other in zip(before.at_thresholds, after.at_thresholds, strict=True)
-    ]
-    columns = ["false answers now", "refusals", "false answers fitted", "refusals"]
-    tables.show("Refusing below", columns, rows)
 
 
 def _print_head(out: Terminal, parts: Sequence[str], told: str = "", *, bold: int = 1) -> None:
@@ -221,8 +194,10 @@ class _Tables:
             text.append(interval, style="dim")
         return text
 
+    def share(self, value: float | None) -> str:
+        return self.dash if value is None else f"{value:.1%}"
+
     def trades(self, threshold: float, mark: str, *trades: Trade) -> list[Cell]:
         """A row: what a threshold costs, by each of some confidences."""
-        shares = [share for one in trades for share in (one.false_answers, one.false_refusals)]
-        cells = [self.dash if share is None else f"{share:.1%}" for share in shares]
-        return [f"{threshold:.2f}{mark}", *cells]
+        costs = [cost for one in trades for cost in (one.false_answers, one.false_refusals)]
+        return [f"{threshold:.2f}{mark}", *map(self.share, costs)]

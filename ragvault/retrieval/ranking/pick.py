@@ -16,7 +16,7 @@ from collections.abc import Collection, Sequence
 from functools import cache
 
 from ragvault import text
-from ragvault.model import DroppedBy, Hit, Scores
+from ragvault.model import DroppedBy, Hit
 from ragvault.retrieval.ranking.blend import Candidate, Scored
 
 # Most that are scored: what many scopes or other wordings propose beyond it is cut.
@@ -43,17 +43,16 @@ def pick(
     *,
     k: int,
     min_vector: float,
-    min_final: float | None,
     terms: Sequence[str] = (),
 ) -> tuple[Hit, ...]:
     """Every candidate as a Hit, in the order given; of those that no floor drops and that repeat
     no other, the first ``k`` are kept.
 
-    ``min_final`` None applies no such floor; ``terms`` are the question's, for telling near-
-    duplicates from different facts. Linear in the candidates.
+    ``terms`` are the question's, for telling near-duplicates from different facts. Linear in the
+    candidates.
     """
     trimmed = over_limit([candidate for candidate, _ in ranked])
-    reasons = [_floor(c, s, min_vector, min_final, trimmed) for c, s in ranked]
+    reasons = [_floor(c, min_vector, trimmed) for c, _ in ranked]
     doubles = _fold(ranked, reasons, terms)
     hits: list[Hit] = []
     for i, (candidate, scores) in enumerate(ranked):
@@ -71,22 +70,13 @@ def over_limit(candidates: Sequence[Candidate]) -> frozenset[str]:
     return frozenset(c.id for c in ranked[MAX_CANDIDATES:])
 
 
-def _floor(
-    candidate: Candidate,
-    scores: Scores,
-    min_vector: float,
-    min_final: float | None,
-    trimmed: Collection[str],
-) -> DroppedBy | None:
-    """``min_vector`` spares what the word search found; a reranker's score lifts nothing over
-    ``min_final``, nor under it."""
+def _floor(candidate: Candidate, min_vector: float, trimmed: Collection[str]) -> DroppedBy | None:
+    """``min_vector`` spares what the word search found."""
     if candidate.id in trimmed:
         return DroppedBy.MAX_CANDIDATES
     too_far = candidate.cosine is not None and candidate.cosine < min_vector
     if too_far and not candidate.by_keyword:
         return DroppedBy.MIN_VECTOR
-    if min_final is not None and scores.blend < min_final:
-        return DroppedBy.MIN_FINAL
     return None
 
 

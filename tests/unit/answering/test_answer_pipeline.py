@@ -9,6 +9,7 @@ import pytest
 from ragvault.answering.check.uncertainty import is_uncertain
 from ragvault.answering.context import Neighbours
 from ragvault.answering.pipeline import AnswerRequest, AnswerRun, answer, small_talk
+from ragvault.answering.quote.extract import extract
 from ragvault.config.settings import AnswerSettings, OllamaSettings
 from ragvault.errors import ModelMissingError, ModelServerError, ModelStreamError
 from ragvault.model import AbstainReason, Abstention, Answer, CitationStatus, Cited, Intent
@@ -34,9 +35,11 @@ def ask(
     min_confidence: float = 0.0,
     neighbours: Neighbours | None = None,
 ) -> tuple[AnswerRun, str]:
+    question = "What did I choose for the backend?"
     request = AnswerRequest(
-        question="What did I choose for the backend?",
+        question=question,
         evidence=evidence(BACKEND, TEAM),
+        quotes=extract(question, (BACKEND, TEAM)),
         settings=settings or AnswerSettings(),
         ollama=ollama or OllamaSettings(),
         chat=chat,
@@ -305,7 +308,11 @@ def test_a_server_that_breaks_off_before_anything_is_shown_gives_quotes() -> Non
 def test_each_source_is_named_once_right_before_its_first_citation_is_shown() -> None:
     """A page that draws links as the text comes must know where each leads by then."""
     request = AnswerRequest(
-        "What did I choose?", evidence(BACKEND, TEAM), AnswerSettings(), OllamaSettings()
+        "What did I choose?",
+        evidence(BACKEND, TEAM),
+        AnswerSettings(),
+        OllamaSettings(),
+        quotes=extract("What did I choose?", (BACKEND, TEAM)),
     )
     draft = f"The backend is written in Go {CITE}. Alice leads the project [2]. It is Go {CITE}."
     for chat in (ScriptedChat(draft), None):

@@ -13,6 +13,7 @@ from ragvault.answering.citations.styles import FILE_SECTION, STYLES, CitationSt
 from ragvault.answering.context import neutralise
 from ragvault.answering.pipeline import AnswerRequest, answer
 from ragvault.answering.prompt import build_prompt
+from ragvault.answering.quote.extract import extract
 from ragvault.config.settings import AnswerSettings, CitationSettings, OllamaSettings
 from ragvault.model import Answer, CitationStatus, Hit
 from tests.support.answering import ScriptedChat, evidence, finished, hit
@@ -31,9 +32,11 @@ def cited(draft: str, *hits: Hit, style: CitationStyle = FILE_SECTION) -> CitedT
 
 
 def answered(chat: ScriptedChat | None, style: CitationStyle) -> Answer:
+    question = "What did I choose for the backend, and who leads the project?"
     request = AnswerRequest(
-        question="What did I choose for the backend, and who leads the project?",
+        question=question,
         evidence=evidence(BACKEND, TEAM),
+        quotes=extract(question, (BACKEND, TEAM)),
         settings=AnswerSettings(),
         ollama=OllamaSettings(),
         chat=chat,

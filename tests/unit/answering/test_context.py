@@ -12,6 +12,7 @@ from ragvault.answering.citations.styles import RawCitation
 from ragvault.answering.context import joined
 from ragvault.answering.pipeline import AnswerRequest, answer
 from ragvault.answering.prompt import build_prompt
+from ragvault.answering.quote.extract import extract
 from ragvault.config.settings import AnswerSettings, OllamaSettings
 from ragvault.model import Answer, Hit, Prompt
 from tests.support.answering import ScriptedChat, evidence, finished, hit
@@ -114,9 +115,12 @@ def test_a_citation_means_the_chunk_that_holds_the_sentence() -> None:
 
 
 def answered(chat: ScriptedChat | None) -> Answer:
+    question = "What is done about the mauve drum?"
+    beside = (one for hits in BESIDE.values() for one in hits)
     request = AnswerRequest(
-        question="What is done about the mauve drum?",
+        question=question,
         evidence=evidence(MIDDLE),
+        quotes=extract(question, (MIDDLE, *beside)),
         chat=chat,
         settings=AnswerSettings(),
         ollama=OllamaSettings(),

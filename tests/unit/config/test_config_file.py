@@ -61,9 +61,8 @@ def test_schema_for_editors_takes_what_ragvault_takes() -> None:
     check = Draft7Validator(schema()).is_valid
     for active in (True, False):  # as it is in the repository, and as `config init` writes it
         assert check(yaml.safe_load(example(active=active)))
-    assert check(yaml.safe_load(f"gate: {{calibration: {RECORD}}}"))
     assert not check({"olama": {}})
-    assert not check({"gate": {"min_final": 3}})
+    assert not check({"gate": {"min_confidence": 3}})
     assert not check({"output": {"color": "pink"}})
 
 
@@ -94,9 +93,9 @@ def test_flag_beats_variable_beats_file_beats_default(tmp_path: Path) -> None:
 
 def test_origin_names_the_line_and_the_variable(tmp_path: Path) -> None:
     file = write(tmp_path, "# mine\nollama:\n  model: a\n")
-    loaded = load(file, {"RAGVAULT_GATE_MIN_FINAL": "0.5"})
+    loaded = load(file, {"RAGVAULT_GATE_MIN_CONFIDENCE": "0.5"})
     assert loaded.origin("ollama.model").label == f"{file}:3"
-    assert loaded.origin("gate.min_final").label == "RAGVAULT_GATE_MIN_FINAL"
+    assert loaded.origin("gate.min_confidence").label == "RAGVAULT_GATE_MIN_CONFIDENCE"
     assert loaded.origin("ollama.host").kind == "default"
 
 
@@ -194,57 +193,6 @@ def test_tags_build_no_objects(tmp_path: Path) -> None:
     assert not marker.exists()
 
 
-# ------------------------------------------------------------------ a key with parts
-
-TOPIC = "{features: [top_cosine], coefficients: [14], intercept: -6.3}"
-RECORD = f"{{model: m, topic: {TOPIC}}}"
-
-
-def test_calibration_is_read_from_the_file(tmp_path: Path) -> None:
-    """`ragvault eval calibrate --apply` writes one: it has to come back as it was."""
-    own = load_text(tmp_path, f"gate:\n  calibration: {RECORD}\n").settings.gate.calibration
-    assert own is not None
-    assert (own.model, own.topic.features, own.topic.coefficients) == (
-        "m",
-        ("top_cosine",),
-        (14.0,),
-    )
-    assert own.topic.intercept == -6.3
-    assert own.answered is None
-    both = RECORD.replace("}}", f"}}, answered: {TOPIC}}}")
-    own = load_text(tmp_path, f"gate:\n  calibration: {both}\n").settings.gate.calibration
-    assert own is not None and own.answered == own.topic
-
-
-@pytest.mark.parametrize(
-    ("record", "word"),
-    [
-        ("{model: m}", "needs `topic`"),
-        ("{model: m, topic: {features: [top_cosine]}}", "needs `coefficients`"),
-        (RECORD.replace("[14]", "[14, 15]"), "one coefficient for each"),
-        (RECORD.replace("[top_cosine]", "[]").replace("[14]", "[]"), "a feature or more"),
-        (RECORD.replace("14", "many"), "coefficients"),
-        (RECORD.replace("model:", "modle:"), "modle"),
-        (RECORD.replace("-6.3", ".inf"), "gate.calibration"),
-        ("&a {model: *a}", "gate.calibration"),
-        ("3", "mapping"),
-    ],
-)
-def test_calibration_that_makes_no_sense(tmp_path: Path, record: str, word: str) -> None:
-    error = failure(tmp_path, f"gate:\n  calibration: {record}\n")
-    assert "config.yaml:2:" in error.message and word in error.message
-
-
-def test_calibration_of_an_older_version_says_how_to_get_a_new_one(tmp_path: Path) -> None:
-    """Fitting again reads the configuration too: the block has to go first."""
-    old = "{model: m, features: [top_cosine], coefficients: [14], intercept: -6.3}"
-    error = failure(tmp_path, f"gate:\n  calibration: {old}\n")
-    assert "config.yaml:2:" in error.message and "`features`" in error.message
-    assert error.hint.startswith("Remove `gate.calibration`, then fit it again")
-    error = failure(tmp_path, "gate:\n  calibration: {model: m}\n")
-    assert error.hint.startswith("Remove `gate.calibration`")
-
-
 # ------------------------------------------------------------------ mistakes
 
 
@@ -253,7 +201,7 @@ def test_calibration_of_an_older_version_says_how_to_get_a_new_one(tmp_path: Pat
     [
         ("ollama:\n  modell: x\n", 2, ["modell", "ollama"]),
         ("olama:\n  model: x\n", 1, ["olama"]),
-        ("gate:\n  min_final: 3\n", 2, ["gate.min_final", "from 0 to 1"]),
+        ("gate:\n  min_confidence: 3\n", 2, ["gate.min_confidence", "from 0 to 1"]),
         ("store:\n  port: many\n", 2, ["store.port", "many", "whole number"]),
         ("store:\n  port: 80.5\n", 2, ["store.port", "whole number"]),
         ("store:\n  port: '80'\n", 2, ["store.port", "whole number"]),
@@ -263,7 +211,7 @@ def test_calibration_of_an_older_version_says_how_to_get_a_new_one(tmp_path: Pat
         ("index:\n  extensions: [[x]]\n", 2, ["index.extensions", "list"]),
         ("store:\n  headers: [a]\n", 2, ["headers", "mapping"]),
         ("output:\n  color: pink\n", 2, ["output.color", "auto, always, never"]),
-        ("gate:\n  min_final: .nan\n", 2, ["gate.min_final"]),
+        ("gate:\n  min_confidence: .nan\n", 2, ["gate.min_confidence"]),
         ("ollama:\n  timeout_s: inf\n", 2, ["ollama.timeout_s"]),
         ("ollama:\n  model: null\n", 2, ["ollama.model", "null"]),
         ("ollama: 3\n", 1, ["ollama", "mapping"]),

@@ -6,12 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from ragvault.config.edit import with_value, without
-from ragvault.config.file import load
 from ragvault.config.keys import example, keys
-from ragvault.config.settings import CalibrationSettings, LogisticSettings
 from ragvault.errors import ConfigError
 
 FILE = Path("config.yaml")
@@ -19,10 +16,6 @@ FILE = Path("config.yaml")
 
 def put(text: str, key: str, value: Any) -> str:
     return with_value(FILE, text, keys()[key], value)
-
-
-def fitted(text: str) -> str:
-    return put(text, "gate.calibration", FITTED)
 
 
 @pytest.mark.parametrize(
@@ -106,64 +99,3 @@ def test_an_alias_or_a_flow_style_is_left_to_its_owner() -> None:
 def test_a_file_with_a_mistake_is_not_touched() -> None:
     with pytest.raises(ConfigError, match=r"config\.yaml:2.*modle"):
         put("ollama:\n  modle: a\n", "ollama.host", "http://b")
-
-
-# ---------------------------------------------------------------- the one setting that is a block
-
-FITTED = CalibrationSettings(
-    model="org/some-model",
-    topic=LogisticSettings(
-        features=("top_cosine", "coverage"), coefficients=(12.3456, 0.0), intercept=-7.5
-    ),
-    answered=LogisticSettings(features=("weakest",), coefficients=(9.0,), intercept=-4.0),
-)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "# mine\n\nollama:\n  model: qwen  # small\n",
-        "gate:\n",
-        "gate:  # when it says no\n  #min_final: 0.4\n\nollama:\n  model: qwen\n",
-        "gate:\n    min_final: 0.3 # loose\n    # a note of mine\n    min_confidence: 0.5\n",
-        "gate:\n  calibration: null\n  min_final: 0.3\n",
-        "gate:\n  calibration:  # old\n    model: m\n    topic:\n      features: [coverage]\n"
-        "      coefficients: [1]\n      intercept: 2\n  # keep this\n  min_final: 0.3\n"
-        "ollama:\n  model: qwen\n",
-        "gate:\r\n  min_final: 0.3\r\n",
-        "gate:\n  calibration: {model: m, topic: {features: [a], coefficients: [1],"
-        " intercept: 0}}\n",
-        "ollama:\n  model: qwen",
-    ],
-)
-def test_a_block_is_put_in_and_nothing_else_changes(text: str, tmp_path: Path) -> None:
-    new = fitted(text)
-    file = tmp_path / "config.yaml"
-    file.write_bytes(new.encode())
-    assert load(file, {}).settings.gate.calibration == FITTED
-    kept = [
-        line
-        for line in text.splitlines()
-        if line.strip() and "calibration" not in line and "calibration:" not in text
-    ]
-    assert [line for line in kept if line not in new.splitlines()] == []
-    if "# keep this" in text:
-        assert "# keep this" in new and "min_final: 0.3" in new and "# old" not in new
-    if "\r\n" in text:
-        assert "\n" not in new.replace("\r\n", "")
-    before, after = yaml.safe_load(text) or {}, yaml.safe_load(new)
-    assert {k: v for k, v in after.items() if k != "gate"} == {
-        k: v for k, v in before.items() if k != "gate"
-    }
-
-
-def test_putting_it_in_twice_changes_nothing_more() -> None:
-    once = fitted("gate:\n  min_final: 0.3\n")
-    assert fitted(once) == once
-
-
-def test_file_in_flow_style_is_left_to_its_owner() -> None:
-    with pytest.raises(ConfigError, match="can't add to") as caught:
-        fitted("gate: {min_final: 0.3}\n")
-    assert "coefficients: [12.3456, 0.0]" in caught.value.hint

@@ -56,9 +56,9 @@ def test_bundled_questions_are_a_set() -> None:
 
 def test_all_fields_are_read() -> None:
     gold = [{"file": "a.md", "heading": "H"}, {"file": "b.md", "start": 1, "end": 4, "text": "abc"}]
-    [question] = parse_questions(line(gold=gold, answers=["x"], lang="de", group="g"), "q")
+    [question] = parse_questions(line(gold=gold, answers=["x"], lang="de", right="x+"), "q")
     assert question.gold == (Gold("a.md", "H"), Gold("b.md", None, 1, 4, "abc"))
-    assert (question.answers, question.lang, question.group) == (("x",), "de", "g")
+    assert (question.answers, question.lang, question.right) == (("x",), "de", "x+")
 
 
 def test_gold_decides_where_answerable_isn_t_said() -> None:

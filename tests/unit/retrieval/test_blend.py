@@ -135,8 +135,8 @@ def test_the_explanation_is_the_score(
 # ------------------------------------------------------------------------------- pick
 
 
-def picked(*candidates: Candidate, k: int = 3, min_final: float | None = None) -> list[Hit]:
-    return list(pick(blended(*candidates), k=k, min_vector=0.3, min_final=min_final))
+def picked(*candidates: Candidate, k: int = 3) -> list[Hit]:
+    return list(pick(blended(*candidates), k=k, min_vector=0.3))
 
 
 def test_every_dropped_candidate_stays_with_its_reason() -> None:
@@ -144,22 +144,19 @@ def test_every_dropped_candidate_stays_with_its_reason() -> None:
         candidate("a", 0.9, 4.0),
         candidate("b", 0.8, 2.0),
         candidate("c", 0.2, 0.0),
-        candidate("d", 0.1, 3.0),
         candidate("e", 0.5, 0.0),
         candidate("f", 0.85, 3.9, text="TEXT of  a"),
         k=2,
-        min_final=0.3,
     )
     fate = {hit.chunk.id: hit.dropped_by for hit in hits}
     assert fate == {
         "a": None,
         "b": None,
         "c": "min_vector",
-        "d": "min_final",
         "e": "rank",
         "f": "duplicate",
     }
-    assert [hit.rank for hit in hits] == [1, 2, 3, 4, 5, 6]
+    assert [hit.rank for hit in hits] == [1, 2, 3, 4, 5]
     assert all(hit.kept == (hit.dropped_by is None) for hit in hits)
 
 

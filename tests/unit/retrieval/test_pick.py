@@ -31,7 +31,7 @@ def entry(
 
 
 def picked(*ranked: tuple[Candidate, Scores], k: int = 3) -> list[Hit]:
-    return list(pick(ranked, k=k, min_vector=0.0, min_final=None))
+    return list(pick(ranked, k=k, min_vector=0.0))
 
 
 # --------------------------------------------------------------------------- duplicates

@@ -9,7 +9,8 @@ from datetime import datetime
 
 import pytest
 
-from ragvault.config.settings import GateSettings, RetrievalSettings, Settings
+from ragvault.answering.gate import decide
+from ragvault.config.settings import RetrievalSettings, Settings
 from ragvault.errors import (
     EmbedderUnavailableError,
     NoIndexError,
@@ -82,17 +83,16 @@ def test_a_code_is_found_by_keyword(real: SearchIndex) -> None:
 
 def test_the_whole_way_to_evidence(real: SearchIndex) -> None:
     found = real.search("What did I decide about the API backend?", for_answer=True)
-    assert found.judgement is not None
-    outcome = found.judgement.outcome
-    assert isinstance(outcome, Evidence)
-    assert outcome.hits[0].note.rel_path in {"Projects/api.md", "Projects/old.md"}
+    decision = decide(found.findings, found.neighbours)
+    assert isinstance(decision.outcome, Evidence)
+    assert decision.outcome.hits[0].note.rel_path in {"Projects/api.md", "Projects/old.md"}
 
 
 def test_off_topic_keeps_nothing_for_an_answer(real: SearchIndex) -> None:
     found = real.search("quantum chromodynamics of gluons", for_answer=True)
     assert found.kept == ()
     assert found.hits  # still listed, with what dropped them
-    assert {hit.dropped_by for hit in found.hits} <= {"min_vector", "min_final"}
+    assert {hit.dropped_by for hit in found.hits} <= {"min_vector"}
 
 
 def test_each_score_is_exact_whichever_leg_proposed_the_chunk(real: SearchIndex) -> None:
@@ -215,12 +215,6 @@ def test_search_may_list_more_than_an_answer_is_made_from(real: SearchIndex) -> 
     listed = ranked_hits(found, 50)
     assert len(listed) == len(found.hits) - 1  # one duplicate
     assert listed[0] == found.kept[0]
-
-
-def test_the_floor_for_answers_does_not_thin_a_plain_search(real: SearchIndex) -> None:
-    strict = Settings(gate=GateSettings(min_final=0.95))
-    assert real.search("API backend", settings=strict).kept
-    assert not real.search("API backend", settings=strict, for_answer=True).kept
 
 
 def test_greetings_search_nothing(fake: SearchIndex) -> None:

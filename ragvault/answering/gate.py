@@ -1,0 +1,112 @@
+"""Answered, pointed at or nothing: decided by what would be printed.
+
+The order of preference is fixed: a right answer, then the right passage whole, then silence. At
+``gate.min_confidence`` and above the quotes are the answer, below SURE with a caveat; below it
+the passages are pointed at; nothing is shown only where the notes hardly treat of it (LEAST).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from ragvault.answering.confidence import judge, numbers_missing
+from ragvault.answering.context import Neighbours
+from ragvault.answering.quote.extract import Embed, Quote, extract
+from ragvault.model import (
+    AbstainReason,
+    Abstention,
+    Detail,
+    DroppedBy,
+    Evidence,
+    Findings,
+    Hit,
+    Intent,
+    Judgement,
+    Strategy,
+)
+
+SURE = 0.7  # from here on without a caveat
+LEAST = 0.08  # one answerable question in 150 is below it, and half of the foreign ones
+NEAREST = 3
+# That these are the newest notes is read from their dates, not guessed.
+RECENT_CONFIDENCE = 0.9
+
+_AMBIGUOUS = (
+    "The question names nothing to look for. Say what it is about: a topic, a name or a date."
+)
+_NOTHING = "Your notes don't seem to hold anything about this."
+_NO_SUCH_TIME = "None of your notes is of the time that you ask about."
+_CHANGED = "What your notes said of it has changed since they were indexed."
+_UNSURE = "It isn't certain that this answers the question; check the source."
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """``outcome``: what may be answered from, or nothing. ``quotes`` are what would be printed
+    without a model, best first; ``judgement`` is None where no scores were judged."""
+
+    outcome: Evidence | Abstention
+    quotes: tuple[Quote, ...] = ()
+    judgement: Judgement | None = None
+
+
+def decide(
+    found: Findings,
+    neighbours: Neighbours,
+    *,
+    detail: Detail = Detail.NORMAL,
+    embed: Embed | None = None,
+    today: date | None = None,
+) -> Decision:
+    """Quote what was found, and judge it. ``embed`` helps to choose the quotes, and ``today`` where
+    the question counts from it."""
+    if found.query.intent is Intent.AMBIGUOUS:
+        return Decision(_nothing(found, AbstainReason.AMBIGUOUS_QUESTION, _AMBIGUOUS))
+    is_recent = found.strategy is Strategy.RECENT
+    if not found.kept:
+        message = _NO_SUCH_TIME if is_recent else _NOTHING
+        if any(hit.dropped_by is DroppedBy.CHANGED for hit in found.hits):
+            message = _CHANGED
+        return Decision(_nothing(found, AbstainReason.NO_RELEVANT_CONTEXT, message))
+    question = found.query.text
+    beside = (hit for hits in neighbours.values() for hit in hits)
+    hits = (*found.kept, *beside)
+    quotes = tuple(extract(question, hits, detail=detail, embed=embed, today=today))
+    if is_recent:
+        return Decision(Evidence(found.kept, RECENT_CONFIDENCE), quotes)
+    judgement = judge(question, found, quotes)
+    confidence = judgement.confidence
+    if judgement.topic < LEAST:
+        none = _nothing(found, AbstainReason.NO_RELEVANT_CONTEXT, _NOTHING, confidence)
+        return Decision(none, quotes, judgement)
+    evidence = Evidence(found.kept, confidence, _caveats(found, quotes, confidence))
+    return Decision(evidence, quotes, judgement)
+
+
+def _caveats(found: Findings, quotes: Sequence[Quote], confidence: float) -> tuple[str, ...]:
+    caveats: tuple[str, ...] = ()
+    if confidence < SURE:
+        missing = " or ".join(f"“{number}”" for number in numbers_missing(found.query.text, quotes))
+        caveats = (f"{_UNSURE} Nothing quoted mentions {missing}." if missing else _UNSURE,)
+    hint = found.query.time_hint
+    dates = [quote.hit.note.date for quote in quotes]
+    if hint is not None and hint.relative and not any(hint.since <= d <= hint.until for d in dates):
+        caveats = (*caveats, f"Nothing quoted is of the time you asked about ({hint.phrase}).")
+    return caveats
+
+
+def _nothing(
+    found: Findings, reason: AbstainReason, message: str, confidence: float = 0.0
+) -> Abstention:
+    return Abstention(reason, confidence, message, nearest(found), found.searched)
+
+
+def nearest(found: Findings) -> tuple[Hit, ...]:
+    """The best three hits, of different notes, whatever floor dropped them."""
+    by_note: dict[tuple[str, str], Hit] = {}
+    for hit in found.hits:
+        if hit.dropped_by is not DroppedBy.DUPLICATE:
+            by_note.setdefault((hit.note.vault, hit.note.rel_path), hit)
+    return tuple(list(by_note.values())[:NEAREST])

@@ -1,0 +1,151 @@
+"""What is printed, held against the patterns that a right answer matches: the score of a personal
+set (evals/README.md).
+
+A right answer may print a neighbouring line that the tempting wrong one matches, so ``right``
+decides alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ragvault.evaluation.dataset import Question
+from ragvault.evaluation.places import in_section
+from ragvault.model import Abstention, Answer, AskResult
+from ragvault.model.retrieval import Described
+
+THRESHOLDS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # of the curve
+
+
+class Verdict(Described):
+    """What a person got, in the order of preference, of a question with an answer; then without."""
+
+    RIGHT = "right", "right answer printed"
+    POINTED = "pointed", "right passage pointed at"
+    ELSEWHERE = "elsewhere", "pointed elsewhere"
+    REFUSED = "refused", "nothing, though it is there"
+    WRONG_WARNED = "wrong_warned", "wrong, with a warning"
+    WRONG = "wrong", "wrong, without one"
+    NOTHING = "nothing", "rightly nothing"
+    POINTED_NEAR = "pointed_near", "pointed at what is near"
+    FALSE_WARNED = "false_warned", "answered, with a warning"
+    FALSE = "false", "answered, without one"
+
+
+OF_ANSWERABLE = tuple(Verdict)[:6]
+OF_OTHERS = tuple(Verdict)[6:]
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """``quotes_right``: the quotes that were judged hold the answer, printed or not; ``warned``:
+    the answer carries a caveat; ``confidence`` is that of the quotes."""
+
+    verdict: Verdict
+    warned: bool
+    quotes_right: bool
+    confidence: float
+
+
+def judge_printed(question: Question, result: AskResult) -> Printed | None:
+    """None for an answerable question that doesn't say what a right answer is."""
+    right = question.right
+    if question.answerable and right is None:
+        return None
+    outcome = result.outcome
+    warned = isinstance(outcome, Answer) and bool(outcome.caveats or outcome.unsupported)
+    quotes = "\n".join(quote.text for quote in result.quotes)
+    return Printed(
+        verdict=_verdict(question, outcome, warned=warned),
+        warned=warned,
+        quotes_right=_matches(right, quotes),
+        confidence=result.judgement.confidence if result.judgement else outcome.confidence,
+    )
+
+
+def _verdict(question: Question, outcome: Answer | Abstention, *, warned: bool) -> Verdict:
+    if isinstance(outcome, Answer):
+        if not question.answerable:
+            return Verdict.FALSE_WARNED if warned else Verdict.FALSE
+        text = outcome.text
+        for citation in outcome.citations:
+            text = text.replace(citation.raw, "")
+        if _matches(question.right, text):
+            return Verdict.RIGHT
+        return Verdict.WRONG_WARNED if warned else Verdict.WRONG
+    if not outcome.passages:
+        return Verdict.REFUSED if question.answerable else Verdict.NOTHING
+    if not question.answerable:
+        return Verdict.POINTED_NEAR
+    shown = outcome.nearest
+    is_there = any(in_section(hit.stored, gold) for hit in shown for gold in question.gold)
+    is_there = is_there or _matches(question.right, "\n".join(outcome.passages))
+    return Verdict.POINTED if is_there else Verdict.ELSEWHERE
+
+
+def _matches(pattern: str | None, text: str) -> bool:
+    return pattern is not None and bool(re.search(pattern, text, re.IGNORECASE | re.DOTALL))
+
+
+# --------------------------------------------------------------------------- figures
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """``count`` of ``of`` questions."""
+
+    label: str
+    count: int
+    of: int
+
+    @property
+    def value(self) -> float:
+        return self.count / self.of if self.of else 0.0
+
+
+def shares(asked: Iterable[tuple[Question, Printed]]) -> list[Share]:
+    """Every verdict over the questions that it can be of; the foreign ones apart."""
+    pairs = list(asked)
+    answerable = [one for q, one in pairs if q.answerable]
+    near = [one for q, one in pairs if not q.answerable and not q.off_topic]
+    foreign = [one for q, one in pairs if q.off_topic]
+    found = [_share(answerable, verdict, "") for verdict in OF_ANSWERABLE]
+    right = [one for one in answerable if one.verdict is Verdict.RIGHT]
+    sure = sum(not one.warned for one in right)
+    found.append(Share("right answers without a warning", sure, len(right)))
+    found += [_share(near, verdict, "no answer there: ") for verdict in OF_OTHERS]
+    found += [_share(foreign, verdict, "foreign: ") for verdict in OF_OTHERS]
+    return [one for one in found if one.of]
+
+
+def _share(some: Sequence[Printed], verdict: Verdict, prefix: str) -> Share:
+    count = sum(one.verdict is verdict for one in some)
+    return Share(f"{prefix}{verdict.description}", count, len(some))
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What quoting from a confidence of ``threshold`` on comes to, as shares (None of none):
+    ``right`` and ``wrong`` of the answerable questions, ``false`` of the others."""
+
+    threshold: float
+    right: float | None
+    wrong: float | None
+    false: float | None
+
+
+def curve(asked: Iterable[tuple[Question, Printed]]) -> list[Point]:
+    """The quotes' part of it, without a model, at each of THRESHOLDS."""
+    pairs = list(asked)
+    points = []
+    for threshold in THRESHOLDS:
+
+        def share(answerable: bool, right: bool, threshold: float = threshold) -> float | None:
+            some = [one for q, one in pairs if q.answerable is answerable]
+            said = [one for one in some if one.confidence >= threshold]
+            return sum(one.quotes_right is right for one in said) / len(some) if some else None
+
+        points.append(Point(threshold, share(True, True), share(True, False), share(False, False)))
+    return points

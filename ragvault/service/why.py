@@ -1,0 +1,115 @@
+"""Where a note stood in the answer to a question, and what dropped it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from ragvault.errors import UsageError
+from ragvault.model import Answer, AskResult, Hit, Request
+from ragvault.service.ask import answer_of, ask
+from ragvault.service.vaults import known_vaults
+from ragvault.text import normalise, one_line
+
+if TYPE_CHECKING:
+    from ragvault.wiring import Container
+
+
+def why(container: Container, note: str, request: Request, *, now: datetime) -> str:
+    """One paragraph. ``note`` is its path or its name, with or without the extension.
+
+    Asks without a model, and keeps nothing in the log where that is off. Raises UsageError for a
+    note that isn't indexed or a name that several have, and as ``ask``.
+    """
+    vault, rel_path = _find(container, note, request.vaults)
+    result = answer_of(ask(container, request, now=now))
+    retrieval = result.retrieval
+    if retrieval is None:
+        return "Nothing was looked for: that is no question."
+    chunks = len(container.catalog.note_chunks(vault, rel_path))
+    found = [
+        hit
+        for hit in retrieval.findings.hits
+        if (hit.chunk.vault, hit.chunk.rel_path) == (vault, rel_path)
+    ]
+    name, outcome = one_line(rel_path), _outcome(result)
+    if not found:
+        of = "its passage was" if chunks == 1 else f"none of its {chunks:,} passages was"
+        return (
+            f"{name} isn't among the {retrieval.candidate_count:,} passages that were looked at: "
+            f"{of} near enough in meaning, or held enough of the question's words. {outcome}"
+        )
+    return f"{name}: {_place(found[0], retrieval.candidate_count)} {_fate(found, result)} {outcome}"
+
+
+def _find(container: Container, note: str, vaults: tuple[str, ...]) -> tuple[str, str]:
+    """The vault and path of the one note that is meant."""
+    known = [
+        (vault.name, path)
+        for vault in known_vaults(container, vaults)
+        for path in container.catalog.file_states(vault.name)
+    ]
+    wanted = normalise(note.strip().strip("/"))
+    for spelled in (_as_path, _as_stem, _as_name):
+        meant = [(vault, path) for vault, path in known if wanted in spelled(path)]
+        if len(meant) == 1:
+            return meant[0]
+        if meant:
+            raise UsageError(
+                f"Several notes are called {note!r}.",
+                f"Name one by its path: {', '.join(sorted(path for _, path in meant)[:5])}.",
+            )
+    names = {path.rpartition("/")[2]: path for _, path in known}
+    near = difflib.get_close_matches(note.rpartition("/")[2], names, n=1, cutoff=0.4)
+    hint = f"Did you mean {names[near[0]]}?" if near else "Give its path in the vault."
+    raise UsageError(f"There is no note {note!r} in the index.", hint)
+
+
+def _as_path(path: str) -> Iterable[str]:
+    return (normalise(path),)
+
+
+def _as_stem(path: str) -> Iterable[str]:
+    return (normalise(path.rpartition(".")[0]),)
+
+
+def _as_name(path: str) -> Iterable[str]:
+    name = path.rpartition("/")[2]
+    return (normalise(name), normalise(name.rpartition(".")[0]))
+
+
+def _place(hit: Hit, candidates: int) -> str:
+    chunk, scores = hit.chunk, hit.scores
+    section = f" (“{one_line(chunk.heading_path[-1])}”)" if chunk.heading_path else ""
+    parts = [f"{scores.final:.2f}"]
+    if scores.vector is not None:
+        parts.append(f"by meaning {scores.vector:.2f}")
+    if scores.lexical is not None:
+        parts.append(f"by words {scores.lexical:.2f}")
+    return (
+        f"its best passage, from line {chunk.start_line}{section}, stands {hit.rank}. of "
+        f"{candidates:,} with a score of {', '.join(parts)}."
+    )
+
+
+def _fate(found: list[Hit], result: AskResult) -> str:
+    kept = [hit for hit in found if hit.kept]
+    if not kept:
+        dropped = found[0].dropped_by
+        return f"It was not kept: {dropped.description}." if dropped else "It was not kept."
+    ids = {hit.chunk.id for hit in kept}
+    if any(quote.hit.chunk.id in ids for quote in result.quotes):
+        return "It was kept, and quoted."
+    return "It was kept, but what it holds matches the question less than what was quoted."
+
+
+def _outcome(result: AskResult) -> str:
+    outcome = result.outcome
+    if isinstance(outcome, Answer):
+        places = dict.fromkeys(one_line(ref.hit.chunk.rel_path) for ref in outcome.references)
+        return f"The answer is quoted from {', '.join(places)} ({outcome.confidence:.2f})."
+    if outcome.passages:
+        return f"Nothing was quoted as an answer ({outcome.confidence:.2f}), but pointed at."
+    return f"There was no answer ({outcome.confidence:.2f})."

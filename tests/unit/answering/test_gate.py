@@ -1,0 +1,159 @@
+"""The gate: a wrong answer is the worst failure; a refusal beside a readable answer the second."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ragvault.answering.gate import LEAST, SURE, Decision, decide
+from ragvault.model import (
+    AbstainReason,
+    Abstention,
+    DroppedBy,
+    Evidence,
+    Findings,
+    Hit,
+    Intent,
+    Query,
+    Scores,
+    Strategy,
+    TimeHint,
+)
+from tests.support.answering import hit
+
+ANNA = hit("People/Anna Weber.md", "Contact", "birthday: 1984-03-02\nmobile: 07700 900341")
+QUESTION = "When is Anna Weber's birthday?"
+
+
+def findings(*hits: Hit, question: str = QUESTION, strategy: str = "hybrid") -> Findings:
+    terms = ("anna", "weber", "birthday")
+    query = Query(question, terms, terms)
+    weights = tuple((term, 3.0) for term in terms)
+    return Findings(query, hits, Strategy(strategy), searched="12 notes in v", term_weights=weights)
+
+
+def decided(found: Findings) -> Decision:
+    return decide(found, {})
+
+
+def nothing(found: Findings) -> Abstention:
+    outcome = decided(found).outcome
+    assert isinstance(outcome, Abstention)
+    return outcome
+
+
+def at(one: Hit, cosine: float) -> Hit:
+    return replace(one, scores=Scores(cosine, 0.9, None, 1.0, cosine))
+
+
+def test_no_hits_at_all_is_no_relevant_context() -> None:
+    found = nothing(findings())
+    assert found.reason is AbstainReason.NO_RELEVANT_CONTEXT
+    assert (found.confidence, found.searched) == (0.0, "12 notes in v")
+
+
+def test_what_a_floor_dropped_is_shown_as_nearest_a_note_once() -> None:
+    low = [
+        replace(hit(path, str(rank), "x", rank=rank), kept=False, dropped_by=DroppedBy.MIN_VECTOR)
+        for rank, path in enumerate(("a.md", "b.md", "b.md", "c.md", "d.md"), 1)
+    ]
+    assert [one.rank for one in nothing(findings(*low)).nearest] == [1, 2, 4]
+
+
+def test_nothing_is_said_only_where_the_notes_hardly_treat_of_it() -> None:
+    """A refusal beside a readable answer is a bug: between no and yes the place is pointed at."""
+    foreign = [hit(f"{n}.md", "", f"Beat the butter with the {n}.") for n in ("egg", "oats", "rye")]
+    asked = findings(*(at(one, 0.1) for one in foreign), question="How deep is the Mariana trench?")
+    said = nothing(asked)
+    assert said.reason is AbstainReason.NO_RELEVANT_CONTEXT
+    assert said.confidence < LEAST and not said.passages
+
+
+def test_the_confidence_is_that_of_the_quotes() -> None:
+    found = findings(at(ANNA, 0.7))
+    decision = decided(found)
+    assert isinstance(decision.outcome, Evidence) and decision.judgement is not None
+    assert decision.outcome.confidence == decision.judgement.confidence
+    assert "1984-03-02" in decision.quotes[0].shown
+    elsewhere = replace(ANNA, stored=hit("People/Anna Weber.md", "Contact", "role: timber").stored)
+    assert decided(findings(at(elsewhere, 0.7))).outcome.confidence < decision.outcome.confidence
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("What is Anna Weber's email address?", "mobile: 07700 900341"),
+        ("Anna Weber mobile number", "birthday: 1984-03-02"),
+        ("When is Anna Weber's birthday?", "mobile: 07700 900341"),
+        ("Wo wohnt Anna Weber?", "Leitet das Holzteam seit Mai."),
+        ("How much does Anna Weber earn?", "Leads the timber team."),
+        ("What did Anna Weber say in 2023?", "2024-05-06: the roof is sound."),
+    ],
+)
+def test_another_kind_of_thing_than_was_asked_for_is_no_answer(question: str, text: str) -> None:
+    """The right person, a fact that was never noted: what comes nearest is about them all the
+    same."""
+    about = hit("People/Anna Weber.md", "", text)
+    lacking = decided(findings(at(about, 0.6), question=question))
+    plain = decided(findings(at(about, 0.6), question="What about Anna Weber?"))
+    assert lacking.judgement is not None and plain.judgement is not None
+    assert lacking.judgement.confidence < plain.judgement.confidence
+
+
+def test_an_unsure_answer_says_so_once_and_names_the_number_that_is_missing() -> None:
+    question = "What did Anna Weber earn in 2023?"
+    decision = decided(findings(at(ANNA, 0.9), question=question))
+    assert isinstance(decision.outcome, Evidence)  # it is about her: pointed at, at the least
+    assert decision.outcome.confidence < SURE
+    (caveat,) = decision.outcome.caveats
+    assert caveat.startswith("It isn't certain") and "“2023”" in caveat
+
+
+def test_notes_of_another_time_than_asked_about_are_said_to_be() -> None:
+    """ "What did I write last week about the greenhouse?", answered from spring."""
+    found = findings(at(ANNA, 0.9))
+    hint = TimeHint(1000.0, 2000.0, "last week", relative=True)
+
+    def caveats(hint: TimeHint) -> tuple[str, ...]:
+        outcome = decided(replace(found, query=replace(found.query, time_hint=hint))).outcome
+        assert isinstance(outcome, Evidence)
+        return outcome.caveats
+
+    assert "Nothing quoted is of the time you asked about (last week)." in caveats(hint)
+    of_then = replace(hint, until=1_800_000_000.0)
+    subject = replace(hint, relative=False)  # "who won in 2014?" asks about no note's time
+    assert not any("time you asked" in line for one in (of_then, subject) for line in caveats(one))
+
+
+def test_an_ambiguous_question_is_told_so_even_when_something_is_near() -> None:
+    found = findings(at(ANNA, 0.9))
+    said = nothing(replace(found, query=replace(found.query, intent=Intent.AMBIGUOUS)))
+    assert said.reason is AbstainReason.AMBIGUOUS_QUESTION and said.nearest
+
+
+def test_recent_notes_are_what_was_asked_for() -> None:
+    decision = decided(findings(ANNA, strategy="recent"))
+    assert isinstance(decision.outcome, Evidence)
+    assert decision.outcome.confidence >= 0.8 and decision.judgement is None
+
+
+def test_the_newest_notes_are_no_answer_about_another_time() -> None:
+    """ "What happened on 7 April 2032?" must not be answered with last week's notes."""
+    other = replace(ANNA, kept=False, dropped_by=DroppedBy.TIME)
+    said = nothing(findings(other, strategy="recent"))
+    assert said.reason is AbstainReason.NO_RELEVANT_CONTEXT and said.nearest
+
+
+def test_without_vectors_a_note_without_a_word_of_the_question_is_nothing() -> None:
+    foreign = hit("Recipes/Parkin.md", "", "Beat the butter with the sugar.")
+    asked = findings(foreign, question="How deep is the trench?", strategy="keyword_recency")
+    assert nothing(asked).confidence == 0.0
+
+
+def test_cosines_of_a_script_that_the_model_cannot_read_decide_nothing() -> None:
+    """An English model finds any two Arabic texts alike; the words have to match."""
+    near, far = (replace(findings(at(ANNA, c)), vocabulary_trust=0.0) for c in (0.95, 0.1))
+    one, other = decided(near).judgement, decided(far).judgement
+    assert one is not None and other is not None
+    assert (one.confidence, one.calibration) == (other.confidence, "by words")

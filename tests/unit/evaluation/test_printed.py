@@ -1,0 +1,98 @@
+"""The score of a personal set: what the person read, not what the search found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ragvault.evaluation.dataset import Gold, Question
+from ragvault.evaluation.printed import Printed, Verdict, curve, judge_printed, shares
+from ragvault.model import (
+    AbstainReason,
+    Abstention,
+    Answer,
+    AskResult,
+    ChatUsage,
+    Citation,
+    CitationStatus,
+    Judgement,
+    Quotation,
+)
+from tests.support.answering import hit
+
+MIKE = hit("People/Mike.md", "", "mobile: 07700 900512")
+ASKED = Question("1", "mike mobile", True, (Gold("People/Mike.md", line=1),), right="900\\s?512")
+NEAR = Question("2", "mick mobile", False)
+FOREIGN = replace(NEAR, id="3", off_topic=True)
+MARK = "[File: 900512.md]"
+
+
+def result(outcome: Answer | Abstention, quote: str = "") -> AskResult:
+    quotes = (Quotation(MIKE, quote, 0.5, 0.5),) if quote else ()
+    judgement = Judgement(0.5, 0.5, {}, "test")
+    usage = ChatUsage(None, None)
+    return AskResult("", outcome, None, "id", None, None, 0.0, usage, (), quotes, judgement)
+
+
+def answer(text: str, *caveats: str) -> Answer:
+    cited = (Citation(MARK, len(text), CitationStatus.EXACT, None),)
+    return Answer(f"{text} {MARK}", "extractive", 0.5, citations=cited, caveats=caveats)
+
+
+NOTHING = Abstention(AbstainReason.NO_RELEVANT_CONTEXT, 0.0, "no", (MIKE,))
+POINTED = Abstention(
+    AbstainReason.INSUFFICIENT_INFORMATION, 0.2, "there", (MIKE,), passages=(MIKE.chunk.text,)
+)
+ELSEWHERE = replace(POINTED, nearest=(hit("b.md", "", "x"),), passages=("x",))
+
+
+@pytest.mark.parametrize(
+    ("question", "outcome", "verdict"),
+    [
+        (ASKED, answer("mobile: 07700 900 512"), Verdict.RIGHT),
+        (ASKED, answer("mobile: 07700 900 867"), Verdict.WRONG),  # the citation doesn't count
+        (ASKED, answer("no idea", "check it"), Verdict.WRONG_WARNED),
+        (ASKED, POINTED, Verdict.POINTED),
+        (ASKED, ELSEWHERE, Verdict.ELSEWHERE),
+        (ASKED, NOTHING, Verdict.REFUSED),
+        (NEAR, answer("mobile: 07700 900512"), Verdict.FALSE),
+        (NEAR, answer("mobile: 07700 900512", "check it"), Verdict.FALSE_WARNED),
+        (NEAR, POINTED, Verdict.POINTED_NEAR),
+        (FOREIGN, NOTHING, Verdict.NOTHING),
+    ],
+)
+def test_what_a_person_got(
+    question: Question, outcome: Answer | Abstention, verdict: Verdict
+) -> None:
+    printed = judge_printed(question, result(outcome))
+    assert printed is not None and printed.verdict is verdict
+
+
+def test_a_question_that_says_of_no_answer_what_is_right_is_not_scored() -> None:
+    assert judge_printed(replace(ASKED, right=None), result(NOTHING)) is None
+
+
+def test_quotes_count_for_the_curve_whether_they_were_printed_or_not() -> None:
+    asked = [
+        (q, judge_printed(q, result(POINTED, quote)))
+        for q, quote in ((ASKED, "07700 900512"), (ASKED, "07700 900867"), (NEAR, "x"))
+    ]
+    pairs = [(q, one) for q, one in asked if one is not None]
+    by_threshold = {at.threshold: (at.right, at.wrong, at.false) for at in curve(pairs)}
+    assert by_threshold[0.5] == (0.5, 0.5, 1.0)
+    assert by_threshold[0.6] == (0.0, 0.0, 0.0)
+
+
+def test_shares_are_of_the_questions_of_their_kind() -> None:
+    sure = Printed(Verdict.RIGHT, warned=False, quotes_right=True, confidence=0.9)
+    pairs = [
+        (ASKED, sure),
+        (ASKED, replace(sure, warned=True)),
+        (NEAR, replace(sure, verdict=Verdict.FALSE)),
+    ]
+    found = {one.label: (one.count, one.of) for one in shares(pairs)}
+    assert found["right answer printed"] == (2, 2)
+    assert found["right answers without a warning"] == (1, 2)
+    assert found["no answer there: answered, without one"] == (1, 1)
+    assert not any(label.startswith("foreign") for label in found)
