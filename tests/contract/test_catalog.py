@@ -766,6 +766,16 @@ def test_each_note_is_found_by_stems_of_its_own_language(catalog: Catalog) -> No
     }
 
 
+def test_a_stem_of_another_language_does_not_score_by_its_rarity(catalog: Catalog) -> None:
+    """A German note names "University of X": few do, but the word isn't rare."""
+    english = "All of the universities that were there had a university."
+    put(catalog, *(note_write("notes", f"{n}.md", [((), f"{english} {n}")]) for n in range(4)))
+    put(catalog, note_write("notes", "de.md", [((), "Das ist die University, und sie ist alt.")]))
+    put(catalog, *(note_write("notes", f"x{n}.md", [((), f"it was the {n}")]) for n in range(8)))
+    found = texts(catalog, "university")
+    assert len(found) == 4 and all(text.startswith(english) for text in found)
+
+
 def test_a_phrase_is_found_word_for_word_and_across_passages(catalog: Catalog) -> None:
     put(
         catalog,

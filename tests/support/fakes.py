@@ -616,6 +616,12 @@ def _beginnings(bags: Iterable[Sequence[str]], asked: Mapping[str, set[str]]) ->
     }
 
 
+def _common(bags: Collection[Sequence[str]], stems: Collection[str]) -> set[str]:
+    """Those that at least half as many of the bags hold as hold the commonest."""
+    held = {stem: sum(stem in bag for bag in bags) for stem in stems}
+    return {stem for stem, count in held.items() if 2 * count >= max(held.values())}
+
+
 def _bm25(
     bags: Mapping[str, Sequence[str]],
     asked: Mapping[str, set[str]],
@@ -623,7 +629,7 @@ def _bm25(
 ) -> dict[str, float]:
     """Okapi BM25 as FTS5 computes it, over all the bags; those without any term are absent."""
     average = sum(len(b) for b in bags.values()) / max(1, len(bags)) or 1.0
-    wanted = sorted(set[str]().union(*asked.values()))
+    wanted = sorted(set[str]().union(*(_common(bags.values(), stems) for stems in asked.values())))
     counts = [{key: bag.count(word) for key, bag in bags.items()} for word in wanted]
     counts += [
         {key: sum(word.startswith(start) for word in bag) for key, bag in bags.items()}

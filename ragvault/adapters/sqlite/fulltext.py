@@ -4,7 +4,8 @@ each note as they are written. The statistics behind the scores are each vault's
 
 A note's words are there as stems of its own language. A word of a question is looked for as its
 stem in each language that the vault has notes in: "Rechnungen" as "rechnung", which German notes
-hold, and as "rechnungen", which an English one that has the word holds.
+hold, and as "rechnungen", which an English one that has the word holds. A stem that is far rarer
+than another of the same word is left out: its rarity is that of the language, not of the word.
 """
 
 from __future__ import annotations
@@ -132,13 +133,25 @@ def search_expression(
     """
     words = dict.fromkeys(token for term in terms for token in tokens(term))
     languages = _languages(connection, number)
-    phrases = list(_phrases(words, languages))
+    phrases: list[str] = []
     for word in words:
-        if len(word) >= _PREFIX and word.isalpha():
-            stems = list(_phrases([word], languages))
-            if _is_rare(connection, number, " OR ".join(stems)):
-                phrases.append(f'"{folded(word)[:_PREFIX]}"*')
+        stems = list(dict.fromkeys(_phrases([word], languages)))
+        phrases += _common(connection, number, stems)
+        is_long = len(word) >= _PREFIX and word.isalpha()
+        if is_long and _is_rare(connection, number, " OR ".join(stems)):
+            phrases.append(f'"{folded(word)[:_PREFIX]}"*')
     return _any_of(phrases)
+
+
+def _common(connection: sqlite3.Connection, number: int, stems: Sequence[str]) -> list[str]:
+    """Those that at least half as many chunks hold as hold the commonest of them. Measured on
+    XQuAD's notes in four languages: all of them cost English questions .010 of BM25's nDCG@10."""
+    if len(stems) == 1:
+        return [*stems]
+    table = fts_table(number)
+    sql = f"SELECT count(*) FROM {table} WHERE {table} MATCH ?"
+    held = {stem: int(connection.execute(sql, (stem,)).fetchone()[0]) for stem in stems}
+    return [stem for stem, count in held.items() if 2 * count >= max(held.values())]
 
 
 def _languages(connection: sqlite3.Connection, number: int) -> list[str]:
