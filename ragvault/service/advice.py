@@ -47,7 +47,8 @@ def advice(container: Container) -> Advice | None:
     title = PROFILES[OTHER].title
     if is_foreign:
         shares = [f"{n / total:.0%} {_NAMES.get(code, code)}" for code, n in others.items()][:3]
-        why = f"Of your notes are {', '.join(shares)}, and the bundled model reads English."
+        shares[0] = shares[0].replace(" ", " of your notes are ", 1)
+        why = f"{', '.join(shares)}; the bundled model reads English."
     else:
         why = f"{title} is here ({place}), and finds more than the bundled model."
     passages = sum(vault.chunks for vault in container.catalog.vaults())
