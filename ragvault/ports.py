@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol
 
 from ragvault.model import (
     Background,
@@ -91,14 +91,6 @@ class Embedder(TokenCounter, Protocol):
         a text without letters and for a model that can't say or reads many languages."""
 
     def close(self) -> None: ...
-
-
-@runtime_checkable
-class TokenEmbedder(Protocol):
-    """An embedder that also has a vector for each token: for a closer look at a few passages."""
-
-    def embed_tokens(self, texts: Sequence[str]) -> list[Matrix]:
-        """One matrix a text, a unit row for each of its tokens, specials left out."""
 
 
 class VectorIndex(Protocol):

@@ -52,7 +52,7 @@ def rows_of(work: Path, sets: Sequence[Path], foreign: int) -> Iterator[Row]:
         data = work / folder.name
         data.mkdir(parents=True, exist_ok=True)
         flags = {"index.path": str(data), "answer.log": False}
-        with Container(load_settings(None, flags).settings, print) as container:
+        with Container(load_settings(None, flags).settings) as container:
             for _ in index(container, IndexRequest((folder / "vault",), name=folder.name)):
                 pass
             asked = list(questions[folder.name])

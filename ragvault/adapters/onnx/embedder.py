@@ -9,7 +9,7 @@ business where it gives ``sentence_embedding``, else its folder's (``head``); at
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -124,12 +124,6 @@ class OnnxEmbedder(PrefixedEmbedder):
     def vocabulary_share(self, text: str) -> float:
         return self._load_tokenizer().vocabulary_share(text)
 
-    def embed_tokens(self, texts: Sequence[str]) -> list[Matrix]:
-        """One matrix a text, a unit row for each of its tokens (specials left out), for late
-        interaction. Shape (tokens of the text, dimensions); an empty text has no rows."""
-        prefixed = [self.prefixes.document + text for text in texts]
-        return self._run_all(prefixed, self._load_session().token_rows)
-
     def close(self) -> None:
         with self._lock:
             self._side_by_side.close()
@@ -138,23 +132,15 @@ class OnnxEmbedder(PrefixedEmbedder):
     def _embed(self, texts: Sequence[str]) -> Matrix:
         import numpy as np
 
-        session = self._load_session()
-        rows = self._run_all(texts, session.vector)
-        return np.concatenate(rows) if rows else np.zeros((0, session.dimensions), np.float32)
-
-    def _run_all(
-        self, texts: Sequence[str], read: Callable[[Sequence[int]], Matrix]
-    ) -> list[Matrix]:
-        """What ``read`` makes of each text's token ids, in their order."""
-        tokenizer = self._load_tokenizer()
-        results: list[Any] = [None] * len(texts)
+        session, tokenizer = self._load_session(), self._load_tokenizer()
+        rows: list[Any] = [None] * len(texts)
 
         def work(index: int) -> None:
-            results[index] = read(tokenizer.encode(texts[index], self._window))
+            rows[index] = session.vector(tokenizer.encode(texts[index], self._window))
 
         # Longest first: the last runs, where a thread may idle, are the short ones.
         self._side_by_side.run(work, sorted(range(len(texts)), key=lambda i: (-len(texts[i]), i)))
-        return results
+        return np.concatenate(rows) if rows else np.zeros((0, session.dimensions), np.float32)
 
     # ------------------------------------------------------------------ loading
 
@@ -195,13 +181,6 @@ class _SentenceModel(Session):
         if vector.ndim != 1 or self.dimensions not in (0, len(vector)):
             raise self.bad(f"gave a vector of shape {vector.shape}")
         return unit_rows(vector[None], self.bad)
-
-    def token_rows(self, ids: Sequence[int]) -> Matrix:
-        """Unit rows of the tokens between the specials."""
-        output = self._output(ids, self._tokens)
-        if output.ndim != 2:
-            raise self.bad("gives one vector a text, none a token")
-        return unit_rows(output[1:-1], self.bad)
 
     def _output(self, ids: Sequence[int], name: str | None) -> Any:
         """For one text: float, shape (len(ids), d) or, where the model pools, (d,)."""

@@ -8,7 +8,6 @@ import threading
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -46,8 +45,6 @@ def test_a_model_that_pools_itself_is_only_normalised(tmp_path: Path) -> None:
     )
     mean = (CLS + HELLO + WORLD + SEP) / 4
     assert embedder.embed_query("hello world") == pytest.approx(unit(mean, 1, 1), abs=1e-6)
-    with pytest.raises(EmbedderUnavailableError, match="none a token"):
-        embedder.embed_tokens(["hello"])
 
 
 def test_a_model_whose_card_says_cls_is_pooled_so(tmp_path: Path) -> None:
@@ -68,13 +65,6 @@ def test_a_pooling_that_is_not_known_is_refused(tmp_path: Path) -> None:
     (tmp_path / "1_Pooling" / "config.json").write_text('{"pooling_mode_max_tokens": true}')
     with pytest.raises(EmbedderUnavailableError, match="pools in a way"):
         _ = embedder_at(tmp_path / "a.onnx").fingerprint
-
-
-def test_token_vectors_leave_out_the_specials(tmp_path: Path) -> None:
-    embedder = embedder_at(write_model(tmp_path / "a.onnx"))
-    empty, two = embedder.embed_tokens(["", "hello world"])
-    assert empty.shape == (0, 3)
-    assert two == pytest.approx(np.array([unit(HELLO, 1, 1), unit(WORLD, 1, 1)]), abs=1e-6)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, 0.0], ids=["nan", "infinite", "zero"])
