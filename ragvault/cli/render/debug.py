@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ragvault.cli.render import words
 from ragvault.cli.render.layout import columns, hanging
 from ragvault.cli.render.terminal import Terminal
@@ -11,7 +13,7 @@ from ragvault.text import one_line, snippet
 
 _ID_LENGTH = 12  # of 32: enough to tell chunks apart; --json has the whole
 _FOLDERS_SHOWN = 12
-_LEAST_ROOM = 16  # columns for a place; with fewer it stands on a line of its own
+_LEAST_ROOM = 24  # columns for a place
 
 
 def print_debug(
@@ -108,30 +110,39 @@ def _print_timings(out: Terminal, retrieval: Retrieval, result: AskResult | None
         _row(out, "tokens", f"{result.usage.prompt_tokens:,} prompt, {completion:,} answer")
 
 
-_HEADER = f"{'#':>3}  final vector   word recent folder rerank  {'fate':<12} {'chunk':<12} place"
+# In the order shown: heading (a space before it: right-aligned) and cell.
+_COLUMNS: dict[str, tuple[str, Callable[[Hit], str]]] = {
+    "rank": ("  #", lambda hit: f"{hit.rank}"),
+    "final": (" final", lambda hit: f"{hit.scores.final:.3f}"),
+    "vector": ("vector", lambda hit: _number(hit.scores.vector)),
+    "word": ("  word", lambda hit: _number(hit.scores.lexical)),
+    "recent": ("recent", lambda hit: _number(hit.scores.recency)),
+    "folder": ("folder", lambda hit: _number(hit.scores.folder_weight)),
+    "rerank": ("rerank", lambda hit: _number(hit.scores.rerank)),
+    "fate": (" fate        ", lambda hit: f" {_fate(hit):<12}"),
+    "chunk": ("chunk       ", lambda hit: f"{hit.chunk.id[:_ID_LENGTH]:<12}"),
+}
+# What a narrow terminal goes without, the first of it first.
+_SPARED = ("chunk", "folder", "recent", "rerank", "word", "vector", "fate")
 
 
 def _print_candidates(out: Terminal, retrieval: Retrieval) -> None:
+    """The table, without the columns that would break its lines."""
     if not retrieval.hits:
         return
+    shown = list(_COLUMNS)
+    for name in _SPARED:
+        width = sum(len(_COLUMNS[one][0]) + 1 for one in shown)
+        if out.is_tty and width + _LEAST_ROOM > out.width:
+            shown.remove(name)
     out.print()
-    out.print(out.style(_HEADER, "dim"))
+    head = " ".join([*(_COLUMNS[name][0] for name in shown), "place"])
+    out.print(out.style(head, "dim"))
     for hit in retrieval.hits:
-        line = f"{_numbers(hit)}  {_fate(hit):<12} {hit.chunk.id[:_ID_LENGTH]:<12} "
-        room = out.width - columns(line) if out.is_tty else None
-        if room is not None and room < _LEAST_ROOM:
-            line, room = f"{line.rstrip()}\n    ", out.width - 4
-        line += _place(hit, room, out.symbol("…", "~"))
+        cells = (cell(hit).rjust(len(title)) for title, cell in (_COLUMNS[name] for name in shown))
+        line = " ".join(cells) + " "
+        line += _place(hit, out.width - columns(line) if out.is_tty else None, out.symbol("…", "~"))
         out.print(line if hit.kept else out.style(line, "dim"))
-
-
-def _numbers(hit: Hit) -> str:
-    scores = hit.scores
-    return (
-        f"{hit.rank:>3} {scores.final:>6.3f} {_number(scores.vector)} {_number(scores.lexical)} "
-        f"{_number(scores.recency)} {_number(scores.folder_weight)} "
-        f"{_number(scores.rerank)}"
-    )
 
 
 def _number(value: float | None) -> str:

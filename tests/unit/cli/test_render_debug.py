@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 
-from ragvault.cli.render.debug import _place
+from ragvault.cli.render.debug import _place, print_debug
 from ragvault.cli.render.layout import columns
-from ragvault.model import Chunk, Hit, NoteInfo, Scores, StoredChunk
+from ragvault.cli.render.terminal import Terminal
+from ragvault.model import (
+    Chunk,
+    Findings,
+    FolderSelection,
+    Hit,
+    NoteInfo,
+    Query,
+    Retrieval,
+    Scores,
+    StoredChunk,
+    Strategy,
+)
 
 CHUNK = Chunk(
     "c" * 32, "notes", "Travel/日本/Japan trip.md", ("Trip", "Days"), 0, 0, 7, 9, "x", "", "h"
@@ -26,3 +40,18 @@ def test_place_fits_and_keeps_the_end_of_the_path(room: int) -> None:
 
 def test_place_is_whole_where_there_is_room_or_no_terminal() -> None:
     assert _place(HIT, None, "…") == _place(HIT, 60, "…") == WHOLE
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 140])
+def test_a_narrow_terminal_gets_fewer_columns_and_whole_lines(width: int) -> None:
+    stream = io.StringIO()
+    query = Query("trip", ("trip",), ("trip",))
+    findings = Findings(query, (HIT,), Strategy.HYBRID)
+    retrieval = Retrieval(findings, 5, FolderSelection("off"), 1, {})
+    print_debug(Terminal(stream, is_tty=True, colour=False, unicode=True, width=width), retrieval)
+    head, row = stream.getvalue().splitlines()[-2:]
+    assert columns(head) <= width and columns(row) <= width
+    assert head.startswith("  #  final") and head.endswith("place")
+    assert row.startswith("  1  0.500") and "Japan trip.md:7" in row
+    assert ("chunk" in head) == (width >= 100)
+    assert ("fate" in head) == (width >= 60)
