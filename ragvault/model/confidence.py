@@ -43,8 +43,7 @@ def sigmoid(logit: float) -> float:
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """``confidence`` (0..1), made from ``features`` by the logistic of the name ``calibration``.
-    ``topic``: the same as if the quote lacked nothing that was asked for, so whether the notes
-    treat of it at all."""
+    ``topic`` (0..1): whether the notes treat of what is asked at all."""
 
     confidence: float
     topic: float

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ragvault.answering.gate import LEAST, SURE, Decision, decide
+from ragvault.answering.gate import SURE, Decision, decide
 from ragvault.model import (
     AbstainReason,
     Abstention,
@@ -67,7 +67,7 @@ def test_nothing_is_said_only_where_the_notes_hardly_treat_of_it() -> None:
     asked = findings(*(at(one, 0.1) for one in foreign), question="How deep is the Mariana trench?")
     said = nothing(asked)
     assert said.reason is AbstainReason.NO_RELEVANT_CONTEXT
-    assert said.confidence < LEAST and not said.passages
+    assert said.nearest and not said.passages
 
 
 def test_the_confidence_is_that_of_the_quotes() -> None:
