@@ -55,6 +55,9 @@ class Embedder(TokenCounter, Protocol):
     def fingerprint(self) -> str:
         """Names weights, pooling, prefixes and window. Known without loading the model."""
 
+    def keep_to(self, fingerprints: Collection[str]) -> None:
+        """Of several ways to compute take one that these were made by, else the best."""
+
     @property
     def dimensions(self) -> int:
         """Components of a vector."""
@@ -195,10 +198,9 @@ class NoteStore(Protocol):
         else than today's: a run was cut off, or it is another store or model: fill it afresh."""
 
     def set_vector_watermark(self, name: str, watermark: str | None) -> None:
-        """None before the first write of a run, the watermark after the last. Durable when it
-        returns; does not move ``generation``. ``rename_vault`` resets it to None."""
+        """None before a run's first write, the watermark after its last. Durable when it returns;
+        doesn't move ``generation``. ``rename_vault`` resets it to None."""
 
-    # -- notes
     def file_states(self, vault: str) -> dict[str, FileState]:
         """By path, of every note in the index."""
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import importlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ragvault.config.backends import EMBEDDERS, RERANKERS, VECTOR_STORES
 from ragvault.config.profiles import PROFILES
@@ -239,18 +239,29 @@ class Container:
     @property
     def embedder(self) -> Embedder:
         """That of the vectors that questions are compared with."""
-        return self._embedder(self.settings_in_force)
+        in_force = self._fingerprints(lambda catalog: catalog.embedder_in_force() or ())[:1]
+        wanted = self.__dict__.get("wanted_embedder")
+        if wanted is not None and in_force == (wanted.fingerprint,):
+            return cast("Embedder", wanted)
+        return self._embedder(self.settings_in_force, in_force)
 
-    @property
+    @cached_property
     def wanted_embedder(self) -> Embedder:
         """The configured one, which ``index`` makes vectors with."""
-        return self._embedder(self.settings)
+        return self._embedder(self.settings, self._fingerprints(lambda c: c.embedders()))
 
-    def _embedder(self, settings: Settings) -> Embedder:
-        made = embedder_settings(settings)
+    def _fingerprints(self, read: Callable[[SqliteCatalog], Sequence[str]]) -> tuple[str, ...]:
+        try:
+            return tuple(read(self.catalog))
+        except NoIndexError:
+            return ()
+
+    def _embedder(self, settings: Settings, known: Sequence[str]) -> Embedder:
+        made = json.dumps([embedder_settings(settings), *sorted(known)])
         if made not in self._embedders:
             kind = _class_at(EMBEDDERS[self._backend_of(settings)])
             self._embedders[made] = kind(settings, self._facts_file())
+            self._embedders[made].keep_to(known)
             self._closers.append(self._embedders[made].close)
         return self._embedders[made]
 

@@ -5,7 +5,7 @@ in (text that can be encoded), what comes out (unit vectors, scores in 0..1).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -135,6 +135,9 @@ class PrefixedEmbedder:
                 self._queries.pop(next(iter(self._queries)), None)
             self._queries[text] = vector
         return vector
+
+    def keep_to(self, fingerprints: Collection[str]) -> None:
+        """This model is computed in one way."""
 
     def vocabulary_share(self, text: str) -> float:  # noqa: ARG002 - the port's
         """1: this model doesn't tell its pieces."""

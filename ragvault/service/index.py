@@ -110,6 +110,8 @@ def _run(
         chosen, notices = known_vaults(container, request.vaults), []
     yield Chosen(tuple(chosen), tuple(notices))
     how = {"full": request.full, "dry_run": request.dry_run}
+    if request.full and _is_all(container, chosen):
+        container.wanted_embedder.keep_to(())  # every vector is made anew
     with nullcontext() if request.dry_run else container.lock():
         for vault in chosen:
             try:
@@ -118,6 +120,14 @@ def _run(
                 if len(chosen) == 1:
                     raise
                 yield OutOfReach(vault, error)
+
+
+def _is_all(container: Container, chosen: Sequence[VaultInfo]) -> bool:
+    try:
+        known = container.catalog.vaults()
+    except NoIndexError:
+        return True
+    return {vault.name for vault in known} <= {vault.name for vault in chosen}
 
 
 def _sync(

@@ -94,6 +94,9 @@ class FakeEmbedder:
     def embed_query(self, text: str) -> Vector:
         return self._vector(text)
 
+    def keep_to(self, fingerprints: Collection[str]) -> None:
+        """Computed in one way."""
+
     def vocabulary_share(self, text: str) -> float:
         return self.share
 

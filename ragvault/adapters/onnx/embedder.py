@@ -9,7 +9,7 @@ business where it gives ``sentence_embedding``, else its folder's (``head``); at
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,8 +19,9 @@ from ragvault.adapters.facts import FactStore
 from ragvault.adapters.families import family_for, prefixes_for
 from ragvault.adapters.models import EMBEDDING, PrefixedEmbedder, unit_rows
 from ragvault.adapters.onnx.head import Head
-from ragvault.adapters.onnx.model_files import ModelFiles, find_model
-from ragvault.adapters.onnx.runtime import Session, SideBySide
+from ragvault.adapters.onnx.int8 import has_vnni, in_int8
+from ragvault.adapters.onnx.model_files import DATA_PACKAGE_SHA256, ModelFiles, find_model
+from ragvault.adapters.onnx.runtime import Rewrite, Session, SideBySide
 from ragvault.adapters.onnx.tokenizer import Tokenizer
 from ragvault.config.profiles import model_named
 
@@ -60,6 +61,7 @@ class OnnxEmbedder(PrefixedEmbedder):
         self._files: ModelFiles | None = None
         self._tokenizer: Tokenizer | None = None
         self._session: _SentenceModel | None = None
+        self._kept: frozenset[str] = frozenset()
 
     # ------------------------------------------------------------------ what it is
 
@@ -84,8 +86,26 @@ class OnnxEmbedder(PrefixedEmbedder):
 
     @property
     def fingerprint(self) -> str:
+        return self._fingerprint(in_int8=self._is_int8)
+
+    def keep_to(self, fingerprints: Collection[str]) -> None:
+        with self._lock:
+            self._kept = frozenset(fingerprints)
+            self.__dict__.pop("_is_int8", None)
+            self._session = None
+
+    @cached_property
+    def _is_int8(self) -> bool:
+        """Only the bundled model was measured so, and only with VNNI."""
+        if self.files.sha256 != DATA_PACKAGE_SHA256 or not has_vnni():
+            return False
+        floats, int8 = (self._fingerprint(in_int8=is_int8) for is_int8 in (False, True))
+        return int8 in self._kept or floats not in self._kept
+
+    def _fingerprint(self, *, in_int8: bool) -> str:
         files = self.files
         arithmetic = f"{self._head.identity(self._facts)}-{_ARITHMETIC}"
+        arithmetic += "-int8" if in_int8 else ""
         weights = files.weights_sha256
         digest = self._hashed(weights, files.tokenizer_sha256, arithmetic, str(self._window))
         return f"onnx-{weights[:8]}-{self._window}-{digest}"
@@ -155,15 +175,18 @@ class OnnxEmbedder(PrefixedEmbedder):
             if self._session is None:
                 self.files.verify()
                 empty = self._load_tokenizer().encode("", 8)
-                self._session = _SentenceModel(self.files.model, self._head, empty)
+                rewrite = in_int8 if self._is_int8 else None
+                self._session = _SentenceModel(self.files.model, self._head, empty, rewrite)
             return self._session
 
 
 class _SentenceModel(Session):
     """The model, and the reading of its output. ``probe`` are the ids of an empty text."""
 
-    def __init__(self, file: Path, head: Head, probe: Sequence[int]) -> None:
-        super().__init__(file, EMBEDDING)
+    def __init__(
+        self, file: Path, head: Head, probe: Sequence[int], rewrite: Rewrite | None = None
+    ) -> None:
+        super().__init__(file, EMBEDDING, rewrite)
         self._head = head
         if _WHOLE not in self.outputs:
             head.load()

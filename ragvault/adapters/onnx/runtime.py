@@ -15,21 +15,23 @@ from typing import Any
 from ragvault.adapters.models import Purpose, first_line
 from ragvault.errors import ModelError
 
+Rewrite = Callable[[bytes], bytes]
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
 class Session:
-    """A BERT-like model: token ids in, one of its ``outputs`` out.
+    """A BERT-like model: token ids in, one of its ``outputs`` out. ``rewrite`` makes the file's
+    bytes into those that are loaded.
 
     Raises the purpose's error for a file that can't be loaded and for a run that fails:
     onnxruntime raises a dozen classes that share no base but Exception.
     """
 
-    def __init__(self, file: Path, purpose: Purpose) -> None:
+    def __init__(self, file: Path, purpose: Purpose, rewrite: Rewrite | None = None) -> None:
         self._file = file
         self._purpose = purpose
         try:
-            self._session = _open(file)
+            self._session = _open(rewrite(file.read_bytes()) if rewrite else str(file))
         except Exception as error:
             if "External " in str(error):  # data or initializer: a file beside it
                 raise purpose.error(
@@ -70,7 +72,7 @@ class Session:
         )
 
 
-def _open(file: Path) -> Any:
+def _open(model: str | bytes) -> Any:
     # Read once, on import: from 1.31 on it would otherwise make a device id under ~/.cache and
     # report to its makers.
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
@@ -81,7 +83,7 @@ def _open(file: Path) -> Any:
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    return ort.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+    return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
 class SideBySide:
