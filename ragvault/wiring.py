@@ -133,10 +133,10 @@ class Container:
 
     def is_catalog_gone(self) -> bool:
         """Whether vaults are remembered that no catalog holds."""
-        from ragvault.adapters.sqlite.integrity import vaults_of
+        from ragvault.adapters.sqlite.integrity import has_content, vaults_of
 
         file = self.data_dir / CATALOG_NAME
-        return not file.exists() and bool(vaults_of(file))
+        return not has_content(file) and bool(vaults_of(file))
 
     def catalog_problems(self) -> list[str]:
         """What is wrong with the catalog, as sentences. Linear in it."""

@@ -15,7 +15,7 @@ from ragvault.adapters.sqlite.connection import BUSY_TIMEOUT_S, Database
 from ragvault.adapters.sqlite.embedders import SqliteEmbedders
 from ragvault.adapters.sqlite.embeddings import SqliteEmbeddings
 from ragvault.adapters.sqlite.fulltext import SqliteFullText
-from ragvault.adapters.sqlite.integrity import COMPANIONS, problems
+from ragvault.adapters.sqlite.integrity import COMPANIONS, has_content, problems
 from ragvault.adapters.sqlite.migrations import migrate
 from ragvault.adapters.sqlite.notes import SqliteNotes
 from ragvault.errors import NoIndexError
@@ -46,7 +46,7 @@ class SqliteCatalog(
         clock: Callable[[], float] = time.time,
     ) -> None:
         try:
-            exists = path.exists()
+            exists = has_content(path)
         except OSError as error:  # a folder above it that may not be entered
             raise os_error(error, path.parent) from error
         if not create and not exists:

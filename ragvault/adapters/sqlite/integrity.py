@@ -113,6 +113,12 @@ def remember_vaults(catalog: Path, vaults: Sequence[VaultInfo]) -> None:
         atomic_write(file, text)
 
 
+def has_content(catalog: Path) -> bool:
+    """Whether anything is in the file, or in the log that belongs to it."""
+    sizes = (Path(f"{catalog}{end}") for end in COMPANIONS[:2])
+    return any(file.exists() and file.stat().st_size for file in sizes)
+
+
 def vaults_of(catalog: Path) -> list[VaultInfo]:
     """The vaults of a catalog that is damaged or gone, as far as anything still names them. Never
     raises: nothing read is an empty list."""

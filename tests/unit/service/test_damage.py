@@ -91,10 +91,11 @@ def test_any_flipped_page_is_told_and_mended(
     assert found(container(), "ferry")[0] == "sea/boats.md"
 
 
-def test_a_removed_catalog_is_made_again_from_the_folders_that_were_in_it(
-    container: Callable[[], Container], tmp_path: Path
+@pytest.mark.parametrize("is_removed", [True, False])
+def test_a_removed_or_emptied_catalog_is_made_again_from_the_folders_that_were_in_it(
+    container: Callable[[], Container], tmp_path: Path, is_removed: bool
 ) -> None:
-    catalog_of(tmp_path).unlink()
+    catalog_of(tmp_path).unlink() if is_removed else catalog_of(tmp_path).write_bytes(b"")
     with pytest.raises(NoIndexError) as caught:
         found(container(), "ferry")
     assert "`ragvault index`" in caught.value.hint
