@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -233,12 +232,12 @@ def judge_answer(question: Question, answer: Answer, hits: Sequence[Hit]) -> dic
 def groundedness(answer: Answer, by_id: dict[str, StoredChunk]) -> float | None:
     """The share of an answer's statements that its passages hold; None when it says nothing.
 
-    A quotation has to stand word for word in the passage that is cited behind it. Of a written
+    Every word of a quotation has to stand in the note that is cited behind it. Of a written
     answer, the statements that the checks of the answering stage found unsupported are taken off.
     """
     if answer.mode == "extractive":
         quotes = _quotes(answer)
-        held = [_holds(by_id.get(chunk_id or ""), quote) for quote, chunk_id in quotes]
+        held = [_holds(by_id, chunk_id or "", quote) for quote, chunk_id in quotes]
         return sum(held) / len(held) if held else None
     text = answer.text
     for citation in answer.citations:
@@ -260,11 +259,12 @@ def _quotes(answer: Answer) -> list[tuple[str, str | None]]:
     return found
 
 
-def _holds(stored: StoredChunk | None, quote: str) -> bool:
-    """Word for word, white space aside. Each line by itself: of a table, the rows that answer are
-    quoted under its header. An omission mark parts a quotation."""
-    if stored is None:
+def _holds(by_id: dict[str, StoredChunk], chunk_id: str, quote: str) -> bool:
+    """Every word of it, marks aside: a quotation is shown as people read it, behind what names its
+    place (title, headings, day). A table or list that was cut goes on in its note's passages."""
+    if (stored := by_id.get(chunk_id)) is None:
         return False
-    text = " ".join(stored.chunk.text.split())
-    parts = re.split(r"\[?…\]?|\n", quote)
-    return all(" ".join(part.split()) in text for part in parts)
+    chunk, note = stored.chunk, stored.note
+    texts = (one.chunk.text for one in by_id.values() if one.chunk.rel_path == chunk.rel_path)
+    held = (*texts, note.title, chunk.rel_path, *chunk.heading_path, str(note.day))
+    return set(tokens(quote)) <= set(tokens(" ".join(held)))
