@@ -33,7 +33,7 @@ COMMANDS: dict[str, Entry] = {
     "index": Entry("Index a folder of notes, or refresh what is indexed.", "Use"),
     "ask": Entry("Answer a question from the notes, with citations.", "Use"),
     "search": Entry("List the passages that match, with no answer.", "Use"),
-    "why": Entry("Say where a note stood in an answer, and what dropped it.", "Use"),
+    "why": Entry("Say where a note stood, and what dropped it.", "Use"),
     "eval": Entry("Measure how well ragvault finds, and how honestly it refuses.", "Use"),
     "status": Entry("Show vaults, coverage, model, sizes, Ollama.", "Care"),
     "doctor": Entry("Try each part for real and say what to mend.", "Care"),

@@ -122,7 +122,7 @@ def test_a_store_after_a_failed_write_is_not_sealed(folder: Path) -> None:
     """A full disk leaves half of a file, and Chroma goes on."""
     writer = PersistentChroma(folder.parent)
     with pytest.raises(StoreError):
-        writer.upsert("v", [VectorRecord("a" * 32, np.ones(3, dtype=np.float32), "", 0.0)])
+        writer.upsert("v", [VectorRecord("a" * 32, np.ones(3, dtype=np.float32), "")])
     writer.close()
     assert _stored(folder) is None
 

@@ -23,7 +23,7 @@ def why(
     options: SearchOptions,
     config: ConfigOption = None,
 ) -> int:
-    """Say where a note stood in the answer to a question, and what dropped it.
+    """Say where a note stood, and what dropped it.
 
     Asks no model, and keeps nothing in the answer log.
     """

@@ -4,7 +4,7 @@
 
 ``vector`` is the cosine, below 0 counted as 0; ``lexical`` BM25 over this query's best BM25;
 ``recency`` halves with each half-life. ``w`` is the embedding model's weight: how
-far its cosines can be relied on, beside the words. Without vectors it is 0. ``r`` is 0.15 where a
+far its cosines can be relied on, beside the words. Without vectors it is 0. ``r`` is 0.25 where a
 time is asked for (auroranotes-rag.md), else 0.
 
 A model that doesn't know the question's words (another language than its own) is trusted less:
@@ -31,7 +31,7 @@ from ragvault.model import Scores, StoredChunk
 # By what a model's name holds: the weight of its cosine, chosen on question sets (CHANGELOG.md).
 MODEL_WEIGHTS = {"minilm": 0.7, "embeddinggemma": 0.9}
 OTHER_WEIGHT = 0.8  # between the two: what nobody measured
-RECENCY = 0.15  # r
+RECENCY = 0.25  # r: less, and a note that says the words often outranks the day asked for
 TRUST_FROM = 0.55
 TRUST_FULL = 0.8
 _DAY_S = 86_400.0

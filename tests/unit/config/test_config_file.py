@@ -213,7 +213,7 @@ def test_tags_build_no_objects(tmp_path: Path) -> None:
         ("output:\n  color: pink\n", 2, ["output.color", "auto, always, never"]),
         ("gate:\n  min_confidence: .nan\n", 2, ["gate.min_confidence"]),
         ("ollama:\n  timeout_s: inf\n", 2, ["ollama.timeout_s"]),
-        ("ollama:\n  model: null\n", 2, ["ollama.model", "null"]),
+        ("ollama:\n  host: null\n", 2, ["ollama.host", "null"]),
         ("ollama: 3\n", 1, ["ollama", "mapping"]),
         ("- a\n", 1, ["mapping"]),
         ("ollama:\n  model: a\n  model: b\n", 3, ["model", "twice"]),

@@ -17,7 +17,7 @@ from ragvault.errors import (
     StoreError,
     UsageError,
 )
-from ragvault.model import Evidence, Request, ScoredId
+from ragvault.model import Abstention, Evidence, Request, ScoredId
 from ragvault.ports import Embedder, VectorIndex
 from ragvault.retrieval.pipeline import Deps, ranked_hits
 from tests.support.fakes import FakeVectorIndex
@@ -88,11 +88,10 @@ def test_the_whole_way_to_evidence(real: SearchIndex) -> None:
     assert decision.outcome.hits[0].note.rel_path in {"Projects/api.md", "Projects/old.md"}
 
 
-def test_off_topic_keeps_nothing_for_an_answer(real: SearchIndex) -> None:
+def test_off_topic_is_no_evidence(real: SearchIndex) -> None:
     found = real.search("quantum chromodynamics of gluons", for_answer=True)
-    assert found.kept == ()
-    assert found.hits  # still listed, with what dropped them
-    assert {hit.dropped_by for hit in found.hits} <= {"min_vector"}
+    assert found.hits  # still listed
+    assert isinstance(decide(found.findings, found.neighbours).outcome, Abstention)
 
 
 def test_each_score_is_exact_whichever_leg_proposed_the_chunk(real: SearchIndex) -> None:
