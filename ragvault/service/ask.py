@@ -28,13 +28,17 @@ from ragvault.service.search import retrieve
 if TYPE_CHECKING:
     from ragvault.answering.gate import Decision
     from ragvault.answering.pipeline import AnswerEvents
+    from ragvault.service.status import VaultLook
     from ragvault.wiring import Container
 
 AskEvents: TypeAlias = Generator[AskEvent, None, None]
 
 
-def ask(container: Container, request: Request, *, now: datetime) -> AskEvents:
-    """Find, decide, answer, remember: the events of an answer in the making.
+def ask(
+    container: Container, request: Request, *, now: datetime, look: VaultLook | None = None
+) -> AskEvents:
+    """Find, decide, answer, remember: the events of an answer in the making, with what ``look``
+    has to say of the vaults.
 
     Closing the generator ends the model's stream; nothing is logged then. Raises as the stages
     do. A log that can't be written costs a notice, not the answer.
@@ -62,7 +66,7 @@ def ask(container: Container, request: Request, *, now: datetime) -> AskEvents:
         llm_ms=run.spent.ms,
         total_ms=(time.perf_counter() - started) * 1000,
         usage=run.spent.usage,
-        notices=(*retrieval.notices, *run.notices),
+        notices=(*retrieval.notices, *run.notices, *(look.notices() if look else ())),
         quotes=tuple(Quotation(q.hit, q.shown, q.share, q.cosine) for q in quotes),
         judgement=decision.judgement if decision else None,
     )

@@ -11,6 +11,7 @@ from ragvault.errors import ModelError, UsageError
 from ragvault.model import Hit, Query, Request, Retrieval
 
 if TYPE_CHECKING:
+    from ragvault.service.status import VaultLook
     from ragvault.wiring import Container
 
 
@@ -23,10 +24,16 @@ class SearchResult:
 
 
 def search(
-    container: Container, request: Request, n: int, *, now: datetime, one_a_note: bool = False
+    container: Container,
+    request: Request,
+    n: int,
+    *,
+    now: datetime,
+    one_a_note: bool = False,
+    look: VaultLook | None = None,
 ) -> SearchResult:
     """The ``n`` best passages, or the best passage of each of the ``n`` best notes, without the
-    floor that an answer needs. Raises as ``retrieve``."""
+    floor that an answer needs; with what ``look`` has to say. Raises as ``retrieve``."""
     from ragvault.retrieval.pipeline import ranked_hits
 
     retrieval = retrieve(container, request, now=now, for_answer=False)
@@ -36,6 +43,8 @@ def search(
         for hit in hits:
             best.setdefault((hit.note.vault, hit.note.rel_path), hit)
         hits = tuple(best.values())[:n]
+    if look is not None:
+        retrieval = replace(retrieval, notices=(*retrieval.notices, *look.notices()))
     return SearchResult(hits, retrieval)
 
 

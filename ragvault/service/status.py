@@ -4,6 +4,9 @@ note is opened.
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +18,7 @@ from ragvault.model import FileState, VaultInfo
 if TYPE_CHECKING:
     from ragvault.wiring import Container
 
+LOOK_TIMEOUT_S = 0.2  # beyond what the answer itself took
 PROBE_TIMEOUT_S = 2.0  # status must not hang on a server that doesn't answer
 
 
@@ -145,6 +149,48 @@ def coverage(container: Container, vault: VaultInfo) -> Coverage:
         new=len(files) - len(known),
         gone=len(states.keys() - files.keys()),
     )
+
+
+class VaultLook:
+    """Looks through the folders of vaults while a question is answered from them. One that takes
+    longer (a slow drive, a huge vault) is not waited for."""
+
+    def __init__(self, container: Container, names: Sequence[str] = ()) -> None:
+        """Begins to look. ``names``: of which vaults; all without."""
+        self._container = container
+        try:
+            known = container.catalog.vaults()
+        except NoIndexError:  # whoever searches will say so
+            known = []
+        self._vaults = [vault for vault in known if not names or vault.name in names]
+        self._found: dict[str, Coverage] = {}
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread.start()
+
+    def _look(self) -> None:
+        for vault in self._vaults:
+            with suppress(RagvaultError):  # what is wrong with the catalog, the search says
+                self._found[vault.name] = coverage(self._container, vault)
+
+    def notices(self) -> list[str]:
+        """What of the notes the answer can't know, a sentence for each vault."""
+        self._thread.join(LOOK_TIMEOUT_S)
+        found = dict(self._found)
+        return [said for v in self._vaults if (said := _lack(v, found.get(v.name, Coverage())))]
+
+
+def _lack(vault: VaultInfo, found: Coverage) -> str | None:
+    if found.problem is not None:
+        return f"{found.problem} It is answered from what was indexed of '{vault.name}'."
+    if vault.embedded < vault.notes:
+        return (
+            f"'{vault.name}' is indexed in part: {vault.embedded:,} of {vault.notes:,} notes have "
+            "vectors, the others are found by their words; `ragvault index` goes on."
+        )
+    if changed := found.new + found.changed + found.gone:
+        notes = "1 note has" if changed == 1 else f"{changed:,} notes have"
+        return f"{notes} changed since '{vault.name}' was indexed; run `ragvault index`."
+    return None
 
 
 def ollama_status(container: Container) -> OllamaStatus:

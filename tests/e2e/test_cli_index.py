@@ -189,6 +189,21 @@ def test_vault_follows_its_folder_without_embedding_again(cli: Cli, vault: Path)
     assert cli("search", "ferry").code == 0
 
 
+def test_an_answer_says_what_it_can_not_know(cli: Cli, vault: Path) -> None:
+    """Else "your notes don't say" is taken for the truth."""
+    broken = cli("index", str(vault), RAGVAULT_EMBEDDING_PATH="/nowhere/model.onnx")
+    assert broken.code == 5
+    partly = cli("search", "ferry")
+    assert "Boats.md" in partly.out and "0 of 3 notes have vectors" in partly.err
+    cli("index")
+    assert cli("search", "ferry").err == ""
+    (vault / "new.md").write_text("# New")
+    changed = cli("ask", "When does the ferry leave?", "--no-llm")
+    assert "1 note has changed since 'notes' was indexed" in changed.err
+    shutil.rmtree(vault)
+    assert "is not there" in cli("search", "ferry").err
+
+
 def test_quiet_says_nothing_where_nothing_changed(cli: Cli, vault: Path) -> None:
     """For cron, which mails whatever is said."""
     cli("index", str(vault))

@@ -13,6 +13,7 @@ from ragvault.errors import EmbedderUnavailableError
 
 _HEAD_CHARS = 64  # characters a token of the window that are tokenised at first
 _PIECE_CHARS = 65_536
+_WORDS = 100_000  # whose counts are kept
 _SPACE = re.compile(r"[ \n\t\r]")
 # A vocabulary of one language has some 30,000 entries (BERT's English one), of many 100,000 and
 # more (mBERT 119,547, XLM-R 250,002): those spell out nothing, so they tell nothing.
@@ -22,16 +23,26 @@ _UNKNOWN = frozenset({"[UNK]", "<unk>"})
 
 class PassageCounter:
     """``ports.TokenCounter`` by the bundled model's tokenizer, which is part of ragvault: the same
-    passages whatever model embeds them. Loaded at the first count."""
+    passages whatever model embeds them. Loaded at the first count.
+
+    It never joins what white space separates, so a text has the tokens of its words, and of most
+    words they are known already: a note's texts are counted in several arrangements.
+    """
 
     def __init__(self) -> None:
         self._tokenizer: Tokenizer | None = None
+        self._counts: dict[str, int] = {}
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, specials not counted. Linear in the characters."""
         if self._tokenizer is None:
             self._tokenizer = Tokenizer(BUNDLED_TOKENIZER)
-        return self._tokenizer.count(texts)
+        words = [text.split() for text in texts]
+        if len(self._counts) > _WORDS:
+            self._counts.clear()
+        new = list(set().union(*words).difference(self._counts))
+        self._counts.update(zip(new, self._tokenizer.count(new), strict=True))
+        return [sum(map(self._counts.__getitem__, each)) for each in words]
 
 
 class Tokenizer:

@@ -22,6 +22,7 @@ from ragvault.cli.render.terminal import print_json
 from ragvault.model import Abstention, Detail
 from ragvault.service import ask as service
 from ragvault.service.json_objects import ask_object, debug_object
+from ragvault.service.status import VaultLook
 
 if TYPE_CHECKING:
     from ragvault.cli.session import Session
@@ -91,7 +92,8 @@ def ask(
 
 
 def _as_json(session: Session, request: Request, now: datetime, *, debug: bool) -> AskResult:
-    result = service.answer_of(service.ask(session.container, request, now=now))
+    look = VaultLook(session.container, request.vaults)
+    result = service.answer_of(service.ask(session.container, request, now=now, look=look))
     session.notices(result.notices)
     value = ask_object(result)
     if debug:
@@ -105,7 +107,8 @@ def _as_text(
 ) -> AskResult:
     from ragvault.cli.render.ask import AskView
 
-    with closing(service.ask(session.container, request, now=now)) as events:
+    look = VaultLook(session.container, request.vaults)
+    with closing(service.ask(session.container, request, now=now, look=look)) as events:
         result = AskView(session, stream=stream, struck=struck).draw(events)
     session.notices(result.notices)
     if debug:

@@ -21,6 +21,7 @@ from ragvault.cli.render.progress import Waiting
 from ragvault.cli.render.terminal import print_json
 from ragvault.service import search as service
 from ragvault.service.json_objects import debug_object, search_object
+from ragvault.service.status import VaultLook
 
 if TYPE_CHECKING:
     from ragvault.cli.session import Session
@@ -70,8 +71,9 @@ def search(
     with Session.open(config) as session:
         request = request_of(question_of(query), filters, options, now)
         with Waiting(session.err).shown("Searching your notes …"):
+            look = VaultLook(session.container, request.vaults)
             found = service.search(
-                session.container, request, n, now=now, one_a_note=files or print0
+                session.container, request, n, now=now, one_a_note=files or print0, look=look
             )
         session.notices(found.retrieval.notices)
         end = ("\0" if print0 else "\n") if files or print0 else None

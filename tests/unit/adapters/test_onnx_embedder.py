@@ -14,7 +14,7 @@ from hypothesis import given, settings, strategies as st
 from ragvault.adapters.onnx.embedder import OnnxEmbedder
 from ragvault.adapters.onnx.model_files import BUNDLED_TOKENIZER
 from ragvault.adapters.onnx.runtime import SideBySide
-from ragvault.adapters.onnx.tokenizer import Tokenizer
+from ragvault.adapters.onnx.tokenizer import PassageCounter, Tokenizer
 from ragvault.config.settings import Settings
 from ragvault.errors import EmbedderUnavailableError
 from tests.support.tiny_onnx import write_model
@@ -179,3 +179,18 @@ def test_encoding_only_the_head_gives_the_same_tokens(text: str, head: int, wind
     everything = bundled().encode(text, 10_000)
     cut = everything if len(everything) <= window else [*everything[: window - 1], SEP]
     assert bundled().encode(text, window, head) == cut
+
+
+def test_passages_are_counted_as_the_bundled_model_reads_them() -> None:
+    """Counted too low, a passage's end would be cut off unseen."""
+    texts = [
+        "Two words", "", "naïve façade – “quoted”…  tabs\tand\nlines", "日本語のノート と English",
+        "https://example.org/a_b?c=d#e `code_block(x)`", "word " * 300, "x" * 5_000,
+    ]  # fmt: skip
+    counter, exact = PassageCounter(), Tokenizer(BUNDLED_TOKENIZER)
+    assert counter.count_tokens(texts) == exact.count(texts)
+    assert counter.count_tokens(texts[::-1]) == exact.count(texts[::-1])
+    odd = ["a\x1fb\x85c\u2028d\u200be", "a \u0301b"]  # characters that it drops, or joins
+    assert all(
+        ours >= real for ours, real in zip(counter.count_tokens(odd), exact.count(odd), strict=True)
+    )
