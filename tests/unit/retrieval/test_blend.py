@@ -68,8 +68,8 @@ def test_with_time_the_date_counts_too() -> None:
         window=window,
     )
     assert [c.id for c, _ in ranked] == ["a", "b"]
-    assert ranked[0][1].final == pytest.approx(0.85 * (0.7 * 0.8 + 0.3) + 0.15)
-    assert ranked[1][1].final == pytest.approx(0.85 * (0.7 * 0.8 + 0.3) + 0.15 * 0.5)
+    assert ranked[0][1].final == pytest.approx(0.75 * (0.7 * 0.8 + 0.3) + 0.25)
+    assert ranked[1][1].final == pytest.approx(0.75 * (0.7 * 0.8 + 0.3) + 0.25 * 0.5)
 
 
 def test_without_vectors_words_fill_the_whole_scale() -> None:
