@@ -225,8 +225,15 @@ class CitationStream:
 
     def _holder(self, statement: str) -> Hit | None:
         """The chunk of the context that holds the statement; of several the one that says it word
-        for word, then the one that is most about the question, then the first."""
-        holding = [h for h in self._context.hits if not unsupported(statement, self._basis((h,)))]
+        for word, then the one that is most about the question, then the first. Between two
+        languages no words are compared: there it takes a name or a number in common."""
+        has_number = bool(re.search(r"\d", statement))
+        holding = [
+            h
+            for h in self._context.hits
+            if not unsupported(statement, self._basis((h,)))
+            and (has_number or coverage(statement, evidence_text(h)) > 0)
+        ]
         asked = f"{self._question} {statement}"
         return max(
             holding,
