@@ -29,7 +29,7 @@ from ragvault.model import Chunk, NoteWrite, VectorRecord, collection_of
 from ragvault.ports import Catalog, Embedder, Progress, VectorIndex
 
 if TYPE_CHECKING:
-    from ragvault.model import Vector
+    pass
 
 EMBED_SLICE = 64  # texts a call: about a second of two cores, so that progress moves
 STORE_SLICE = 1000  # records a call to the vector store
@@ -165,13 +165,6 @@ def drop_unused(catalog: Catalog, index: VectorIndex) -> None:
 def watermark_of(identity: str, fingerprint: str) -> str:
     """What a vault in step is marked with: which vector store, and which model's vectors."""
     return f"{identity}|{fingerprint}"
-
-
-def records_of(chunks: Iterable[Chunk], vectors: dict[str, Vector]) -> Iterator[VectorRecord]:
-    """The records of chunks, whose vectors are given by text hash."""
-    for chunk in chunks:
-        folder = chunk.rel_path.rpartition("/")[0]
-        yield VectorRecord(chunk.id, vectors[chunk.text_hash], folder)
 
 
 def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:

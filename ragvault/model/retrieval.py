@@ -195,7 +195,7 @@ class Scores:
 
     @property
     def blend(self) -> float:
-        """``final`` without the reranker: what floors and confidence are calibrated on."""
+        """``final`` without the reranker."""
         return self.final if self.before_rerank is None else self.before_rerank
 
 

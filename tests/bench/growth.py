@@ -26,8 +26,17 @@ from rich.table import Table
 
 from ragvault.config.settings import IndexSettings, Settings
 from ragvault.ingest.plan import text_fingerprint
-from ragvault.ingest.write import records_of, watermark_of
-from ragvault.model import Chunk, Note, NoteFile, NoteWrite, Request, VaultInfo, collection_of
+from ragvault.ingest.write import watermark_of
+from ragvault.model import (
+    Chunk,
+    Note,
+    NoteFile,
+    NoteWrite,
+    Request,
+    VaultInfo,
+    VectorRecord,
+    collection_of,
+)
 from ragvault.service import search
 from ragvault.wiring import Container
 from tests.bench import vaults
@@ -36,6 +45,10 @@ from tests.bench.measure import Bench, Cost, median_of
 PER_NOTE = 10  # chunks; a vault of fewer notes has one a note
 BATCH = 500  # notes
 QUESTIONS = 12
+
+
+def _record_of(chunk: Chunk, vectors: dict[str, np.ndarray]) -> VectorRecord:
+    return VectorRecord(chunk.id, vectors[chunk.text_hash], chunk.rel_path.rpartition("/")[0])
 
 
 def note_of(number: int, sections: list[str], fingerprint: str) -> NoteWrite:
@@ -83,7 +96,7 @@ def build(container: Container, vault: Path, chunks: int) -> None:
         rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
         vectors = dict(zip(hashes, rows, strict=True))
         for write in batch:
-            store.upsert(collection, list(records_of(write.chunks, vectors)))
+            store.upsert(collection, [_record_of(chunk, vectors) for chunk in write.chunks])
         catalog.store_vectors(embedder.fingerprint, vectors)
         catalog.commit("v", batch, [])
         batch.clear()

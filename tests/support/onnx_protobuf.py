@@ -9,6 +9,8 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ragvault.adapters.onnx.int8 import message, varint
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -19,21 +21,8 @@ _EXTERNAL = 1
 Attribute = int | float | Sequence[int]
 
 
-def varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
 def number(field: int, value: int) -> bytes:
     return varint(field << 3) + varint(value & (1 << 64) - 1)
-
-
-def message(field: int, data: bytes) -> bytes:
-    return varint(field << 3 | 2) + varint(len(data)) + data
 
 
 def text(field: int, value: str) -> bytes:

@@ -40,7 +40,7 @@ def in_int8(model: bytes) -> bytes:
     parts = []
     for field, raw, content in _fields(memoryview(model)):
         if field == _MODEL_GRAPH:
-            raw = memoryview(_message(_MODEL_GRAPH, b"".join(_rewritten(content))))
+            raw = memoryview(message(_MODEL_GRAPH, b"".join(_rewritten(content))))
         parts.append(raw)
     return b"".join(parts)
 
@@ -156,21 +156,23 @@ def _made(
     kind: str, inputs: Iterable[str], outputs: Iterable[str], attribute: bytes = b""
 ) -> bytes:
     texts = [(_NODE_INPUT, name) for name in inputs] + [(_NODE_OUTPUT, name) for name in outputs]
-    fields = [_message(field, name.encode()) for field, name in [*texts, (_NODE_KIND, kind)]]
-    return _message(_GRAPH_NODE, b"".join(fields) + attribute)
+    fields = [message(field, name.encode()) for field, name in [*texts, (_NODE_KIND, kind)]]
+    return message(_GRAPH_NODE, b"".join(fields) + attribute)
 
 
 def _to_float() -> bytes:
     """``Cast``'s attribute: name 1, integer 3, type 20 (2: an integer)."""
-    content = _message(1, b"to") + bytes([3 << 3, _FLOAT]) + _size(20 << 3) + bytes([2])
-    return _message(_NODE_ATTRIBUTE, content)
+    content = message(1, b"to") + bytes([3 << 3, _FLOAT]) + varint(20 << 3) + bytes([2])
+    return message(_NODE_ATTRIBUTE, content)
 
 
-def _message(field: int, content: bytes) -> bytes:
-    return _size(field << 3 | _BYTES) + _size(len(content)) + content
+def message(field: int, content: bytes) -> bytes:
+    """A protobuf field that holds bytes: a text, or another message."""
+    return varint(field << 3 | _BYTES) + varint(len(content)) + content
 
 
-def _size(value: int) -> bytes:
+def varint(value: int) -> bytes:
+    """A protobuf integer, 0 or more: seven bits a byte, the lowest first."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)

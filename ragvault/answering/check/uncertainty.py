@@ -6,8 +6,6 @@ import re
 
 from ragvault.answering.check.support import content_stems
 
-INSUFFICIENT = "I don't have enough information"
-
 _SOURCE = (
     r"(?:context|notes?|information|documents?|sources?|texts?|passages?|excerpts?|chunks?"
     r"|sections?|files?)"

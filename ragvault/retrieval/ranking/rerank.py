@@ -6,9 +6,9 @@ read again together with the question, and
     final = (1 − weight)·blend + weight·rerank
 
 for them; for those below, which nobody read again, ``rerank`` counts as 0. Both summands are in
-the score's ``terms``, so the explanation stays equal to what is sorted by. Floors and confidence
-go by the blend alone (``Scores.blend``), which they are calibrated on: a reranker orders, it
-doesn't refuse.
+the score's ``terms``, so the explanation stays equal to what is sorted by. The floor and how near
+the gate finds the passages go by cosines, which a reranker doesn't touch: it orders, it doesn't
+refuse.
 
 A reranker that can't be used, or that answers with anything but one score in 0..1 for each
 passage, costs a notice and not the search.
