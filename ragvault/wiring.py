@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ragvault.adapters.ollama.chat import OllamaChat
     from ragvault.adapters.onnx.hub import Offer
     from ragvault.adapters.sqlite.catalog import SqliteCatalog
+    from ragvault.adapters.sqlite.history import SqliteHistory
     from ragvault.config.file import LoadedSettings
     from ragvault.config.settings import Settings
     from ragvault.model import VaultInfo
@@ -148,8 +149,8 @@ class Container:
         return problems_of(file) if file.exists() else []
 
     def set_catalog_aside(self) -> tuple[Path | None, list[VaultInfo]]:
-        """Take a damaged catalog out of the way: it is renamed, not deleted (the answer log is in
-        it), and the next use makes a new one. Returns its new name (None: it was gone) and the
+        """Take a damaged catalog out of the way: it is renamed, not deleted, and the next
+        use makes a new one. Returns its new name (None: it was gone) and the
         vaults that were in it, as far as they are known. The caller holds the lock. Raises
         StoreError."""
         from ragvault.adapters.sqlite.integrity import set_aside, vaults_of
@@ -173,6 +174,23 @@ class Container:
     def _kept(self, catalog: SqliteCatalog) -> SqliteCatalog:
         self._closers.append(catalog.close)
         return catalog
+
+    @cached_property
+    def history(self) -> SqliteHistory:
+        """The answers that were given. Its file is made by the first."""
+        from ragvault.adapters.sqlite.history import HISTORY_NAME, SqliteHistory
+
+        history = SqliteHistory(self.data_dir / HISTORY_NAME)
+        self._closers.append(history.close)
+        return history
+
+    def set_history_aside(self) -> Path | None:
+        """Rename a damaged history; the next answer begins a new one. Raises StoreError."""
+        from ragvault.adapters.sqlite.history import HISTORY_NAME
+        from ragvault.adapters.sqlite.integrity import set_aside
+
+        self.history.close()
+        return set_aside(self.data_dir / HISTORY_NAME)
 
     def sizes(self) -> tuple[tuple[str, int], ...]:
         """Bytes on disk: of the catalog, and of the vector store. Linear in its files."""

@@ -35,6 +35,7 @@ COMMANDS: dict[str, Entry] = {
     "search": Entry("List the passages that match, with no answer.", "Use"),
     "why": Entry("Say where a note stood, and what dropped it.", "Use"),
     "eval": Entry("Measure how well ragvault finds, and how honestly it refuses.", "Use"),
+    "history": Entry("List what was asked, or forget it.", "Look up"),
     "status": Entry("Show vaults, coverage, model, sizes, Ollama.", "Care"),
     "doctor": Entry("Try each part for real and say what to mend.", "Care"),
     "model": Entry("List the embedding models, or get one.", "Care"),
@@ -54,8 +55,13 @@ def _as_text(value: Any) -> Any:
 
 
 class _Help:
-    """Arguments and options as they are typed. (typer names Python's types beside them, and
-    changes its wording with its versions; the docs hold the help.)"""
+    """Arguments and options as they are typed, in words that can be printed and stored. (typer
+    names Python's types beside them, and changes its wording with its versions; the docs hold the
+    help.)"""
+
+    def invoke(self: Any, ctx: Any) -> Any:
+        ctx.params = {name: _as_text(value) for name, value in ctx.params.items()}
+        return super().invoke(ctx)  # type: ignore[misc]
 
     def collect_usage_pieces(self: Any, ctx: Any) -> list[str]:
         arguments = [_name_of(p) for p in self.get_params(ctx) if p.param_type_name == "argument"]
@@ -87,10 +93,6 @@ def _said_of(param: Any) -> str:
 
 class PlainCommand(_Help, TyperCommand):
     """A command with this program's help, whose words can be printed and stored."""
-
-    def invoke(self, ctx: Any) -> Any:
-        ctx.params = {name: _as_text(value) for name, value in ctx.params.items()}
-        return super().invoke(ctx)
 
 
 class PlainGroup(_Help, TyperGroup):

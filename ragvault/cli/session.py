@@ -51,11 +51,10 @@ class Session:
 
     def places(self) -> PlaceView:
         """How places in notes are shown, linked; with the vault's name where there are several."""
-        from ragvault.cli.render.places import Links, PlaceView
+        from ragvault.cli.render.places import PlaceView
+        from ragvault.service.originals import Links
 
-        vaults = self.container.catalog.vaults()
-        links = Links(vaults, self.settings.output.links)
-        return PlaceView(self.out, links, show_vault=len(vaults) > 1)
+        return PlaceView(self.out, Links.of(self.container))
 
     def __enter__(self) -> Session:
         return self

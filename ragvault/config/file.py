@@ -232,6 +232,7 @@ class _Sources:
 
     def _take_line(self, section: str, name: str, value: Any, part: _Mapping) -> None:
         dotted, line = f"{section}.{name}", part.lines[name]
+        dotted = removed.RENAMED.get(dotted, dotted)
         origin = Origin("file", f"{self.path}:{line}", line)
         if self._is_removed(dotted, value, origin.label, "remove the line"):
             return
@@ -244,6 +245,7 @@ class _Sources:
 
     def take_variables(self, environ: Mapping[str, str]) -> None:
         by_name = {key.env: key for key in keys().values()}
+        by_name |= {removed.variable(old): keys()[new] for old, new in removed.RENAMED.items()}
         old = removed.variables()
         for name in sorted(environ):
             reserved = name in ENV_RESERVED or name.startswith(ENV_RESERVED_PREFIX)

@@ -42,10 +42,18 @@ REMOVED: dict[str, str] = {
     "answer.neighbours_for": "the best passage gets its neighbours",
 }
 
+# Keys that have another name now: they work as before.
+RENAMED = {"answer.log": "history.enabled"}
+
+
+def variable(key: str) -> str:
+    """The RAGVAULT_ variable that set it."""
+    return f"{ENV_PREFIX}{key.replace('.', '_').upper()}"
+
 
 def variables() -> dict[str, str]:
-    """The dotted keys by the RAGVAULT_ variables that set them."""
-    return {f"{ENV_PREFIX}{key.replace('.', '_').upper()}": key for key in REMOVED}
+    """The dotted keys by the variables that set them."""
+    return {variable(key): key for key in REMOVED}
 
 
 def entry_of(dotted: str, value: object) -> str | None:

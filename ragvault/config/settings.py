@@ -218,8 +218,14 @@ class AnswerSettings(_Part):
         le=5,
         description="Passages before and after one found, of its section, where they fit.",
     )
-    log: bool = Field(
-        default=True, description="Keep questions and answers in the index folder's catalog."
+
+
+class HistorySettings(_Part):
+    """Questions and answers, kept in the index folder for `ragvault history` and `show`."""
+
+    enabled: bool = Field(default=True, description="Keep them.")
+    keep_days: int = Field(
+        default=0, ge=0, description="Forget what was asked longer ago. 0: never. Days."
     )
 
 
@@ -292,5 +298,6 @@ class Settings(_Part):
     gate: GateSettings = GateSettings()
     answer: AnswerSettings = AnswerSettings()
     citations: CitationSettings = CitationSettings()
+    history: HistorySettings = HistorySettings()
     ollama: OllamaSettings = OllamaSettings()
     output: OutputSettings = OutputSettings()

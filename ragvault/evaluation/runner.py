@@ -129,7 +129,7 @@ def run(
 ) -> Run:
     """Ask every question of one vault. ``advance`` is called after each.
 
-    The container's answer log has to be off: these questions are nobody's. Raises UsageError for
+    The container's history has to be off: these questions are nobody's. Raises UsageError for
     a question that can't be asked, and what a search raises.
     """
     asker = _Asker(container, vault, options, now)

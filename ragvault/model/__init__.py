@@ -21,7 +21,7 @@ from ragvault.model.answers import (
     ChatUsage as ChatUsage,
     Citation as Citation,
     CitationStatus as CitationStatus,
-    LoggedAnswer as LoggedAnswer,
+    HistoryEntry as HistoryEntry,
     Message as Message,
     ModelInfo as ModelInfo,
     Prompt as Prompt,

@@ -1,9 +1,11 @@
-"""One answer: what goes to the model and what comes back, its citations, and the log's row."""
+"""One answer: what goes to the model and what comes back, its citations, and how it is kept."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from ragvault.model.confidence import Judgement
 from ragvault.model.retrieval import Abstention, Hit, Retrieval
@@ -125,13 +127,13 @@ class Quotation:
 
 @dataclass(frozen=True, slots=True)
 class AskResult:
-    """All of one ``ask``. ``id`` names its row in the answer log. ``quotes`` are what was judged,
-    printed or not, best first; ``judgement`` is None where no scores were judged."""
+    """All of one ``ask``. ``terms`` are the question's, as the search compares them. ``id`` is its
+    number in the history; None: it isn't kept. ``quotes`` are what was judged, printed or not, best
+    first; ``judgement`` is None where no scores were judged."""
 
     question: str
     outcome: Answer | Abstention
     retrieval: Retrieval | None
-    id: str
     model: str | None
     llm_ms: float | None
     total_ms: float
@@ -139,25 +141,18 @@ class AskResult:
     notices: tuple[str, ...] = ()
     quotes: tuple[Quotation, ...] = ()
     judgement: Judgement | None = None
+    terms: tuple[str, ...] = ()
+    id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class LoggedAnswer:
-    """A row of the answer log. ``citations`` are (marker, chunk_id, vault, rel_path, heading path
-    joined by " > ", start line, end line, snippet, score)."""
+class HistoryEntry:
+    """An answer as it is kept. ``asked_at`` in seconds since 1970. ``document`` is what
+    ``ask --json`` prints, with the whole text of each passage (``passage``). ``turn`` counts the
+    answers of a ``session`` from 1; it and ``id`` are given by the history."""
 
-    id: str
     asked_at: float
-    session: str | None
-    question: str
-    answer: str
-    abstain_reason: str | None
-    mode: str
-    model: str | None
-    confidence: float
-    citations: tuple[tuple[int, str, str, str, str, int, int, str, float], ...] = ()
-    retrieval_ms: float | None = None
-    llm_ms: float | None = None
-    total_ms: float | None = None
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
+    document: Mapping[str, Any]
+    session: str | None = None
+    id: int = 0
+    turn: int | None = None

@@ -99,7 +99,7 @@ class TimeHint:
 class Request:
     """What the user asked for, before any analysis. ``k`` None means automatic. The last two are
     for an answer: ``use_model`` False quotes the notes and asks no model, ``session`` names the
-    conversation in the answer log."""
+    conversation in the history."""
 
     question: str
     vaults: tuple[str, ...] = ()

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import time
-import uuid
 from collections.abc import Generator, Iterable
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
 
-from ragvault.errors import StoreError
 from ragvault.model import (
     Abstention,
-    Answer,
     AskEvent,
     AskResult,
     Done,
     Evidence,
-    LoggedAnswer,
     Quotation,
     Request,
     Retrieval,
     Retrieved,
 )
+from ragvault.service.history import keep
 from ragvault.service.search import retrieve
 
 if TYPE_CHECKING:
@@ -40,8 +36,8 @@ def ask(
     """Find, decide, answer, remember: the events of an answer in the making, with what ``look``
     has to say of the vaults.
 
-    Closing the generator ends the model's stream; nothing is logged then. Raises as the stages
-    do. A log that can't be written costs a notice, not the answer.
+    Closing the generator ends the model's stream; nothing is kept then. Raises as the stages
+    do. A history that can't be written costs a notice, not the answer.
     """
     started = time.perf_counter()
     retrieval = retrieve(container, request, now=now, for_answer=True)
@@ -61,7 +57,6 @@ def ask(
         question=query.asked,
         outcome=run.outcome,
         retrieval=None if retrieval.is_small_talk else retrieval,
-        id=uuid.uuid4().hex,
         model=run.model,
         llm_ms=run.spent.ms,
         total_ms=(time.perf_counter() - started) * 1000,
@@ -69,8 +64,9 @@ def ask(
         notices=(*retrieval.notices, *run.notices, *(look.notices() if look else ())),
         quotes=tuple(Quotation(q.hit, q.shown, q.share, q.cosine) for q in quotes),
         judgement=decision.judgement if decision else None,
+        terms=query.terms,
     )
-    yield Done(_logged(container, result, now, request.session))
+    yield Done(keep(container, result, now, request.session))
 
 
 def answer_of(events: Iterable[AskEvent]) -> AskResult:
@@ -129,54 +125,4 @@ def _answered(
                 min_confidence=settings.gate.min_confidence,
             )
         )
-    )
-
-
-def _logged(
-    container: Container, result: AskResult, now: datetime, session: str | None
-) -> AskResult:
-    if not container.settings.answer.log:
-        return result
-    try:
-        container.catalog.log_answer(_log_row(result, now, session))
-    except StoreError as error:
-        notice = f"The answer could not be kept in the log: {error.message}"
-        return replace(result, notices=(*result.notices, notice))
-    return result
-
-
-def _log_row(result: AskResult, now: datetime, session: str | None = None) -> LoggedAnswer:
-    """What the answer log keeps of an answer."""
-    outcome = result.outcome
-    answer = outcome if isinstance(outcome, Answer) else None
-    abstention = outcome if isinstance(outcome, Abstention) else None
-    return LoggedAnswer(
-        id=result.id,
-        asked_at=now.timestamp(),
-        session=session,
-        question=result.question,
-        answer=answer.text if answer else "",
-        abstain_reason=str(abstention.reason) if abstention else None,
-        mode=answer.mode if answer else "none",
-        model=result.model,
-        confidence=outcome.confidence,
-        citations=tuple(
-            (
-                reference.marker,
-                reference.hit.chunk.id,
-                reference.hit.chunk.vault,
-                reference.hit.chunk.rel_path,
-                " > ".join(reference.hit.chunk.heading_path),
-                reference.hit.chunk.start_line,
-                reference.hit.chunk.end_line,
-                reference.snippet,
-                reference.hit.scores.final,
-            )
-            for reference in (answer.references if answer else ())
-        ),
-        retrieval_ms=result.retrieval.total_ms if result.retrieval else None,
-        llm_ms=result.llm_ms,
-        total_ms=result.total_ms,
-        prompt_tokens=result.usage.prompt_tokens,
-        completion_tokens=result.usage.completion_tokens,
     )

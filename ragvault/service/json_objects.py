@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ragvault.model import IndexReport, VaultInfo
     from ragvault.service.doctor import Check
     from ragvault.service.index import OutOfReach
+    from ragvault.service.originals import Links
     from ragvault.service.search import SearchResult
     from ragvault.service.status import Status
 
@@ -43,7 +44,7 @@ def error_object(error: RagvaultError) -> dict[str, Any]:
 # --------------------------------------------------------------------------- ask and search
 
 
-def ask_object(result: AskResult) -> dict[str, Any]:
+def ask_object(result: AskResult, links: Links) -> dict[str, Any]:
     """An answer or an abstention."""
     outcome = result.outcome
     value: dict[str, Any] = {"question": result.question}
@@ -58,8 +59,8 @@ def ask_object(result: AskResult) -> dict[str, Any]:
             "abstain_reason": None,
             "mode": outcome.mode,
             **confidence,
-            "references": [_reference(one) for one in outcome.references],
-            "also": [_reference(one) for one in outcome.also],
+            "references": [_reference(one, links) for one in outcome.references],
+            "also": [_reference(one, links) for one in outcome.also],
             "citations": outcome.citations,
             "nearest": [],
             "unsupported": outcome.unsupported,
@@ -75,7 +76,7 @@ def ask_object(result: AskResult) -> dict[str, Any]:
             "references": [],
             "also": [],
             "citations": [],
-            "nearest": _nearest(outcome),
+            "nearest": _nearest(outcome, links),
             "searched": outcome.searched,
             "unsupported": [],
             "caveats": [],
@@ -94,22 +95,22 @@ def ask_object(result: AskResult) -> dict[str, Any]:
     return shown
 
 
-def _nearest(outcome: Abstention) -> list[dict[str, Any]]:
+def _nearest(outcome: Abstention, links: Links) -> list[dict[str, Any]]:
     """With the whole text of what is pointed at."""
-    places = [_place(hit, n) for n, hit in enumerate(outcome.nearest, start=1)]
+    places = [_place(hit, n, links) for n, hit in enumerate(outcome.nearest, start=1)]
     for place, text in zip(places, outcome.passages, strict=False):
         place["text"] = text
     return places
 
 
-def search_object(found: SearchResult) -> dict[str, Any]:
+def search_object(found: SearchResult, links: Links) -> dict[str, Any]:
     """The passages listed."""
     results = []
     for rank, hit in enumerate(found.hits, start=1):
         scores = {
             name: getattr(hit.scores, name) for name in ("vector", "lexical", "recency", "final")
         }
-        results.append({"rank": rank, **_place(hit, rank), "scores": scores})
+        results.append({"rank": rank, **_place(hit, rank, links), "scores": scores})
     retrieval = found.retrieval
     meta = {**_retrieval_meta(retrieval), "notices": retrieval.notices}
     shown: dict[str, Any] = rounded(
@@ -125,6 +126,7 @@ def _retrieval_meta(retrieval: Retrieval | None) -> dict[str, Any]:
     return {
         "k": retrieval.k,
         "strategy": retrieval.strategy,
+        "searched_for": retrieval.query.text,
         "candidate_count": retrieval.candidate_count,
         "rerank_count": len(retrieval.hits),
         "time_ms": _ms(retrieval.total_ms),
@@ -132,17 +134,20 @@ def _retrieval_meta(retrieval: Retrieval | None) -> dict[str, Any]:
     }
 
 
-def _reference(one: Reference) -> dict[str, Any]:
-    return {**_place(one.hit, one.marker, one.snippet), "evidence": one.evidence}
+def _reference(one: Reference, links: Links) -> dict[str, Any]:
+    return {**_place(one.hit, one.marker, links, one.snippet), "evidence": one.evidence}
 
 
-def _place(hit: Hit, marker: int, text: str | None = None) -> dict[str, Any]:
+def _place(hit: Hit, marker: int, links: Links, text: str | None = None) -> dict[str, Any]:
     """A place in a note, as ``references``, ``nearest`` and search results show it."""
     chunk = hit.chunk
+    path = links.path(chunk.vault, chunk.rel_path)
     return {
         "marker": marker,
         "vault": chunk.vault,
         "rel_path": chunk.rel_path,
+        "path": None if path is None else str(path),
+        "uri": links.uri(chunk.vault, chunk.rel_path, chunk.heading_path),
         "heading_path": chunk.heading_path,
         "chunk_index": chunk.chunk_index,
         "chunk_id": chunk.id,
@@ -150,7 +155,7 @@ def _place(hit: Hit, marker: int, text: str | None = None) -> dict[str, Any]:
         "end_line": chunk.end_line,
         "snippet": snippet(chunk.text) if text is None else text,
         "score": hit.scores.final,
-        "modified": _iso_time(hit.note.mtime),
+        "modified": iso_time(hit.note.mtime),
         "date": local_day(hit.note.date),
         "duplicates": hit.duplicates,
     }
@@ -261,7 +266,7 @@ def vault_object(vault: VaultInfo) -> dict[str, Any]:
         "notes": vault.notes,
         "chunks": vault.chunks,
         "notes_with_vectors": vault.embedded,
-        "indexed_at": _iso_time(vault.indexed_at) if vault.indexed_at else None,
+        "indexed_at": iso_time(vault.indexed_at) if vault.indexed_at else None,
     }
 
 
@@ -334,14 +339,19 @@ def _ms(value: float | None) -> float | None:
     return None if value is None else round(value, 3)
 
 
-def _iso_time(seconds: float) -> str:
+def iso_time(seconds: float) -> str:
     """ "2024-03-01T09:30:00Z"."""
     return _moment(seconds).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def local_day(seconds: float) -> str:
     """ "2024-03-01", by the clock of this machine."""
-    return _moment(seconds).astimezone().strftime("%Y-%m-%d")
+    return local_time(seconds)[:10]
+
+
+def local_time(seconds: float) -> str:
+    """ "2024-03-01 09:30", by the clock of this machine."""
+    return _moment(seconds).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 # A file system can carry any time stamp; a date can't.

@@ -7,16 +7,24 @@ that isn't in its file any more is not answered from.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
 
+from ragvault.errors import NoIndexError
 from ragvault.formats.decoding import NotTextError, read_lines
 from ragvault.ingest.paths import printable
-from ragvault.model import Chunk, DroppedBy, Hit, Retrieval
+from ragvault.model import Chunk, DroppedBy, HeadingPath, Hit, Retrieval, VaultInfo
 from ragvault.text import one_line
 
+if TYPE_CHECKING:
+    from ragvault.wiring import Container
+
 CHANGED = DroppedBy.CHANGED
+# What Obsidian leaves out of a heading when it makes a link to it.
+_NOT_IN_ANCHORS = str.maketrans(dict.fromkeys("#|^:%[]\\", " "))
 
 
 def on_disk(root: Path, rel_path: str) -> Path:
@@ -50,6 +58,66 @@ def _is_there(path: Path) -> bool:
         return path.exists()
     except OSError:
         return False
+
+
+class Links:
+    """Where a place in a note is, and its link: ``obsidian://`` for an Obsidian vault, else
+    ``file://``. ``mode`` is the setting ``output.links``.
+
+    Obsidian's scheme: https://help.obsidian.md/Extending+Obsidian/Obsidian+URI (``open`` with
+    ``vault``, the name of the vault's folder, and ``file``, the path in it, ``#`` and a heading
+    after it).
+    """
+
+    def __init__(self, vaults: Iterable[VaultInfo], mode: str = "auto") -> None:
+        self._vaults = {vault.name: vault for vault in vaults}
+        self._mode = mode
+
+    @classmethod
+    def of(cls, container: Container) -> Links:
+        """To the notes of the vaults that are known; none are where nothing is indexed."""
+        try:
+            vaults = container.catalog.vaults()
+        except NoIndexError:
+            vaults = []
+        return cls(vaults, container.settings.output.links)
+
+    @property
+    def are_several(self) -> bool:
+        """More than one vault is known: a path alone doesn't say which."""
+        return len(self._vaults) > 1
+
+    def path(self, vault: str, rel_path: str) -> Path | None:
+        """The note's file. None when the vault isn't known."""
+        info = self._vaults.get(vault)
+        return None if info is None else on_disk(info.path, rel_path).absolute()
+
+    def uri(self, vault: str, rel_path: str, heading_path: HeadingPath = ()) -> str | None:
+        """None when links are off or the vault isn't known."""
+        info = self._vaults.get(vault)
+        if info is None or self._mode == "off":
+            return None
+        kind = self._mode if self._mode != "auto" else info.kind
+        if kind == "obsidian":
+            return obsidian_uri(info.path, rel_path, heading_path)
+        return file_uri(info.path, rel_path)
+
+
+def obsidian_uri(root: Path, rel_path: str, heading_path: HeadingPath = ()) -> str:
+    """Opens the note at its heading. Obsidian knows a vault by its folder's name."""
+    file = rel_path.removesuffix(".md")
+    if heading_path:
+        file += "#" + " ".join(heading_path[-1].translate(_NOT_IN_ANCHORS).split())
+    return f"obsidian://open?vault={_quoted(root.name)}&file={_quoted(file)}"
+
+
+def file_uri(root: Path, rel_path: str) -> str:
+    """``file:///…`` of the note as the file system spells its name."""
+    return on_disk(root, rel_path).absolute().as_uri()
+
+
+def _quoted(text: str) -> str:
+    return quote(text.encode("utf-8", "surrogateescape"), safe="")
 
 
 def as_it_stands(retrieval: Retrieval, roots: Mapping[str, Path]) -> Retrieval:

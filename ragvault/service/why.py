@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def why(container: Container, note: str, request: Request, *, now: datetime) -> str:
     """One paragraph. ``note`` is its path or its name, with or without the extension.
 
-    Asks without a model, and keeps nothing in the log where that is off. Raises UsageError for a
+    Asks without a model, and keeps nothing where the history is off. Raises UsageError for a
     note that isn't indexed or a name that several have, and as ``ask``.
     """
     vault, rel_path = _find(container, note, request.vaults)

@@ -51,7 +51,7 @@ def rows_of(work: Path, sets: Sequence[Path], foreign: int) -> Iterator[Row]:
     for folder in sets:
         data = work / folder.name
         data.mkdir(parents=True, exist_ok=True)
-        flags = {"index.path": str(data), "answer.log": False}
+        flags = {"index.path": str(data), "history.enabled": False}
         with Container(load_settings(None, flags).settings) as container:
             for _ in index(container, IndexRequest((folder / "vault",), name=folder.name)):
                 pass

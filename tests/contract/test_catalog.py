@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from ragvault.adapters.sqlite.catalog import SqliteCatalog
 from ragvault.errors import NoIndexError, UsageError
-from ragvault.model import Background, FileState, Filter, Level, LoggedAnswer, VaultInfo
+from ragvault.model import Background, FileState, Filter, Level, VaultInfo
 from ragvault.text import tokens
 from tests.support.fakes import FakeCatalog
-from tests.support.samples import DAY, MTIME_NS, note_write, sha, vectors_of
+from tests.support.samples import DAY, MTIME_NS, note_write, vectors_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -644,48 +644,6 @@ def test_folders_have_counts_and_centroids(catalog: Catalog) -> None:
     (left,) = catalog.vectors(FP, [b.chunks[0].id]).values()
     assert moved.centroid is not None
     np.testing.assert_allclose(moved.centroid, left, atol=1e-5)
-
-
-# --------------------------------------------------------------------------- answer log
-
-
-def _answer(number: int, session: str | None) -> LoggedAnswer:
-    citation = (1, sha(str(number))[:32], "notes", "a.md", "A > B", 3, 9, 'a "snippet"', 0.75)
-    return LoggedAnswer(
-        id=f"id{number}",
-        asked_at=float(number),
-        session=session,
-        question=f"question {number}?",
-        answer="answer [File: a.md, Section: A > B]",
-        abstain_reason=None,
-        mode="llm",
-        model="llama3.2",
-        confidence=0.5,
-        citations=(citation, (2, *citation[1:])),
-        retrieval_ms=12.5,
-        llm_ms=None,
-        total_ms=99.0,
-        prompt_tokens=100,
-        completion_tokens=None,
-    )
-
-
-def test_answers_are_kept_with_their_citations(catalog: Catalog) -> None:
-    rows = [_answer(1, "s"), _answer(2, None), _answer(3, "s")]
-    for row in rows:
-        catalog.log_answer(row)
-    assert catalog.answer("id2") == rows[1]
-    assert catalog.answer("absent") is None
-    assert catalog.answers() == rows[::-1]
-    assert catalog.answers(session="s") == [rows[2], rows[0]]
-    assert catalog.answers(limit=1) == [rows[2]]
-
-
-def test_an_answer_outlives_the_note_that_it_cites(catalog: Catalog) -> None:
-    put(catalog, note_write("notes", "a.md", [((), "one")]))
-    catalog.log_answer(_answer(1, None))
-    catalog.remove_vault("notes")
-    assert catalog.answer("id1") == _answer(1, None)
 
 
 def test_a_sound_catalog_has_no_problems(catalog: Catalog) -> None:

@@ -375,27 +375,3 @@ def test_hostile_names_and_notes_reach_no_terminal(tmp_path: Path) -> None:
     assert "[bold red]lighthouse[/]" in cli("search", "lighthouse").out, (
         "no markup is read in notes"
     )
-
-
-def test_answer_log_that_can_not_be_written_costs_a_notice_only(cli: Cli) -> None:
-    import sqlite3
-
-    file = cli.index_path / "catalog.sqlite3"
-    connection = sqlite3.connect(file)
-    count = "SELECT count(*) FROM answer"
-    before = connection.execute(count).fetchone()[0]
-    cli("ask", QUESTION, "--no-llm")
-    cli("ask", QUESTION, "--no-llm", RAGVAULT_ANSWER_LOG="false")
-    assert connection.execute(count).fetchone()[0] == before + 1
-    connection.execute(
-        "CREATE TRIGGER deny BEFORE INSERT ON answer BEGIN SELECT RAISE(ABORT, 'no'); END"
-    )
-    connection.commit()
-    try:
-        run = cli("ask", QUESTION, "--no-llm")
-    finally:
-        connection.execute("DROP TRIGGER deny")
-        connection.commit()
-        connection.close()
-    assert run.code == 0 and "Sources" in run.out
-    assert "log" in run.err

@@ -16,11 +16,12 @@ from ragvault.answering.citations.styles import STYLES, CitationStyle
 from ragvault.answering.pipeline import AnswerRequest, answer
 from ragvault.answering.quote.extract import extract
 from ragvault.cli.render.ask import AskView
-from ragvault.cli.render.places import Links, PlaceView
+from ragvault.cli.render.places import PlaceView
 from ragvault.cli.render.terminal import Terminal
 from ragvault.cli.session import Session
 from ragvault.config.settings import AnswerSettings, OllamaSettings
 from ragvault.model import AskEvent, AskResult, ChatUsage, Done, Hit
+from ragvault.service.originals import Links
 from tests.support.answering import ScriptedChat, evidence, hit
 
 NOON = 1_709_294_400.0  # 2024-03-01, in every time zone that people live in
@@ -61,7 +62,7 @@ def rendering(given: str) -> str:
     def events() -> Iterator[AskEvent]:
         run = yield from answer(request)
         usage = ChatUsage(None, None)
-        yield Done(AskResult("How is it?", run.outcome, None, "id", run.model, 1.0, 2100.0, usage))
+        yield Done(AskResult("How is it?", run.outcome, None, run.model, 1.0, 2100.0, usage))
 
     out = Terminal(io.StringIO(), True, False, True, 60)
     AskView(cast(Session, _Screen(out)), stream=True).draw(events())
@@ -79,7 +80,7 @@ class _Screen:
         return Terminal(io.StringIO(), False, False, True, 60)
 
     def places(self) -> PlaceView:
-        return PlaceView(self.out, Links([], "off"), show_vault=False)
+        return PlaceView(self.out, Links([], "off"))
 
 
 def _read(given: str) -> tuple[CitationStyle, tuple[Hit, ...], str]:

@@ -23,7 +23,6 @@ from ragvault.model import (
     FileState,
     Filter,
     FolderInfo,
-    LoggedAnswer,
     NoteInfo,
     NoteWrite,
     Prefixes,
@@ -225,7 +224,6 @@ class FakeCatalog:
         self._watermarks: dict[str, str | None] = {}
         self._notes: dict[str, dict[str, _Note]] = {}
         self._cache: dict[str, dict[str, Vector]] = {}
-        self._log: dict[str, LoggedAnswer] = {}
         self._embedders: dict[str, str] = {}
         self._in_force: str | None = None
         self.has_grace = False  # what no chunk uses is kept
@@ -533,18 +531,6 @@ class FakeCatalog:
 
     def count_chunks(self, where: Filter) -> int:
         return sum(_passes(note.info, where) for note, _ in self._each())
-
-    # -- answer log
-    def log_answer(self, row: LoggedAnswer) -> None:
-        self._log[row.id] = row
-        self._generation += 1
-
-    def answers(self, *, session: str | None = None, limit: int = 20) -> list[LoggedAnswer]:
-        rows = [r for r in self._log.values() if session is None or r.session == session]
-        return sorted(rows, key=lambda r: -r.asked_at)[:limit]
-
-    def answer(self, answer_id: str) -> LoggedAnswer | None:
-        return self._log.get(answer_id)
 
     # -- life
     def check(self) -> list[str]:

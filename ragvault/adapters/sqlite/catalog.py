@@ -1,5 +1,5 @@
-"""The catalog: one SQLite file that holds what is indexed (notes, chunks, full text), the embedding
-cache and the answer log.
+"""The catalog: one SQLite file that holds what is indexed (notes, chunks, full text) and the
+embedding cache.
 """
 
 from __future__ import annotations
@@ -9,28 +9,21 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ragvault.adapters.files import os_error, reported
-from ragvault.adapters.sqlite.answer_log import SqliteAnswerLog
 from ragvault.adapters.sqlite.chunks import SqliteChunks
 from ragvault.adapters.sqlite.connection import BUSY_TIMEOUT_S, Database
 from ragvault.adapters.sqlite.embedders import SqliteEmbedders
 from ragvault.adapters.sqlite.embeddings import SqliteEmbeddings
 from ragvault.adapters.sqlite.fulltext import SqliteFullText
 from ragvault.adapters.sqlite.integrity import COMPANIONS, has_content, problems
-from ragvault.adapters.sqlite.migrations import migrate
+from ragvault.adapters.sqlite.migrations import MIGRATIONS
 from ragvault.adapters.sqlite.notes import SqliteNotes
+from ragvault.adapters.sqlite.schema import migrate
 from ragvault.errors import NoIndexError
 
 
-class SqliteCatalog(
-    SqliteNotes,
-    SqliteChunks,
-    SqliteFullText,
-    SqliteEmbeddings,
-    SqliteEmbedders,
-    SqliteAnswerLog,
-):
-    """All four ports of the catalog on one file: ``NoteStore``, ``ChunkSearch``,
-    ``EmbeddingCache`` and ``AnswerLog``. Its bases share the file and know nothing of each other.
+class SqliteCatalog(SqliteNotes, SqliteChunks, SqliteFullText, SqliteEmbeddings, SqliteEmbedders):
+    """All three ports of the catalog on one file: ``NoteStore``, ``ChunkSearch`` and
+    ``EmbeddingCache``. Its bases share the file and know nothing of each other.
 
     Safe to use from several threads and next to other processes. ``create`` False raises
     NoIndexError when there is no file yet, instead of making one. Opening an up-to-date file
@@ -58,7 +51,7 @@ class SqliteCatalog(
         super().__init__(Database(path, busy_timeout_s=busy_timeout_s), clock)
         try:
             with self.database.connection() as connection:
-                migrate(connection, path)
+                migrate(connection, path, MIGRATIONS)
         except BaseException:
             self.database.close()
             raise

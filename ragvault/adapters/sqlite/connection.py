@@ -38,7 +38,7 @@ _NO_COMPANION = (
 
 @dataclass(frozen=True, slots=True)
 class _Translation:
-    """``message`` is formatted with {path} and {detail}; ``hint`` None is the class's own."""
+    """``message`` takes {what}, {path} and {detail}; ``hint`` None is the class's own."""
 
     kind: type[RagvaultError]
     message: str
@@ -47,17 +47,19 @@ class _Translation:
 
 _REPORT = "This is a bug in ragvault: please report it with the command that you ran."
 
-_DAMAGED = _Translation(StoreDamagedError, "The index file {path} is damaged ({detail}).")
+_DAMAGED = _Translation(StoreDamagedError, "The {what} file {path} is damaged ({detail}).")
 _FULL = _Translation(DiskFullError, "The disk is full: {path} can't grow.")
-_BUSY = _Translation(IndexBusyError, "Another process is writing the index {path}.")
-_READ_ONLY = _Translation(StoreError, "The index {path} can't be written ({detail}).", CHECK_FOLDER)
-_CANT_OPEN = _Translation(StoreError, "The index {path} can't be opened ({detail}).", CHECK_FOLDER)
+_BUSY = _Translation(IndexBusyError, "Another process is writing the {what} {path}.")
+_READ_ONLY = _Translation(
+    StoreError, "The {what} {path} can't be written ({detail}).", CHECK_FOLDER
+)
+_CANT_OPEN = _Translation(StoreError, "The {what} {path} can't be opened ({detail}).", CHECK_FOLDER)
 _IO = _Translation(
     StoreError,
-    "The disk failed while the index {path} was read or written ({detail}).",
+    "The disk failed while the {what} {path} was read or written ({detail}).",
     "Check the disk; the index can be rebuilt with `ragvault index --full`.",
 )
-_BUG = _Translation(StoreError, "The index {path} refused an operation ({detail}).", _REPORT)
+_BUG = _Translation(StoreError, "The {what} {path} refused an operation ({detail}).", _REPORT)
 
 # By SQLite's primary result code; what isn't here is a bug. Python's own errors have no code.
 _BY_CODE: dict[int, _Translation] = {
@@ -77,15 +79,16 @@ _BY_CODE: dict[int, _Translation] = {
 }
 
 
-def translate(error: Exception, path: Path) -> RagvaultError:
-    """The ragvault error for one that sqlite3 raised on the file ``path``."""
+def translate(error: Exception, database: Database) -> RagvaultError:
+    """The ragvault error for one that sqlite3 raised on the database's file."""
+    path = database.path
     code = getattr(error, "sqlite_errorcode", None)
     row = _BUG if code is None else _BY_CODE.get(code & 0xFF, _BUG)
     if row in (_IO, _CANT_OPEN, _READ_ONLY) and disk_is_full(path):
         row = _FULL  # a quota, or a log file that can't be made, comes as an I/O error
-    elif row is _BUG and problems_of(path):
+    elif row is _BUG and database.problems():
         row = _DAMAGED  # a broken page breaks constraints and encodings too
-    return row.kind(row.message.format(path=path, detail=error), row.hint)
+    return database.failure(row, error)
 
 
 class Database:
@@ -95,6 +98,9 @@ class Database:
     another process writes (WAL); ``write()`` takes the write lock at once, commits at the end
     and rolls back on any exception. Not to be nested.
     """
+
+    what = "index"  # that the file is, for people
+    damaged_hint: str | None = None
 
     def __init__(self, path: Path, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
         self.path = path
@@ -149,13 +155,21 @@ class Database:
         except OSError:
             return False
 
+    def problems(self) -> list[str]:
+        """What is wrong with the file. Linear in it."""
+        return problems_of(self.path)
+
+    def failure(self, row: _Translation, detail: object) -> RagvaultError:
+        message = row.message.format(what=self.what, path=self.path, detail=detail)
+        return row.kind(message, self.damaged_hint if row is _DAMAGED else row.hint)
+
     @contextmanager
     def translated(self) -> Iterator[None]:
         """sqlite3's exceptions inside come out as ragvault's."""
         try:
             yield
         except (sqlite3.Error, sqlite3.Warning) as error:
-            raise translate(error, self.path) from error
+            raise translate(error, self) from error
 
     @contextmanager
     def connection(self) -> Iterator[sqlite3.Connection]:
@@ -172,10 +186,9 @@ class Database:
                 yield connection
             except (ValueError, TypeError, OverflowError) as error:
                 # A row that can't be made sense of: ours, unless the file is damaged.
-                if not problems_of(self.path):
+                if not self.problems():
                     raise
-                message = _DAMAGED.message.format(path=self.path, detail=error)
-                raise StoreDamagedError(message) from error
+                raise self.failure(_DAMAGED, error) from error
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ragvault.adapters.files import atomic_write, os_error
@@ -42,8 +42,7 @@ _NEVER_WRITTEN = (
 def problems(connection: sqlite3.Connection) -> list[str]:
     """What is wrong with the catalog, as sentences; empty when it is sound. Linear in the file:
     SQLite's full check, and what ragvault knows of its rows. Raises sqlite3.Error."""
-    rows = connection.execute("PRAGMA integrity_check(5)").fetchall()
-    if found := [str(row[0]) for row in rows if row[0] != "ok"]:
+    if found := page_problems(connection):
         return found
     if broken := connection.execute("PRAGMA foreign_key_check").fetchall():
         found.append(f"{len(broken)} rows refer to rows that are gone")
@@ -54,12 +53,20 @@ def problems(connection: sqlite3.Connection) -> list[str]:
     return found + _text_problems(connection)
 
 
-def problems_of(path: Path) -> list[str]:
+def page_problems(connection: sqlite3.Connection) -> list[str]:
+    """What SQLite's own full check says of any file."""
+    rows = connection.execute("PRAGMA integrity_check(5)").fetchall()
+    return [str(row[0]) for row in rows if row[0] != "ok"]
+
+
+def problems_of(
+    path: Path, check: Callable[[sqlite3.Connection], list[str]] = problems
+) -> list[str]:
     """The same of a file; a file that can't be checked has a problem too."""
     try:
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
         try:
-            return problems(connection)
+            return check(connection)
         finally:
             connection.close()
     except (sqlite3.Error, ValueError, TypeError) as error:

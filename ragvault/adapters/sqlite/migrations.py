@@ -1,19 +1,14 @@
-"""The catalog's schema, as numbered migrations that are only ever appended to.
-
-Each runs in one transaction together with its row in ``schema_migration`` and the new
-``user_version``: a crash leaves the schema before it or after it, never between. A file that is
-newer than this code is refused rather than guessed at.
-"""
+"""The catalog's migrations, see ``schema.py``."""
 
 from __future__ import annotations
 
 import sqlite3
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
-from ragvault import __version__
+from ragvault.adapters.sqlite.history import HISTORY_NAME, SqliteHistory
+from ragvault.adapters.sqlite.schema import Migration, statements
 from ragvault.adapters.sqlite.text_tables import (
     create_fts,
     create_note_fts,
@@ -22,29 +17,9 @@ from ragvault.adapters.sqlite.text_tables import (
     stem_again,
     vocabulary_table,
 )
-from ragvault.errors import StoreError
+from ragvault.model import Band, HistoryEntry
 
-APPLICATION_ID = 0x72676C74  # "rglt", in the file's header: tells it from other SQLite files
-
-
-@dataclass(frozen=True, slots=True)
-class Migration:
-    """``apply`` runs inside the migration's transaction and must not commit."""
-
-    number: int
-    name: str
-    apply: Callable[[sqlite3.Connection], None]
-
-
-def _statements(*sql: str) -> Callable[[sqlite3.Connection], None]:
-    def apply(connection: sqlite3.Connection) -> None:
-        for statement in sql:
-            connection.execute(statement)
-
-    return apply
-
-
-_INITIAL = _statements(
+_INITIAL = statements(
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
     "INSERT INTO meta (key, value) VALUES ('generation', 0)",
     """CREATE TABLE vault (
@@ -191,7 +166,7 @@ def _stem_by_language(connection: sqlite3.Connection) -> None:
 # Which embedder questions are read by, and how each is built. Vectors stand in another collection
 # than before (one for each vault and model): with no watermark the next run fills it, from the
 # cache.
-_ADD_EMBEDDERS = _statements(
+_ADD_EMBEDDERS = statements(
     """CREATE TABLE embedder (
         fingerprint TEXT PRIMARY KEY,
         settings TEXT NOT NULL,
@@ -203,7 +178,7 @@ _ADD_EMBEDDERS = _statements(
 )
 
 
-_BACKGROUND = _statements(
+_BACKGROUND = statements(
     """CREATE TABLE background (
         vault_id INTEGER NOT NULL REFERENCES vault (id) ON DELETE CASCADE,
         fingerprint TEXT NOT NULL,
@@ -227,6 +202,57 @@ def _drop_note_scores(connection: sqlite3.Connection) -> None:
         connection.executemany(f"INSERT INTO {table} (rowid, written) VALUES (?, ?)", rows)
 
 
+def _move_answers(connection: sqlite3.Connection) -> None:
+    """The answer log becomes the history, a file of its own. A crash between the two commits does
+    it again: what is there already is passed over."""
+    file = Path(connection.execute("PRAGMA database_list").fetchone()[2])
+    rows = connection.execute(
+        "SELECT id, asked_at, session, question, answer, abstain_reason, mode, model, confidence,"
+        " retrieval_ms, llm_ms, total_ms, prompt_tokens, completion_tokens"
+        " FROM answer ORDER BY asked_at, rowid"
+    ).fetchall()
+    if rows:
+        with closing(SqliteHistory(file.with_name(HISTORY_NAME))) as history:
+            known = {(one.asked_at, one.document["question"]) for one in history.entries()}
+            for answer_id, asked_at, session, question, *rest in rows:
+                if (asked_at, question) not in known:
+                    document = {"question": question, **_document(connection, answer_id, rest)}
+                    history.add(HistoryEntry(asked_at, document, session))
+    connection.execute("DROP TABLE answer_citation")
+    connection.execute("DROP TABLE answer")
+
+
+def _document(connection: sqlite3.Connection, answer_id: str, row: list[Any]) -> dict[str, Any]:
+    """As ``ask --json`` would have printed it, as far as the log kept it."""
+    answer, reason, mode, model, confidence, found_ms, llm_ms, total_ms, *tokens = row
+    names = "marker chunk_id vault rel_path heading_path start_line end_line snippet score".split()
+    references = []
+    for values in connection.execute(
+        "SELECT marker, chunk_id, vault, rel_path, section, start_line, end_line, snippet, score"
+        " FROM answer_citation WHERE answer_id = ? ORDER BY position",
+        (answer_id,),
+    ):
+        place = dict(zip(names, values, strict=True))
+        place["heading_path"] = [part for part in place["heading_path"].split(" > ") if part]
+        references.append(place)
+    return {
+        "answer": answer or "There was no answer.",
+        "abstained": reason is not None,
+        "abstain_reason": reason,
+        "mode": mode,
+        "confidence": confidence,
+        "confidence_band": Band.of(confidence),
+        "references": references,
+        "meta": {
+            "model": model,
+            "retrieval": {"time_ms": found_ms},
+            "llm_ms": llm_ms,
+            "total_ms": total_ms,
+            **dict(zip(("prompt_tokens", "completion_tokens"), tokens, strict=True)),
+        },
+    }
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration(1, "initial", _INITIAL),
     Migration(2, "note evidence", _add_note_evidence),
@@ -234,78 +260,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(4, "stems by language", _stem_by_language),
     Migration(5, "background", _BACKGROUND),
     Migration(6, "without note scores", _drop_note_scores),
+    Migration(7, "history in its own file", _move_answers),
 )
-
-
-def schema_version(connection: sqlite3.Connection) -> int:
-    """The number of the last migration that was applied; 0 for a new file."""
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
-
-
-def migrate(
-    connection: sqlite3.Connection, path: Path, migrations: tuple[Migration, ...] = MIGRATIONS
-) -> None:
-    """Bring the file to the newest schema known; costs a few header reads when it is there.
-
-    Raises StoreError for a newer schema and for a file that another program made. Safe when
-    several processes open a new file at once: each step is checked again under the write lock.
-    """
-    newest = migrations[-1].number
-    version = _recognise(connection, path)
-    if version == newest:
-        return
-    if version > newest:
-        raise _too_new(path, version, newest)
-    if version == 0:
-        connection.execute("PRAGMA journal_mode = WAL")  # kept in the file from then on
-    for migration in migrations:
-        _apply(connection, migration)
-
-
-def _apply(connection: sqlite3.Connection, migration: Migration) -> None:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        if schema_version(connection) < migration.number:
-            if migration.number == 1:
-                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-                connection.execute(
-                    "CREATE TABLE schema_migration (number INTEGER PRIMARY KEY,"
-                    " name TEXT NOT NULL, applied_at REAL NOT NULL, ragvault TEXT NOT NULL)"
-                )
-            migration.apply(connection)
-            connection.execute(
-                "INSERT INTO schema_migration VALUES (?, ?, ?, ?)",
-                (migration.number, migration.name, time.time(), __version__),
-            )
-            connection.execute(f"PRAGMA user_version = {migration.number}")
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
-def _recognise(connection: sqlite3.Connection, path: Path) -> int:
-    """The file's schema version; 0 for an empty file. One transaction: another process may be
-    making the file at this moment."""
-    connection.execute("BEGIN")
-    try:
-        application = int(connection.execute("PRAGMA application_id").fetchone()[0])
-        version = schema_version(connection)
-        tables = int(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
-    finally:
-        connection.execute("ROLLBACK")
-    if application != APPLICATION_ID and (application or version or tables):
-        raise StoreError(
-            f"{path} is a database of another program.",
-            "Set index.path in the config to a folder that only ragvault uses.",
-        )
-    return version
-
-
-def _too_new(path: Path, version: int, newest: int) -> StoreError:
-    return StoreError(
-        f"The index {path} was made by a newer ragvault (schema {version}, this one knows"
-        f" {newest}).",
-        "Upgrade ragvault, or set index.path in the config to another folder and index again.",
-    )

@@ -22,6 +22,7 @@ from ragvault.cli.render.terminal import print_json
 from ragvault.model import Abstention, Detail
 from ragvault.service import ask as service
 from ragvault.service.json_objects import ask_object, debug_object
+from ragvault.service.originals import Links
 from ragvault.service.status import VaultLook
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def _as_json(session: Session, request: Request, now: datetime, *, debug: bool) 
     look = VaultLook(session.container, request.vaults)
     result = service.answer_of(service.ask(session.container, request, now=now, look=look))
     session.notices(result.notices)
-    value = ask_object(result)
+    value = ask_object(result, Links.of(session.container))
     if debug:
         value.update(debug_object(result.retrieval, result))
     print_json(value)

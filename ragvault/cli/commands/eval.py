@@ -144,12 +144,12 @@ def compare(
 
 @contextmanager
 def eval_session(config: Path | None) -> Iterator[Session]:
-    """Without the answer log: these questions are nobody's. Nothing of an evaluation is kept when
+    """Without the history: these questions are nobody's. Nothing of an evaluation is kept when
     it is interrupted, unlike with ``index``."""
     from ragvault.cli.session import Session
 
     try:
-        with Session.open(config, {"answer.log": False}) as session:
+        with Session.open(config, {"history.enabled": False}) as session:
             yield session
     except KeyboardInterrupt:
         raise Interrupted(

@@ -21,6 +21,7 @@ from ragvault.cli.render.progress import Waiting
 from ragvault.cli.render.terminal import print_json
 from ragvault.service import search as service
 from ragvault.service.json_objects import debug_object, search_object
+from ragvault.service.originals import Links
 from ragvault.service.status import VaultLook
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def _show(
     from ragvault.cli.render import search as render
 
     if as_json:
-        value = search_object(found)
+        value = search_object(found, Links.of(session.container))
         print_json({**value, **(debug_object(found.retrieval) if debug else {})})
     elif files is not None:
         render.print_files(session, found, end=files)

@@ -25,13 +25,13 @@ def why(
 ) -> int:
     """Say where a note stood, and what dropped it.
 
-    Asks no model, and keeps nothing in the answer log.
+    Asks no model, and keeps nothing in the history.
     """
     from ragvault.cli.session import Session
     from ragvault.service.why import why as explain
 
     now = datetime.now()
-    with Session.open(config, {"answer.log": False}) as session:
+    with Session.open(config, {"history.enabled": False}) as session:
         request = request_of(question_of(question), filters, options, now, use_model=False)
         told = explain(session.container, note, request, now=now)
         for line in wrapped(told, min(session.out.width, MAX_LINE)):

@@ -176,7 +176,7 @@ class AskView:
         if outcome.nearest:
             out.print()
             out.print("Nearest in your notes:")
-        terms = stems_of(result.retrieval.query.terms if result.retrieval else ())
+        terms = stems_of(result.terms)
         for number, hit in enumerate(outcome.nearest, start=1):
             self._places.print(f"{number}.", hit, excerpt(hit.chunk.text, terms))
         if outcome.reason is AbstainReason.NO_RELEVANT_CONTEXT:

@@ -1,70 +1,23 @@
-"""A place in a note, as sources, nearest notes and search results show it, with its link:
-``obsidian://`` for an Obsidian vault, else ``file://``.
-
-Obsidian's scheme: https://help.obsidian.md/Extending+Obsidian/Obsidian+URI (``open`` with
-``vault``, the name of the vault's folder, and ``file``, the path in it, ``#`` and a heading
-after it).
-"""
+"""A place in a note, as sources, nearest notes and search results show it, with its link."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from pathlib import Path
-from urllib.parse import quote
+from collections.abc import Sequence
 
 from ragvault.cli.render.layout import MAX_LINE, columns, hanging, one_line, wrapped
 from ragvault.cli.render.terminal import Terminal
-from ragvault.model import HeadingPath, Hit, VaultInfo
+from ragvault.model import Hit
 from ragvault.service.json_objects import local_day
-from ragvault.service.originals import on_disk
+from ragvault.service.originals import Links
 from ragvault.text import strip_controls
-
-# What Obsidian leaves out of a heading when it makes a link to it.
-_NOT_IN_ANCHORS = str.maketrans(dict.fromkeys("#|^:%[]\\", " "))
-
-
-class Links:
-    """Makes the link of a place in a note. ``mode`` is the setting ``output.links``."""
-
-    def __init__(self, vaults: Iterable[VaultInfo], mode: str = "auto") -> None:
-        self._vaults = {vault.name: vault for vault in vaults}
-        self._mode = mode
-
-    def uri(self, vault: str, rel_path: str, heading_path: HeadingPath = ()) -> str | None:
-        """None when links are off or the vault isn't known."""
-        info = self._vaults.get(vault)
-        if info is None or self._mode == "off":
-            return None
-        kind = self._mode if self._mode != "auto" else info.kind
-        if kind == "obsidian":
-            return obsidian_uri(info.path, rel_path, heading_path)
-        return file_uri(info.path, rel_path)
-
-
-def obsidian_uri(root: Path, rel_path: str, heading_path: HeadingPath = ()) -> str:
-    """Opens the note at its heading. Obsidian knows a vault by its folder's name."""
-    file = rel_path.removesuffix(".md")
-    if heading_path:
-        file += "#" + " ".join(heading_path[-1].translate(_NOT_IN_ANCHORS).split())
-    return f"obsidian://open?vault={_quoted(root.name)}&file={_quoted(file)}"
-
-
-def file_uri(root: Path, rel_path: str) -> str:
-    """``file:///…`` of the note as the file system spells its name."""
-    return on_disk(root, rel_path).absolute().as_uri()
-
-
-def _quoted(text: str) -> str:
-    return quote(text.encode("utf-8", "surrogateescape"), safe="")
 
 
 class PlaceView:
     """How a place is written: path, section, lines, date, link."""
 
-    def __init__(self, out: Terminal, links: Links, *, show_vault: bool) -> None:
+    def __init__(self, out: Terminal, links: Links) -> None:
         self._out = out
         self._links = links
-        self._show_vault = show_vault
 
     def uri(self, hit: Hit) -> str | None:
         chunk = hit.chunk
@@ -76,7 +29,7 @@ class PlaceView:
 
     def _name(self, hit: Hit) -> str:
         name = one_line(hit.chunk.rel_path)
-        return f"{one_line(hit.chunk.vault)}: {name}" if self._show_vault else name
+        return f"{one_line(hit.chunk.vault)}: {name}" if self._links.are_several else name
 
     def section(self, hit: Hit) -> str:
         """ " › A › B", or nothing for what stands before the first heading."""

@@ -10,13 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ragvault.adapters.sqlite.catalog import SqliteCatalog
-from ragvault.adapters.sqlite.migrations import (
-    APPLICATION_ID,
-    MIGRATIONS,
-    Migration,
-    migrate,
-    schema_version,
-)
+from ragvault.adapters.sqlite.migrations import MIGRATIONS
+from ragvault.adapters.sqlite.schema import APPLICATION_ID, Migration, migrate, schema_version
 from ragvault.adapters.sqlite.text_tables import create_fts
 from ragvault.errors import StoreError
 from ragvault.model import Filter
@@ -54,7 +49,7 @@ def test_numbers_go_up_by_one_and_names_are_unique() -> None:
 def test_a_new_file_is_marked_recorded_and_in_wal(
     connection: sqlite3.Connection, path: Path
 ) -> None:
-    migrate(connection, path)
+    migrate(connection, path, MIGRATIONS)
     assert connection.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     assert schema_version(connection) == LATEST
@@ -63,10 +58,10 @@ def test_a_new_file_is_marked_recorded_and_in_wal(
 
 
 def test_migrating_again_changes_nothing(connection: sqlite3.Connection, path: Path) -> None:
-    migrate(connection, path)
+    migrate(connection, path, MIGRATIONS)
     before = connection.execute("SELECT sql FROM sqlite_master").fetchall()
     stamp = connection.execute("SELECT * FROM schema_migration").fetchall()
-    migrate(connection, path)
+    migrate(connection, path, MIGRATIONS)
     assert connection.execute("SELECT sql FROM sqlite_master").fetchall() == before
     assert connection.execute("SELECT * FROM schema_migration").fetchall() == stamp
 
@@ -81,7 +76,7 @@ def _fail_halfway(connection: sqlite3.Connection) -> None:
 
 
 def test_an_upgrade_keeps_what_was_there(connection: sqlite3.Connection, path: Path) -> None:
-    migrate(connection, path)
+    migrate(connection, path, MIGRATIONS)
     connection.execute("INSERT INTO vault (name, path, kind) VALUES ('v', '/v', 'folder')")
     migrate(connection, path, (*MIGRATIONS, Migration(LATEST + 1, "extra", _add_table)))
     assert schema_version(connection) == LATEST + 1
@@ -135,7 +130,7 @@ def test_two_connections_may_make_the_file_at_once(path: Path) -> None:
     def meanwhile(connection: sqlite3.Connection) -> None:
         connection.execute("CREATE TABLE extra (x)")
 
-    migrate(first, path)
+    migrate(first, path, MIGRATIONS)
     steps = (*MIGRATIONS, Migration(LATEST + 1, "extra", meanwhile))
     assert schema_version(second) == LATEST  # it has read the header before …
     migrate(first, path, steps)  # … the other one moves on …

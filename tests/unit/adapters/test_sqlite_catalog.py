@@ -421,7 +421,7 @@ def test_a_read_only_file_is_an_error_with_a_hint(path: Path) -> None:
     with pytest.raises(sqlite3.OperationalError) as raised:
         connection.execute("UPDATE meta SET value = 0")
     connection.close()
-    made = translate(raised.value, path)
+    made = translate(raised.value, Database(path))
     assert type(made) is StoreError
     assert "permissions" in made.hint
 

@@ -9,8 +9,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 from hypothesis import given, strategies as st
 
-from ragvault.cli.render.places import Links, file_uri, obsidian_uri, on_disk
 from ragvault.model import VaultInfo
+from ragvault.service.originals import Links, file_uri, obsidian_uri, on_disk
 
 NAMES = st.text(
     st.characters(blacklist_categories=("Cs", "Cc"), blacklist_characters="/\\"), min_size=1

@@ -6,9 +6,10 @@ import io
 from dataclasses import replace
 
 from ragvault.cli.render.index import print_report
-from ragvault.cli.render.places import Links, PlaceView
+from ragvault.cli.render.places import PlaceView
 from ragvault.cli.render.terminal import Terminal
 from ragvault.model import Chunk, Hit, IndexReport, NoteInfo, Scores, Skipped, StoredChunk
+from ragvault.service.originals import Links
 
 PATH = "Projects/Tidepool/Backend decision.md"
 SECTION = ("Backend decision: SQLite on one server", "What would change my mind")
@@ -27,7 +28,7 @@ def shown(out: Terminal) -> list[str]:
 
 
 def place(out: Terminal) -> list[str]:
-    PlaceView(out, Links([], "off"), show_vault=False).print("[1]", HIT)
+    PlaceView(out, Links([], "off")).print("[1]", HIT)
     return shown(out)
 
 
@@ -49,7 +50,7 @@ def test_passages_of_one_section_stand_as_one_source() -> None:
     earlier = replace(CHUNK, start_line=3, end_line=3)
     other = replace(HIT, stored=StoredChunk(earlier, NOTE), scores=replace(HIT.scores, final=0.9))
     out = terminal(120)
-    PlaceView(out, Links([], "off"), show_vault=False).print("[1]", HIT, more=[other])
+    PlaceView(out, Links([], "off")).print("[1]", HIT, more=[other])
     lines = shown(out)
     assert len(lines) == 2
     assert lines[1].startswith("    lines 3, 28–35 · ") and lines[1].endswith("score 0.90")

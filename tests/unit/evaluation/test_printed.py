@@ -32,7 +32,7 @@ def result(outcome: Answer | Abstention, quote: str = "") -> AskResult:
     quotes = (Quotation(MIKE, quote, 0.5, 0.5),) if quote else ()
     judgement = Judgement(0.5, 0.5, {}, "test")
     usage = ChatUsage(None, None)
-    return AskResult("", outcome, None, "id", None, None, 0.0, usage, (), quotes, judgement)
+    return AskResult("", outcome, None, None, None, 0.0, usage, (), quotes, judgement)
 
 
 def answer(text: str, *caveats: str) -> Answer:

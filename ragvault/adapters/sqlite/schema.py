@@ -1,0 +1,110 @@
+"""How a SQLite file of ragvault's comes by its schema: numbered migrations, only ever appended to.
+
+Each runs in one transaction together with its row in ``schema_migration`` and the new
+``user_version``: a crash leaves the schema before it or after it, never between. A file that is
+newer than this code is refused rather than guessed at.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragvault import __version__
+from ragvault.errors import StoreError
+
+APPLICATION_ID = 0x72676C74  # "rglt", in the file's header: tells it from other SQLite files
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """``apply`` runs inside the migration's transaction and must not commit."""
+
+    number: int
+    name: str
+    apply: Callable[[sqlite3.Connection], None]
+
+
+def statements(*sql: str) -> Callable[[sqlite3.Connection], None]:
+    """A migration's ``apply`` that runs them."""
+
+    def apply(connection: sqlite3.Connection) -> None:
+        for statement in sql:
+            connection.execute(statement)
+
+    return apply
+
+
+def schema_version(connection: sqlite3.Connection) -> int:
+    """The number of the last migration that was applied; 0 for a new file."""
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def migrate(connection: sqlite3.Connection, path: Path, migrations: tuple[Migration, ...]) -> None:
+    """Bring the file to the newest schema known; costs a few header reads when it is there.
+
+    Raises StoreError for a newer schema and for a file that another program made. Safe when
+    several processes open a new file at once: each step is checked again under the write lock.
+    """
+    newest = migrations[-1].number
+    version = _recognise(connection, path)
+    if version == newest:
+        return
+    if version > newest:
+        raise _too_new(path, version, newest)
+    if version == 0:
+        connection.execute("PRAGMA journal_mode = WAL")  # kept in the file from then on
+    for migration in migrations:
+        _apply(connection, migration)
+
+
+def _apply(connection: sqlite3.Connection, migration: Migration) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if schema_version(connection) < migration.number:
+            if migration.number == 1:
+                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                connection.execute(
+                    "CREATE TABLE schema_migration (number INTEGER PRIMARY KEY,"
+                    " name TEXT NOT NULL, applied_at REAL NOT NULL, ragvault TEXT NOT NULL)"
+                )
+            migration.apply(connection)
+            connection.execute(
+                "INSERT INTO schema_migration VALUES (?, ?, ?, ?)",
+                (migration.number, migration.name, time.time(), __version__),
+            )
+            connection.execute(f"PRAGMA user_version = {migration.number}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _recognise(connection: sqlite3.Connection, path: Path) -> int:
+    """The file's schema version; 0 for an empty file. One transaction: another process may be
+    making the file at this moment."""
+    connection.execute("BEGIN")
+    try:
+        application = int(connection.execute("PRAGMA application_id").fetchone()[0])
+        version = schema_version(connection)
+        tables = int(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+    finally:
+        connection.execute("ROLLBACK")
+    if application != APPLICATION_ID and (application or version or tables):
+        raise StoreError(
+            f"{path} is a database of another program.",
+            "Set index.path in the config to a folder that only ragvault uses.",
+        )
+    return version
+
+
+def _too_new(path: Path, version: int, newest: int) -> StoreError:
+    return StoreError(
+        f"The index {path} was made by a newer ragvault (schema {version}, this one knows"
+        f" {newest}).",
+        "Upgrade ragvault, or set index.path in the config to another folder and index again.",
+    )

@@ -1,0 +1,86 @@
+"""``ragvault history``: what was asked and answered."""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from ragvault.cli.group import command_app
+from ragvault.cli.options import ConfigOption, JsonOption
+from ragvault.cli.render import words
+from ragvault.cli.render.terminal import print_json
+from ragvault.errors import UsageError
+from ragvault.service.history import entry_object
+
+app = command_app(invoke_without_command=True)
+
+
+@app.callback()
+def history(
+    context: typer.Context,
+    search: Annotated[
+        str,
+        typer.Option(
+            "--search",
+            metavar="WORDS",
+            help="Only those with all these words in question, answer or cited paths.",
+        ),
+    ] = "",
+    limit: Annotated[
+        int, typer.Option("-n", "--limit", metavar="N", min=1, help="Most answers to list [20].")
+    ] = 20,
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+) -> int:
+    """List what was asked, the newest first.
+
+    With each its number (for ragvault show), its time and its confidence; a dash where there was
+    no answer. Exits with 3 when there is nothing to list.
+    """
+    from ragvault.cli.session import Session
+
+    if context.invoked_subcommand is not None:
+        return 0
+    with Session.open(config) as session:
+        entries = session.container.history.entries(words=search, limit=limit)
+        if as_json:
+            print_json({"answers": [entry_object(entry) for entry in entries]})
+        else:
+            from ragvault.cli.render.history import print_history
+
+            print_history(session.out, entries)
+    return 0 if entries else 3
+
+
+@app.command("clear")
+def clear(
+    before: Annotated[
+        str | None,
+        typer.Option("--before", metavar="WHEN", help="Only what was asked before then."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+) -> int:
+    """Forget what was asked and answered, all of it or the older part. Notes are not touched."""
+    from ragvault.cli.session import Session
+    from ragvault.service.search import period
+
+    since = period(before, None, datetime.now())[0]
+    with Session.open(config) as session:
+        if not yes:
+            if as_json or not sys.stdin.isatty():
+                raise UsageError("Forgetting answers needs a yes.", "ragvault history clear --yes")
+            what = "all answers" if since is None else f"the answers from before {before}"
+            if not typer.confirm(f"Forget {what}? They can't be had again", err=True):
+                session.notices(["Nothing was forgotten."])
+                return 0
+        count = session.container.history.clear(since)
+        if as_json:
+            print_json({"forgotten": count})
+        else:
+            session.out.print(f"Forgot {words.count(count, 'answer')}.")
+    return 0
