@@ -361,6 +361,13 @@ class Container:
         self._closers.append(chat.close)
         return chat
 
+    @cached_property
+    def assistant(self) -> OllamaChat:
+        """The same for what helps the search, which waits less long."""
+        chat = self.make_chat(self.settings.ollama.assist_timeout_s)
+        self._closers.append(chat.close)
+        return chat
+
     def make_chat(self, max_wait_s: float = float("inf")) -> OllamaChat:
         """The model server, waiting for it no longer than so; the caller closes it."""
         from ragvault.adapters.ollama.chat import OllamaChat

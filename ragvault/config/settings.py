@@ -261,6 +261,11 @@ class OllamaSettings(_Part):
         gt=0,
         description="Longest wait for the first word, and between words. Seconds.",
     )
+    assist_timeout_s: float = Field(
+        default=20.0,
+        gt=0,
+        description="Longest wait for what helps the search: wordings, a guess, folders. Seconds.",
+    )
     keep_alive: str = Field(
         default="5m",
         description="How long Ollama keeps the model in memory, such as 5m; -1: always.",

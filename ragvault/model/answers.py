@@ -22,12 +22,14 @@ class Message:
 @dataclass(frozen=True, slots=True)
 class ChatOptions:
     """``model`` None: the server's best one. In tokens: ``num_ctx`` of prompt and answer together,
-    ``max_tokens`` of the answer."""
+    ``max_tokens`` of the answer. With a JSON ``schema`` the answer is such an object, where the
+    server keeps to it."""
 
     model: str | None
     num_ctx: int
     temperature: float
     max_tokens: int
+    schema: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,8 @@ from ragvault.model import (
     Strategy,
     Timing,
 )
-from ragvault.retrieval.candidates.expansion import apply, search_expansion, write_expansion
+from ragvault.retrieval.candidates.assist import assist
+from ragvault.retrieval.candidates.expansion import apply, search_expansion
 from ragvault.retrieval.candidates.gather import (
     Meaning,
     Store,
@@ -132,9 +133,10 @@ def _recent(context: Context) -> Retrieval | None:
 
 
 def _search(context: Context, *, for_answer: bool) -> Retrieval:
-    written = write_expansion(context)
+    assistance = assist(context)
+    written = assistance.written
     meaning, by_keyword = _begin(context)
-    selection = select_folders(context, meaning.readable)
+    selection = select_folders(context, meaning.readable, assistance.folders)
     scopes = selection.scopes
     with context.timed(Timing.VECTOR):
         by_vector = nearest(context, meaning, scopes)

@@ -67,7 +67,7 @@ def retrieve(
         catalog=container.catalog,
         embedder=lambda: container.embedder,
         vector_index=lambda: container.vectors,
-        chat=lambda: container.chat,
+        chat=lambda: container.assistant,
         reranker=container.reranker(request.rerank),
         background=lambda vault: background_of(container.catalog, container.embedder, vault),
         exact_limit=0 if asks_store else EXACT_LIMIT,

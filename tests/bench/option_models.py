@@ -47,17 +47,10 @@ class ChatServer:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def script(self, question: str, passage: str, folders: Sequence[str]) -> None:
-        """What a good model might write to the three prompts, in their usual lengths."""
-        wordings = (f"{lead} {question.rstrip('?')}?" for lead in ("Tell me:", "In short,", "Why,"))
-        self.handle.play(
-            {
-                "replies": [
-                    {"when": "other ways to ask", "steps": [{"text": "\n".join(wordings)}]},
-                    {"when": "passage of a note", "steps": [{"text": passage}]},
-                    {"when": "Rank the folders", "steps": [{"text": json.dumps([*folders])}]},
-                ]
-            }
-        )
+        """What a good model might write when asked for all three."""
+        wordings = [f"{lead} {question.rstrip('?')}?" for lead in ("Tell me:", "In short,", "Why,")]
+        written = {"folders": [*folders], "expand": wordings, "hyde": passage}
+        self.handle.play({"replies": [json.dumps(written)]})
 
 
 @contextmanager

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,15 +13,10 @@ from tests.support.cli import Cli, indexed, make_vault
 from tests.support.ollama_fixtures import CHAT_MODEL, OllamaHandle, scripted_ollama
 
 QUESTION = "What keeps the boat from going rusty?"
-WORDINGS = "1. How is the hull protected against corrosion?\n2. anode zinc replacement"
+WORDINGS = ["How is the hull protected against corrosion?", "anode zinc replacement"]
 PASSAGE = "Zinc anodes protect the steel hull against galvanic corrosion. Replace them yearly."
-SCRIPT = {
-    "models": [CHAT_MODEL],
-    "replies": [
-        {"when": "other ways to ask", "steps": [{"text": WORDINGS}]},
-        {"when": "passage of a note", "steps": [{"text": PASSAGE}]},
-    ],
-}
+WRITTEN = {"folders": ["vault/log"], "expand": WORDINGS, "hyde": PASSAGE}
+SCRIPT = {"models": [CHAT_MODEL], "replies": [json.dumps(WRITTEN)]}
 
 
 @pytest.fixture(scope="module")
@@ -64,9 +61,13 @@ def test_debug_shows_what_was_searched_and_what_it_did_to_each_score(
     cli: Cli, server: OllamaHandle
 ) -> None:
     """A score that --debug can't explain can't be trusted or tuned."""
-    flags = ("search", "--expand", "--hyde", "--debug", QUESTION)
+    server.play(SCRIPT)
+    flags = ("search", "--expand", "--hyde", "--folder-select", "llm", "--debug", QUESTION)
     run = cli(*flags, "--json", RAGVAULT_OLLAMA_HOST=server.url)
+    [request] = server.requests("/api/chat")  # one call for all three
+    assert set(request["body"]["format"]["properties"]) == {"folders", "expand", "hyde"}
     debug = run.json["debug"]
+    assert debug["folder_selection"]["selected"] == ["vault/log"]
     assert [each["kind"] for each in debug["expansions"]] == ["expand", "expand", "hyde"]
     assert debug["expansions"][0]["text"] == "How is the hull protected against corrosion?"
     for chunk in debug["retrieved_chunks"]:
@@ -81,6 +82,19 @@ def test_without_ollama_the_plain_search_is_made_and_said_to_be(cli: Cli) -> Non
     run = cli("search", "--json", "--expand", "--hyde", "-n", "50", QUESTION)
     assert run.code == 0
     assert "searched without" in run.err
+    found = {Path(hit["rel_path"]).stem: hit["scores"]["final"] for hit in run.json["results"]}
+    assert found == scores(cli)
+
+
+def test_a_model_that_is_too_slow_is_waited_for_no_longer(cli: Cli, server: OllamaHandle) -> None:
+    """Help that comes late is none: the search goes on, and the way to wait longer is named."""
+    server.play({"models": [CHAT_MODEL], "replies": [{"steps": [{"stall": True}]}]})
+    flags = ("search", "--json", "--expand", "--hyde", "-n", "50", QUESTION)
+    started = time.monotonic()
+    run = cli(*flags, RAGVAULT_OLLAMA_HOST=server.url, RAGVAULT_OLLAMA_ASSIST_TIMEOUT_S="0.5")
+    assert time.monotonic() - started < 60  # the usual limit is 120 s
+    assert run.code == 0
+    assert "assist_timeout_s" in run.err
     found = {Path(hit["rel_path"]).stem: hit["scores"]["final"] for hit in run.json["results"]}
     assert found == scores(cli)
 

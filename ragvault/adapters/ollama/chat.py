@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -36,13 +37,15 @@ _MOST_TOKENS = 2**31
 
 
 class OllamaChat:
-    """The server that the section ``ollama`` names. Connects at the first call, and waits for it
-    no longer than ``max_wait_s``. With ``think`` a reasoning model may reason first (which is
-    slower, is never shown, and eats into ``max_tokens``); else it is asked not to.
+    """The server that the section ``ollama`` names. Connects at the first call, and waits for it,
+    also for a whole answer, no longer than ``max_wait_s``. With ``think`` a reasoning model may
+    reason first (which is slower, is never shown, and eats into ``max_tokens``); else it is asked
+    not to.
     """
 
     def __init__(self, settings: OllamaSettings, max_wait_s: float = math.inf) -> None:
         self._server = OllamaServer(settings, max_wait_s)
+        self.max_wait_s = max_wait_s
         self._keep_alive = settings.keep_alive
         self._think = settings.think
         self._infos: dict[str | None, ModelInfo] = {}
@@ -145,6 +148,7 @@ class OllamaChat:
             messages=[{"role": item.role, "content": encodable(item.content)} for item in messages],
             stream=True,
             think=think,
+            format=dict(options.schema) if options.schema else None,
             options={
                 "num_ctx": options.num_ctx,
                 "temperature": options.temperature,
@@ -202,12 +206,15 @@ class OllamaStream:
         visible = ThinkingFilter()
         done = False
         count = chars = 0
+        ends = time.monotonic() + self._chat.max_wait_s
         try:
             try:
                 # Closing them closes the connection, on which Ollama stops.
                 with closing(self._chat.request(messages, options)) as parts:
                     for part in parts:
                         text = encodable(part.message.content or "")
+                        if time.monotonic() > ends:
+                            raise TimeoutError
                         count += 1
                         chars += len(text) + len(part.message.thinking or "")
                         if count > self._most_parts or chars > self._most_chars:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 DEFAULT_PORT = 11434
 _CONNECT_TIMEOUT_S = 2.0  # a server on this machine or its network answers at once, or is not there
 _START = "Start Ollama with `ollama serve`, or answer without it: `--no-llm`."
-_SLOW = "Raise `ollama.timeout_s` in the config, or use a smaller model."
+_SLOW = "Raise `ollama.{}` in the config, or use a smaller model."
 _NOT_OLLAMA = "Check `ollama.host` in the config: it should be Ollama's own address."
 
 
@@ -79,6 +79,8 @@ class OllamaServer:
     def __init__(self, settings: OllamaSettings, max_wait_s: float = math.inf) -> None:
         self.url = base_url(settings.host)
         self._timeout_s = min(settings.timeout_s, max_wait_s)
+        is_short = self._timeout_s < settings.timeout_s
+        self._slow = _SLOW.format("assist_timeout_s" if is_short else "timeout_s")
         self._lock = threading.Lock()
         self._client: ollama.Client | None = None
 
@@ -134,9 +136,9 @@ class OllamaServer:
             return _refused(error.response.status_code, error.response.text, url, model)
         if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | ConnectionError):
             return ModelServerError(f"Ollama can't be reached at {url}.", _START)
-        if isinstance(error, httpx.TimeoutException):
+        if isinstance(error, httpx.TimeoutException | TimeoutError):
             return ModelServerError(
-                f"Ollama at {url} gave no answer within {self._timeout_s:g} s.", _SLOW
+                f"Ollama at {url} gave no answer within {self._timeout_s:g} s.", self._slow
             )
         if isinstance(error, httpx.InvalidURL | httpx.UnsupportedProtocol):
             return ModelServerError(f"{url} is not an address of an Ollama server.", _NOT_OLLAMA)
@@ -205,6 +207,7 @@ def failures() -> tuple[type[Exception], ...]:
         httpx.StreamError,
         pydantic.ValidationError,
         ConnectionError,
+        TimeoutError,
         ReplyTooLongError,
         ValueError,  # not JSON, not UTF-8, a number of 5,000 digits
         RecursionError,  # 100,000 brackets

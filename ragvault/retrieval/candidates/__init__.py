@@ -4,7 +4,8 @@ In: the ``Context`` of a search and its scopes. Out: ``Candidate``s with exact s
 hits, where no scores are needed. Reads the catalog and the vector store; decides no order.
 
     gather      what the vector store and the word search propose, in one pool
-    expansion   the question in other words, and a guess at its answer, by the chat model
+    assist      what the chat model is asked first: wordings, a guess at the answer, folders
+    expansion   the search for what it wrote
     recent      the newest notes, where a question asks for nothing else
     neighbours  what stands around a hit in its own section
 """

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
 
 from ragvault.config.settings import Settings
-from ragvault.errors import ModelServerError, UsageError
+from ragvault.errors import UsageError
 from ragvault.model import (
-    ChatOptions,
     Filter,
     FolderInfo,
     FolderSelection,
-    Message,
-    ModelInfo,
     Request,
 )
-from ragvault.ports import ChatStream
 from ragvault.retrieval.context import Context, Deps
 from ragvault.retrieval.question.folders import (
-    EXAMPLE,
-    parse_ranking,
     position_weight,
+    rankable,
     select_folders,
     weight_of,
 )
@@ -37,7 +28,6 @@ from tests.support.fakes import FakeCatalog, FakeEmbedder, FakeVectorIndex
 
 NOW = datetime(2024, 5, 15, 10, 30)
 SETTINGS = Settings()
-NAMES = ["personal/Recipes", "personal/Work/API", "work/meetings"]
 
 
 def folder(vault: str, path: str, *direction: float) -> FolderInfo:
@@ -55,40 +45,11 @@ FOLDERS = [
 ]
 
 
-class Chat:
-    """Says what it is told to say; keeps what it was asked."""
-
-    host = "http://localhost"
-
-    def __init__(self, reply: str | Exception) -> None:
-        self.reply = reply
-        self.asked: list[Message] = []
-
-    def version(self) -> str:
-        return "1"
-
-    def models(self) -> list[str]:
-        return []
-
-    def info(self, model: str) -> ModelInfo:
-        return ModelInfo(model, None)
-
-    def chat(self, messages: Sequence[Message], options: ChatOptions) -> ChatStream:
-        raise AssertionError("ranking folders streams nothing")
-
-    def complete(self, messages: Sequence[Message], options: ChatOptions) -> str:
-        self.asked = list(messages)
-        if isinstance(self.reply, Exception):
-            raise self.reply
-        return self.reply
-
-
-def context_of(request: Request, chat: Chat | None = None) -> Context:
-    deps = Deps(FakeCatalog(), FakeEmbedder, FakeVectorIndex)
+def context_of(request: Request) -> Context:
     return Context(
         request=request,
         query=analyse(request.question, NOW),
-        deps=deps if chat is None else replace(deps, chat=lambda: chat),
+        deps=Deps(FakeCatalog(), FakeEmbedder, FakeVectorIndex),
         settings=SETTINGS,
         now=NOW.timestamp(),
         vaults=(),
@@ -104,11 +65,11 @@ def select(
     mode: str | None = None,
     question: str = "which dough hydration is best?",
     vector: tuple[float, ...] | None = None,
-    chat: Chat | None = None,
+    ranked: tuple[FolderInfo, ...] = (),
 ) -> FolderSelection:
     request = Request(question, folders=named, folder_select=mode)
     query_vector = None if vector is None else np.array(vector, dtype=np.float32)
-    return select_folders(context_of(request, chat), query_vector)
+    return select_folders(context_of(request), query_vector, ranked)
 
 
 def limits(*named: str, mode: str | None = None) -> tuple[tuple[str, str], ...]:
@@ -193,76 +154,23 @@ def test_auto_survives_centroids_of_another_model() -> None:
 
 
 def test_an_explicit_mode_puts_named_folders_first_and_searches_the_rest_too() -> None:
-    chat = Chat('["work/meetings", "personal/Projects"]')
-    found = select("Recipes", mode="llm", chat=chat)
+    ranked = (FOLDERS[4], FOLDERS[1])
+    found = select("Recipes", mode="llm", ranked=ranked)
     assert found.selected == ("personal/Recipes", "work/meetings", "personal/Projects")
     assert [s.weight for s in found.scopes] == [1.0, 0.9, 0.8, 0.7, 0.7]
     assert limits("Recipes", mode="llm") == ()
-    assert "personal/Recipes" not in chat.asked[-1].content  # it is chosen already
 
 
-def test_the_model_is_told_to_leave_out_what_is_tangential() -> None:
-    chat = Chat("[]")
-    select(mode="llm", chat=chat)
-    assert "DIRECTLY relevant" in chat.asked[-1].content
-    assert "tangential" in chat.asked[-1].content
+def test_the_model_ranks_what_nobody_named_and_only_when_asked_to() -> None:
+    context = context_of(Request("bread?", folders=("Recipes",), folder_select="llm"))
+    assert "personal/Recipes" not in {f.qualified for f in rankable(context)}
+    assert {"personal/Projects", "work/meetings"} <= {f.qualified for f in rankable(context)}
+    assert rankable(context_of(Request("bread?", folder_select="auto"))) == []
 
 
-@pytest.mark.parametrize(
-    "reply", ["I think recipes.", "", "[", '["invented"]', "{}", ModelServerError("It is down.")]
-)
-def test_a_model_that_fails_costs_a_notice_and_nothing_else(reply: str | Exception) -> None:
-    context = context_of(Request("bread?", folder_select="llm"), Chat(reply))
-    found = select_folders(context, None)
+def test_without_a_ranking_every_folder_counts_alike() -> None:
+    found = select(mode="llm")
     assert [(s.vault, s.folders, s.weight) for s in found.scopes] == [
         ("personal", None, 1.0),
         ("work", None, 1.0),
     ]
-    assert len(context.notices) == 1
-
-
-def test_none_relevant_is_an_answer_not_a_failure() -> None:
-    context = context_of(Request("bread?", folder_select="llm"), Chat("[]"))
-    assert select_folders(context, None).selected == ()
-    assert context.notices == []
-
-
-@pytest.mark.parametrize(
-    ("reply", "expected"),
-    [
-        ('["work/meetings"]', ["work/meetings"]),
-        ('```json\n["work/meetings", "personal/Recipes"]\n```', NAMES[2:] + NAMES[:1]),
-        ('json ["work/meetings"]', ["work/meetings"]),
-        ('Sure! Here you are: ["Recipes"] Hope it helps [1].', ["personal/Recipes"]),
-        ('["work/meetings", "work/meetings"]', ["work/meetings"]),
-        ('["work/meetings", "made/up"]', ["work/meetings"]),
-        ('["WORK/Meetings/"]', ["work/meetings"]),
-        ('["work/meetings", "personal/Rec', ["work/meetings"]),
-        ('["work/meetings",]', ["work/meetings"]),
-        ('[{"folder": "work/meetings", "why": "x"}]', ["work/meetings"]),
-        ('{"folders": ["work/meetings"]}', ["work/meetings"]),
-        ('As [1] says: ["work/meetings"]', ["work/meetings"]),
-        ('["Work/API"]', ["personal/Work/API"]),
-        ("[]", []),
-        ("none", None),
-        ('["made/up"]', None),
-        (EXAMPLE, None),  # copied from the prompt
-        (json.dumps(NAMES), None),  # the whole list as it was given
-        (json.dumps(NAMES[::-1]), NAMES[::-1]),
-        ("[" * 100_000, None),
-    ],
-)
-def test_replies_of_small_models_are_read(reply: str, expected: list[str] | None) -> None:
-    assert parse_ranking(reply, NAMES) == expected
-
-
-@given(st.text(alphabet='[]{}",:\\ abwork/meetings\n`1', max_size=200))
-def test_no_reply_breaks_or_invents(reply: str) -> None:
-    found = parse_ranking(reply, NAMES)
-    assert found is None or (set(found) <= set(NAMES) and len(set(found)) == len(found))
-
-
-@given(st.lists(st.sampled_from(NAMES), unique=True), st.text(max_size=30))
-def test_an_array_inside_any_prose_is_found(wanted: list[str], prose: str) -> None:
-    reply = f"{prose.replace('[', '(')}\n{json.dumps(wanted)}"
-    assert parse_ranking(reply, NAMES) == (None if wanted == NAMES else wanted)
