@@ -12,86 +12,68 @@ from typing import Any
 
 import yaml
 
-from ragvault.config.file import load_text
-from ragvault.config.keys import Key
+from ragvault.config.file import settings_in
+from ragvault.config.keys import Key, as_yaml
 from ragvault.errors import ConfigError
 
 
-def with_value(path: Path, text: str, key: Key, value: Any) -> str:
-    """The text of the file ``path`` with ``key`` set; ``value`` is as ``Settings`` holds it.
+def with_value(path: Path, text: str, key: Key, value: object) -> str:
+    """The text of the file ``path`` with ``key`` set to a value, as ``file.value_of`` gives it.
 
-    Raises ConfigError when the file is none that can be read, or is written in a way that this
-    can't add to (then with the lines to put in).
+    Raises ConfigError for a value that won't do, and when the file is none that can be read, or
+    is written in a way that this can't add to (then with the lines to put in).
     """
-    return _checked(path, text, key, value, _put)
+    plain = text.replace("\r\n", "\n")
+    wanted = settings_in(path, plain, {key.dotted: value})
+    shown = as_yaml(wanted.model_dump(mode="json")[key.section][key.name])
+    new = _put(plain, key, shown)
+    try:
+        is_right = new is not None and settings_in(path, new) == wanted
+    except ConfigError:
+        is_right = False
+    if new is None or not is_right:
+        raise ConfigError(
+            "The configuration file is written in a way that ragvault can't add to.",
+            f"Put this into it by hand:\n\n{key.section}:\n  {key.name}: {shown}",
+        )
+    return new.replace("\n", "\r\n") if "\r\n" in text else new
 
 
 def without(path: Path, text: str, key: Key) -> str:
-    """The text without ``key``, whose default counts again. Raises as ``with_value``."""
-    return _checked(path, text, key, key.default, _taken_out)
-
-
-def _checked(path: Path, text: str, key: Key, value: Any, edit: Any) -> str:
-    plain = text.replace("\r\n", "\n")
-    before = load_text(path, plain).settings
-    section = getattr(before, key.section).model_copy(update={key.name: value})
-    wanted = before.model_copy(update={key.section: section})
-    new = edit(plain, key, wanted.model_dump(mode="json")[key.section][key.name])
-    try:
-        is_right = new is not None and load_text(path, new).settings == wanted
-    except ConfigError:
-        is_right = False
-    if not is_right:
-        line = _line(key, wanted.model_dump(mode="json")[key.section][key.name], "  ")
-        raise ConfigError(
-            "The configuration file is written in a way that ragvault can't add to.",
-            f"Put this into it by hand:\n\n{key.section}:\n{line}",
-        )
-    return "\r\n".join(str(new).split("\n")) if "\r\n" in text else str(new)
-
-
-def _inline(value: Any) -> str:
-    """A value on one line of YAML."""
-    shown = yaml.safe_dump([value], default_flow_style=True, allow_unicode=True, width=10**9)
-    return shown.strip()[1:-1]
-
-
-def _line(key: Key, value: Any, indent: str) -> str:
-    return f"{indent}{key.name}: {_inline(value)}"
-
-
-def _put(text: str, key: Key, value: Any) -> str | None:
-    """None where the section isn't written as a block."""
-    lines = text.split("\n")
-    section = _entry(yaml.compose(text, Loader=yaml.SafeLoader), key.section)
-    if section is None:
-        while lines and not lines[-1].strip():
-            lines.pop()
-        head = [*([""] if lines else []), f"{key.section}:"]
-        return "\n".join([*lines, *head, _line(key, value, "  "), ""])
-    old = _entry(section[1], key.name)
-    if section[1].id == "mapping" and section[1].flow_style:
-        return None
-    if old is None:
-        at, indent = _place(lines, section, key.name)
-        lines.insert(at, _line(key, value, indent))
-        return "\n".join(lines)
-    start, last = old[0].start_mark, _last_line(old[1])
-    if last == start.line:  # what follows on the line stays
-        begin, end = old[1].start_mark.index, old[1].end_mark.index
-        gap = "" if text[begin - 1 : begin] == " " else " "
-        return text[:begin] + gap + _inline(value) + text[end:]
-    lines[start.line : last + 1] = [_line(key, value, " " * start.column)]
-    return "\n".join(lines)
-
-
-def _taken_out(text: str, key: Key, _value: Any) -> str:
+    """The text without ``key``, whose default counts again. Raises ConfigError for a file that
+    can't be read, or that refers to this value elsewhere."""
+    settings_in(path, text)
     section = _entry(yaml.compose(text, Loader=yaml.SafeLoader), key.section)
     old = None if section is None else _entry(section[1], key.name)
     if old is None:
         return text
     lines = text.split("\n")
     del lines[old[0].start_mark.line : _last_line(old[1]) + 1]
+    new = "\n".join(lines)
+    settings_in(path, new)
+    return new
+
+
+def _put(text: str, key: Key, value: str) -> str | None:
+    """None where the section isn't written as a block."""
+    lines = text.split("\n")
+    section = _entry(yaml.compose(text, Loader=yaml.SafeLoader), key.section)
+    if section is None:
+        before = text.rstrip() + "\n\n" if text.strip() else ""
+        return f"{before}{key.section}:\n  {key.name}: {value}\n"
+    if section[1].id == "mapping" and section[1].flow_style:
+        return None
+    old = _entry(section[1], key.name)
+    if old is None:
+        at, indent = _place(lines, section, key.name)
+        lines.insert(at, f"{indent}{key.name}: {value}")
+        return "\n".join(lines)
+    start, last = old[0].start_mark, _last_line(old[1])
+    if last == start.line:  # what follows on the line stays
+        begin, end = old[1].start_mark.index, old[1].end_mark.index
+        gap = "" if text[begin - 1 : begin] == " " else " "
+        return text[:begin] + gap + value + text[end:]
+    lines[start.line : last + 1] = [f"{' ' * start.column}{key.name}: {value}"]
     return "\n".join(lines)
 
 

@@ -93,46 +93,38 @@ def load(
 
     Raises ConfigError with the file, line and key of what is wrong.
     """
-    path, must_exist = locate(explicit, environ)
+    path, is_named = locate(explicit, environ)
     exists = path.is_file()
-    if not exists and must_exist:
+    if not exists and is_named:
         raise ConfigError(
             f"There is no configuration file {path}.",
             "Create it with `ragvault config init`, or leave out --config and RAGVAULT_CONFIG.",
         )
-    tree = _read(path) if exists else _Mapping()
-    sources = _Sources(path, tree)
-    sources.take_file()
+    sources = _Sources(path, read_text(path) if exists else "")
     sources.take_variables(environ)
-    sources.take_flags(flags or {})
+    sources.take_flags({key: value for key, value in (flags or {}).items() if value is not None})
     settings = sources.validated()
     return LoadedSettings(
         settings, sources.origins, path if exists else None, tuple(sources.removed)
     )
 
 
-def load_text(path: Path, text: str, flags: Mapping[str, object] | None = None) -> LoadedSettings:
-    """What ``load`` would make of the file ``path`` alone, if it held ``text``."""
-    sources = _Sources(path, _composed(path, text))
-    sources.take_file()
+def settings_in(path: Path, text: str, flags: Mapping[str, object] | None = None) -> Settings:
+    """What ``load`` would make of the file ``path`` alone, if it held ``text``, with ``flags``
+    over it."""
+    sources = _Sources(path, text)
     sources.take_flags(flags or {})
-    return LoadedSettings(sources.validated(), sources.origins, path)
+    return sources.validated()
 
 
 # --------------------------------------------------------------------------- the file
 
 
 class _Mapping(dict[str, Any]):
-    """A mapping of the file, with the line of each key and the keys whose value is quoted."""
+    """A mapping of the file, with the line of each key."""
 
     def __init__(self) -> None:
         self.lines: dict[str, int] = {}
-        self.quoted: set[str] = set()
-
-
-def _read(path: Path) -> _Mapping:
-    """What the file says, values as text. Raises ConfigError."""
-    return _composed(path, read_text(path))
 
 
 def read_text(path: Path) -> str:
@@ -193,8 +185,6 @@ def _plain(node: Node, path: Path, known: dict[int, Any]) -> Any:
             raise ConfigError(f"{path}:{line}: `{name}` is set twice.", "Keep one of the two.")
         mapping[name] = _plain(value_node, path, known)
         mapping.lines[name] = line
-        if value_node.id == "scalar" and value_node.style in ("'", '"'):
-            mapping.quoted.add(name)
     return mapping
 
 
@@ -206,21 +196,23 @@ def _no_mapping(place: str, where: str) -> ConfigError:
 
 
 class _Sources:
-    """The values from all sources, the later over the earlier, and where each came from."""
+    """The values from all sources, the later over the earlier, and where each came from: first
+    those of the file ``path``, which holds ``text``."""
 
-    def __init__(self, path: Path, tree: _Mapping) -> None:
+    def __init__(self, path: Path, text: str) -> None:
         self.path = path
-        self.tree = tree
+        self.tree = _composed(path, text)
         self.values: dict[str, Any] = {}
         self.origins: dict[str, Origin] = {}
         self.removed: list[str] = []
+        self._take_file()
 
     def _set(self, dotted: str, value: object, origin: Origin) -> None:
         section, _, name = dotted.partition(".")
         self.values.setdefault(section, {})[name] = value
         self.origins[dotted] = origin
 
-    def take_file(self) -> None:
+    def _take_file(self) -> None:
         for section, part in self.tree.items():
             if section not in Settings.model_fields:
                 self.values[section] = part  # the validation names it
@@ -236,21 +228,17 @@ class _Sources:
         origin = Origin("file", f"{self.path}:{line}", line)
         if self._is_removed(dotted, value, origin.label, "remove the line"):
             return
-        key = keys().get(dotted)
-        if key is not None and name in part.quoted and key.kind != "text":
-            raise _bad_value([section, name], f'"{value}"', origin)
-        if key is not None and key.is_path and isinstance(value, str):
+        if name == "path" and isinstance(value, str):
             value = _resolve(value, self.path.parent)
         self._set(dotted, value, origin)
 
     def take_variables(self, environ: Mapping[str, str]) -> None:
-        by_name = {key.env: key for key in keys().values()}
-        by_name |= {removed.variable(old): keys()[new] for old, new in removed.RENAMED.items()}
         old = removed.variables()
-        for name in sorted(environ):
-            reserved = name in ENV_RESERVED or name.startswith(ENV_RESERVED_PREFIX)
-            if not name.startswith(ENV_PREFIX) or reserved:
+        for name in sorted(name for name in environ if name.startswith(ENV_PREFIX)):
+            if name in ENV_RESERVED or name.startswith(ENV_RESERVED_PREFIX):
                 continue
+            by_name = {key.env: key for key in keys().values()}
+            by_name |= {removed.variable(old): keys()[new] for old, new in removed.RENAMED.items()}
             key, text = by_name.get(name), environ[name]
             dotted = key.dotted if key is not None else old.get(name, "")
             if self._is_removed(dotted, text.strip(), name, "unset the variable"):
@@ -262,8 +250,7 @@ class _Sources:
 
     def take_flags(self, flags: Mapping[str, object]) -> None:
         for dotted, value in flags.items():
-            if value is not None:
-                self._set(dotted, value, FLAG)
+            self._set(dotted, value, FLAG)
 
     def _is_removed(self, dotted: str, value: object, place: str, remedy: str) -> bool:
         entry = removed.entry_of(dotted, value)
@@ -300,37 +287,29 @@ class _Sources:
         return origin if line is None else Origin("file", f"{self.path}:{line}", line)
 
 
-def _listed(key: Key, text: str, origin: Origin) -> list[str]:
-    """Texts between commas, or a JSON list. (What begins with a bracket alone may be a pattern of
-    .gitignore's: ``[Dd]rafts/``.)"""
-    if not text.lstrip().startswith('["'):
-        return [part.strip() for part in text.split(",") if part.strip()]
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
-        raise _bad_value([key.section, key.name], text, origin, key.expects)
-    return value
-
-
 def value_of(key: Key, text: str, origin: Origin = FLAG) -> object:
     """What a variable or a word of the command line means; checked when the settings are made."""
+    text = text if key.kind == "string" else text.strip()
     # An empty path is none; an empty text is a text.
-    nothing = ("null",) if key.kind == "text" and not key.is_path else ("", "null")
+    nothing = ("null",) if key.kind == "string" and key.name != "path" else ("", "null")
     if key.nullable and text.strip().lower() in nothing:
         return None
-    if key.kind == "list":
-        return _listed(key, text, origin)
-    if key.kind == "mapping":
-        pairs = [part.partition("=") for part in text.split(",") if part.strip()]
+    # What begins with a bracket alone may be a pattern of .gitignore's: ``[Dd]rafts/``.
+    if key.kind == "array" and text.startswith('["'):
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            raise _bad_value([key.section, key.name], text, origin) from None
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if key.kind == "array":
+        return parts
+    if key.kind == "object":
+        pairs = [part.partition("=") for part in parts]
         if any(not equals for _, equals, _ in pairs):
             message = "name=value pairs, separated by commas"
             raise _bad_value([key.section, key.name], text, origin, message)
         return {name.strip(): value.strip() for name, _, value in pairs}
-    if key.is_path:
-        return _resolve(text, Path.cwd())
-    return text if key.kind == "text" else text.strip()
+    return _resolve(text, Path.cwd()) if key.name == "path" else text
 
 
 def _resolve(value: str, base: Path) -> str:

@@ -7,7 +7,7 @@ whose only fault is its age.)
 
 from __future__ import annotations
 
-from ragvault.config.keys import ENV_PREFIX, keys
+from ragvault.config.keys import ENV_PREFIX
 
 # Dotted key, or "key: value" for a choice that went → what is so now, as it stands in the notice:
 # "`retrieval.heading_bonus` is no longer a setting (it gained nothing)".
@@ -58,11 +58,7 @@ def variables() -> dict[str, str]:
 
 def entry_of(dotted: str, value: object) -> str | None:
     """The entry of REMOVED for a key that is set to a value; None: it isn't an old one."""
-    key = keys().get(dotted)
-    if key is None:
-        return dotted if dotted in REMOVED else None
-    choice = f"{dotted}: {value}" if isinstance(value, str) else ""
-    return choice if choice in REMOVED and value not in key.choices else None
+    return next((entry for entry in (dotted, f"{dotted}: {value}") if entry in REMOVED), None)
 
 
 def notice(entry: str, place: str, remedy: str) -> str:

@@ -87,7 +87,7 @@ def set_value(
     changes nothing.
     """
     from ragvault.config.edit import with_value, without
-    from ragvault.config.file import load_text, read_text, value_of
+    from ragvault.config.file import read_text, value_of
     from ragvault.config.keys import as_yaml
     from ragvault.service.files import write_config
     from ragvault.wiring import load_settings, locate_config
@@ -99,10 +99,7 @@ def set_value(
     if value is None:
         new = without(target, text, setting)
     else:
-        flags = {key: value_of(setting, value)} if value != "null" else {}
-        wanted = load_text(target, text, flags).settings
-        chosen = getattr(getattr(wanted, setting.section), setting.name) if flags else None
-        new = with_value(target, text, setting, chosen)
+        new = with_value(target, text, setting, value_of(setting, value))
     write_config(target, new)
     loaded = load_settings(target)
     print(strip_controls(f"{key}: {as_yaml(_shown(setting, loaded.settings))}"))

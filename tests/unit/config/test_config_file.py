@@ -204,7 +204,6 @@ def test_tags_build_no_objects(tmp_path: Path) -> None:
         ("gate:\n  min_confidence: 3\n", 2, ["gate.min_confidence", "from 0 to 1"]),
         ("store:\n  port: many\n", 2, ["store.port", "many", "whole number"]),
         ("store:\n  port: 80.5\n", 2, ["store.port", "whole number"]),
-        ("store:\n  port: '80'\n", 2, ["store.port", "whole number"]),
         ("store:\n\n  ssl: maybe\n", 3, ["store.ssl", "true or false"]),
         ("ollama:\n  model: [a]\n", 2, ["ollama.model", "text"]),
         ("index:\n  exclude: drafts\n", 2, ["index.exclude", "list"]),
