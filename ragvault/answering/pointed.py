@@ -1,5 +1,5 @@
 """The place that most likely holds the answer, where no words of it do for certain: the passages
-that match best, whole.
+that match best, whole and as people read them.
 
 The first one stands with the rest of its section, since that is what one would open and read.
 """
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from ragvault.answering.context import Neighbours, joined
+from ragvault.answering.quote import show
 from ragvault.model import AbstainReason, Abstention, Evidence, Hit
 from ragvault.text import one_line, strip_controls
 
@@ -44,4 +45,4 @@ def _section(hit: Hit, beside: Sequence[Hit]) -> str:
 
 
 def _passage(hits: Sequence[Hit]) -> str:
-    return strip_controls(joined(hits)).strip("\n")
+    return strip_controls(show.passage(joined(hits), hits[0].chunk.rel_path))

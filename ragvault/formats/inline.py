@@ -1,4 +1,4 @@
-"""What stands inside Markdown's lines: ``#tags``, a heading's text without its
+"""What stands inside Markdown's lines: ``#tags``, HTML, a heading's text without its
 markup, and whether a block says anything at all."""
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ MAX_HEADING_CHARS = 200
 _WIKILINK = re.compile(r"!?\[\[([^\[\]\n]{1,500})\]\]")
 _LINK_TARGET = re.compile(r"\]\(\s*(?:<[^<>\n]{1,2000}>|(?:[^\s()]|\([^\s()]{0,500}\)){1,2000})")
 _URL = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s<>]+|\bwww\.[^\s<>]+", re.IGNORECASE)
-_CODE_SPAN = re.compile(r"(?<!`)(`++)(?!`)(?:.+?)(?<!`)\1(?!`)", re.DOTALL)
+CODE_SPAN = re.compile(r"(?<!`)(`++)(?!`)(?:.+?)(?<!`)\1(?!`)", re.DOTALL)
 _TAG = re.compile(
     r"(?:(?<=[\s(（,，、。;|>])|^)#"
     r"([^\s\u2000-\u200c\u200e-\u206f\u2e00-\u2e7f\u3000-\u303f\uff00-\uff0f"
     r"'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\]{1,200})",
     re.MULTILINE,
 )
+_NOT_BREAK = re.compile(r"[^\n]")
 _BLANK_LINES = re.compile(r"\n[ \t]*\n")
 _BLOCK_ID = re.compile(r"\s\^[A-Za-z0-9-]{1,64}$")
 _MARKUP = re.compile(r"[*_`\[<&\\~=!]")
@@ -34,11 +35,62 @@ _HIGHLIGHT = re.compile(r"(==|~~|%%)(?=\S)([^\n]*?\S)\1")
 _WORD = re.compile(r"\w")
 _LONGEST_EMPTY = 4_000  # characters: what says nothing is short, and so is the look at it
 _HTML_TAG = re.compile(r"<!--.*?-->|</?[a-z][^<>]*>", re.DOTALL | re.IGNORECASE)
+# Of HTML and MDX; "<name>" as a program's usage has it and "List<String>" are text.
+_MARKUP_TAG = re.compile(
+    r"(?P<code>(?<!`)(`++)[^`].*?(?<!`)\2(?!`))|</[a-z][\w.-]*\s*>"
+    r"|</?(?:a|b|br|button|center|details|div|em|font|h[1-6]|hr|i|iframe|img|kbd|li|mark|nav|ol|p"
+    r"|picture|small|source|span|strong|sub|summary|sup|svg|table|tbody|td|th|thead|tr|u|ul|video)"
+    r"(?:\s[^<>]{0,2000})?/?>"
+    r"|(?<!\w)<(?:[a-z][\w.-]*\s[^<>]{0,2000}=[^<>]{0,2000}|[a-z][\w.-]*\s*/|(?-i:[A-Z])[\w.-]*)>",
+    re.DOTALL | re.IGNORECASE,
+)
+# Where a cut went through a tag.
+_TORN_TAG = re.compile(
+    r"\A[^<>\n]*=[\"'][^<>\n]*>|</?(?:[a-z]+(?:\s[^<>\n]*=[\"'][^<>\n]*)?)?\Z", re.IGNORECASE
+)
+# Lines of HTML that are drawn, not read.
+_DRAWN_HTML = re.compile(
+    r"</?(?:t[dhr]|t?body|table|thead|nav|svg|iframe|script|style|button)\b", re.IGNORECASE
+)
 _ALT = re.compile(r"\balt\s*=\s*[\"']([^\"'<>]*)", re.IGNORECASE)
 _EMBED = re.compile(r"!\[\[[^\[\]\n]*\]\]")
 _IMAGE = re.compile(r"!\[([^\[\]\n]*)\](?:\([^()\n]*\)|\[[^\[\]\n]*\])")
 _LINKED_IMAGE = re.compile(r"\[\s*\](?:\([^()\n]*\)|\[[^\[\]\n]*\])")
+_ANY_LINK = re.compile(
+    r"!?\[\[[^\[\]\n]*\]\]|!?\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*+\]"
+    r"(?:\([^()\n]*\)|\[[^\[\]\n]*\])|<?\bhttps?://\S+|<a\s[^<>\n]*>[^<>\n]*</a>|<[^<>\n]+>"
+)
+_SEE = re.compile(r"\b(?:see|read|siehe|vgl|voir|véase|vedi|veja|zie)\W*$", re.IGNORECASE)
+_SEE_FOR_MORE = re.compile(
+    r"\W*(?:see|read|check out|refer to)\b.{1,80}\b(?:details|more|information|documentation)\W*$",
+    re.IGNORECASE,
+)
+_POINTING = frozenset("see also examples example e g more at and or the in for here read".split())
+_MAX_POINTING = 20  # words of a sentence that ends with "see" and a link
 _DESCRIBED = 3  # words: an image's text of so many says what is on it
+
+
+def without_html(text: str, *, drawn: bool = True) -> str:
+    """As long as the text, with spaces where tags and comments are; code stays. A tag that a cut
+    tore in two goes, too, and without ``drawn`` what is drawn more than written: lines of tables,
+    navigation, buttons."""
+
+    def blank(match: re.Match[str]) -> str:
+        return _NOT_BREAK.sub(" ", match[0])
+
+    if "<" not in text and ">" not in text:
+        return text
+    at = 0
+    while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start) + 3) > 3:
+        text = text[:start] + _NOT_BREAK.sub(" ", text[start:end]) + text[end:]
+        at = end
+    text = _TORN_TAG.sub(blank, text)
+    if not drawn and _DRAWN_HTML.search(text):
+        lines = ((line, CODE_SPAN.sub("", line)) for line in text.split("\n"))
+        text = "\n".join(
+            " " * len(line) if _DRAWN_HTML.search(read) else line for line, read in lines
+        )
+    return _MARKUP_TAG.sub(lambda m: m[0] if m["code"] else blank(m), text)
 
 
 def heading_text(source: str) -> str:
@@ -94,7 +146,7 @@ def inline_tags(lines: Sequence[str], start: int, code_lines: frozenset[int]) ->
         return []
     if "`" in text:
         parts = _BLANK_LINES.split(text)
-        text = "\n\n".join(_CODE_SPAN.sub("` `", part) for part in parts)
+        text = "\n\n".join(CODE_SPAN.sub("` `", part) for part in parts)
     if "[" in text:
         text = _LINK_TARGET.sub("](", _WIKILINK.sub(" ", text))
     tags = (clean_tag(match[1]) for match in _TAG.finditer(_URL.sub(" ", text)))
@@ -138,3 +190,15 @@ def _image_text(match: re.Match[str]) -> str:
 def _tag_text(match: re.Match[str]) -> str:
     alt = _ALT.search(match[0])
     return _image_text(alt) if alt and not match[0].startswith("<!--") else ""
+
+
+def only_points(text: str) -> bool:
+    """Links, embeds, images, addresses and tags, with hardly a word around them."""
+    if _SEE_FOR_MORE.match(text):
+        return True
+    if _ANY_LINK.search(text) is None:
+        return False
+    rest = _ANY_LINK.sub(" ", text)
+    words = re.findall(r"[^\W\d_]+", rest.casefold())
+    is_bare = all(word in _POINTING or len(word) == 1 for word in words)
+    return is_bare or (len(words) <= _MAX_POINTING and bool(_SEE.search(rest)))

@@ -28,6 +28,8 @@ class DroppedBy(Described):
     """Why a candidate is not among those that are answered from."""
 
     MIN_VECTOR = "min_vector", "not similar enough, and no word of the question in it"
+    TEMPLATE = "template", "a template for notes, and you didn't ask for one"
+    UNREADABLE = "unreadable", "nothing but HTML that is drawn, such as badges"
     MAX_CANDIDATES = "max_candidates", "too many were proposed, and others are more similar"
     DUPLICATE = "duplicate", "another note says the same, and ranks higher"
     RANK = "rank", "good enough, as were enough better ones"

@@ -75,6 +75,10 @@ _DEFINITION = re.compile(
     r"(?:an? |the |eine? |der |die |das |une? |la |le |el )?(?P<subject>[^?]{2,40}?)\W*$",
     re.IGNORECASE,
 )
+_DEFINES = (  # what it is, or does
+    r"[\W_]*(?:\w+ )?{}\w{{0,2}}\W* (?:\([^()\n]*\) )?(?:is|are|means?|refers?|lets?|allows?|ist"
+    r"|sind|bezeichne[nt]|est|sont|es|son)\b"
+)
 _ATTENDANCE = re.compile(
     r"\b(?:who|which \w+)\b.{0,20}\b(?:was|were|attended|came|went|took part|joined|there"
     r"|present)\b"
@@ -135,6 +139,7 @@ class Asks:
     direction: int
     due: tuple[date, date] | None = None
     explained: bool = False
+    defined: str = ""  # what is to be said of it is what it is
 
     def form_held(self, text: str, title: str = "") -> bool | None:
         """Whether the text has the form; None where any will do. What stands in a note that is
@@ -153,8 +158,10 @@ def asks(question: str, today: date | None) -> Asks:
     tasks = not (_DONE.search(question) or _ASKS_WHEN.match(question))
     tasks = tasks and bool(_TASKS.search(question))
     forms = tuple(form for form in _FORMS if form.asked.search(question))
+    defined = ""
     if not forms and (what := _DEFINITION.search(question)):
-        begins = re.compile(rf"\W*(?:\w+ )?{re.escape(what['subject'])}\b", re.IGNORECASE)
+        defined = what["subject"]
+        begins = re.compile(_DEFINES.format(re.escape(defined.rstrip("s"))), re.IGNORECASE)
         forms = (Form(_DEFINITION, begins.match),)
     return Asks(
         forms=forms,
@@ -164,6 +171,7 @@ def asks(question: str, today: date | None) -> Asks:
         direction=1 if _NEXT.search(question) else -1 if _LAST.search(question) else 0,
         due=_window(question, today) if today else None,
         explained=bool(_EXPLAINED.search(question)),
+        defined=defined,
     )
 
 

@@ -16,7 +16,7 @@ from ragvault.answering.check.support import stopwords_of
 from ragvault.answering.context import neutralise
 from ragvault.answering.quote import show
 from ragvault.answering.quote.asks import Asks, asks
-from ragvault.answering.quote.rate import Embed, Rated, content_stems, rated
+from ragvault.answering.quote.rate import Embed, Rated, content_stems, is_weak_field, rated
 from ragvault.answering.quote.units import Group, Unit, pages_of
 from ragvault.model import Detail, Hit
 from ragvault.text import strip_controls
@@ -80,9 +80,12 @@ def extract(
     stems = frozenset(content_stems(question, stopwords_of(question)))
     quotes: list[Quote] = []
     most = _MAX_WORDS * (2 if wanted.explained or detail is Detail.DETAILED else 1)
+    shown: set[Unit] = set()
     for chosen in _choose(scored, _LIMIT[detail], most):
         units = _expanded(chosen, wanted)
-        quotes.append(_quote(chosen[0], [of_unit[unit] for unit in units], stems))
+        if shown.isdisjoint(units):
+            quotes.append(_quote(chosen[0], [of_unit[unit] for unit in units], stems))
+            shown.update(units)
     return quotes
 
 
@@ -170,13 +173,17 @@ _REFERS = re.compile(
 
 
 def _quote(best: Rated, said: Sequence[Rated], stems: frozenset[str]) -> Quote:
-    """Units of one group as a quotation; ``best`` is one of them."""
-    group, page = best.unit.group, best.unit.page
+    """Units of one group as a quotation; ``best`` is one of them, or leads to them."""
     units = [s.unit for s in said]
-    body = _safe(_shown(units, group))
+    group, page = units[0].group, units[0].page
+    head = (page.text[slice(*group.head)],) if group.head else ()
+    body = _shown(units, group)
+    if best.unit.leads is group:
+        head = (best.unit.text, *head)
+        body = f"{show.sentence(best.unit.text)}\n{body}"
+    body = _safe(body)
     subject = _subject(best, body)
     gap = "\n" if "\n" in body else " "
-    head = (page.text[slice(*group.head)],) if group.head else ()
     held = frozenset().union(*(s.held for s in said))
     placed = frozenset().union(*(s.placed for s in said)) - held
     return Quote(
@@ -199,14 +206,20 @@ def _expanded(chosen: Sequence[Rated], wanted: Asks) -> list[Unit]:
     """The chosen units of a group, or all of it, in the order of the note."""
     group = chosen[0].unit.group
     picked = {s.unit for s in chosen}
+    led = chosen[0].unit.leads
+    if wanted.whole and led and led.units and _size(led.units) <= _MAX_LIST:
+        return led.units
     members = group.units
     if wanted.tasks and group.kind == "list" and any(u.kind == "task" for u in picked):
         members = [unit for unit in members if not unit.is_done]
-    size = sum(len(unit.text) for unit in members)
+    members = [unit for unit in members if unit in picked or not is_weak_field(unit)]
+    size = _size(members)
     if 2 * len(picked) > len(members) and size <= _MAX_LIST and group.kind == "list":
         return list(members)
-    is_prose = group.kind in ("paragraph", "quote")
-    if size <= _MAX_WHOLE if is_prose else wanted.whole and size <= _MAX_LIST:
+    most = _MAX_WHOLE
+    if group.kind in ("list", "table", "code"):
+        most = _MAX_LIST if wanted.whole else 0
+    if size <= most:
         return list(members)
     for unit in list(picked):
         at = group.units.index(unit)
@@ -215,6 +228,10 @@ def _expanded(chosen: Sequence[Rated], wanted: Asks) -> list[Unit]:
         if unit.parent is not None:
             picked.add(unit.parent)
     return [unit for unit in group.units if unit in picked]
+
+
+def _size(units: Sequence[Unit]) -> int:
+    return sum(len(unit.text) for unit in units)
 
 
 def _shown(units: Sequence[Unit], group: Group) -> str:
@@ -245,7 +262,7 @@ def _shown(units: Sequence[Unit], group: Group) -> str:
 def _piece(unit: Unit) -> str:
     if unit.kind == "field":
         return show.field(unit.text)
-    return show.sentence(unit.text) if unit.kind == "sentence" else show.readable(unit.text)
+    return show.sentence(unit.text) if unit.kind == "sentence" else show.unwrapped(unit.text)
 
 
 def _table(units: Sequence[Unit], head: str) -> str:
@@ -265,9 +282,13 @@ def _subject(best: Rated, body: str) -> str:
     note = hit.note
     said = set(content_stems(body))
     names: list[str] = []
-    for name in dict.fromkeys((note.title, *hit.chunk.heading_path)):
+    path = hit.chunk.heading_path
+    title = set(content_stems(note.title))
+    # A file's name says less well what the first heading does.
+    titled = path[0] if path and title >= set(content_stems(path[0])) else note.title
+    for name in dict.fromkeys((titled, *path)):
         stems = set(content_stems(name))
-        is_asked = bool(stems & best.placed) or name == note.title
+        is_asked = bool(stems & best.placed) or name == titled
         if is_asked and stems - said:
             names.append(name)
     day = _day(hit)

@@ -31,6 +31,7 @@ Embed: TypeAlias = "Callable[[Sequence[str]], Matrix]"
 
 _OWN, _PLACE, _COSINE, _PASSAGE = 4.0, 3.0, 3.0, 4.0  # for all of each, 0..1
 _FORM = _KEY = _TASK = _TIME = 2.0
+_OPENS = 1.5
 _MONTH_NUMBER = re.compile(r"(?<!\d)(?:19|20)\d\d-(\d\d)(?:-\d\d)?(?!\d)")
 _NAMES = {
     number: " ".join(word for word, n in MONTHS.items() if n == number) for number in range(1, 13)
@@ -52,16 +53,19 @@ class Rated:
     form: bool | None = None
     key: bool = False
     task: bool = False
+    opens: bool = False  # what is to be defined
+    is_part: bool = False  # of what is asked for as a whole
     factor: float = 1.0
     time: float = 0.0
     score: float = 0.0
     share: float = 0.0
 
     def rate(self, best_final: float) -> None:
-        score = _OWN * self.own + _PLACE * self.place
+        # What a heading or a lead announces needn't say so itself.
+        score = _OWN * self.own + (_OWN if self.is_part else _PLACE) * self.place
         score += _PASSAGE * self.unit.hit.scores.final / best_final
         score += _COSINE * (self.cosine or 0.0) + _FORM * (self.form is True)
-        score += _KEY * self.key + _TASK * self.task + _TIME * self.time
+        score += _OPENS * self.opens + _KEY * self.key + _TASK * self.task + _TIME * self.time
         self.score = score + math.log(self.factor)
 
 
@@ -72,7 +76,7 @@ def rated(
     small = stopwords_of(question)
     stems = frozenset(content_stems(question, small))
     units = [unit for page in pages for unit in page.units]
-    bags = [frozenset(content_stems(unit.text, small)) for unit in units]
+    bags = [frozenset(content_stems(_said(unit), small)) for unit in units]
     counts = Counter(stem for bag in bags for stem in bag)
     weight = {w: math.log(1 + (len(bags) + 1) / (1 + counts[w])) for w in stems}
     total = sum(weight.values()) or 1.0
@@ -87,7 +91,9 @@ def rated(
                 frozenset(placed),
                 own=sum(weight[w] * share for w, share in held.items()) / total,
                 place=sum(weight[w] * (s - held.get(w, 0)) for w, s in placed.items()) / total,
+                is_part=wanted.whole and unit.group.kind in ("list", "table", "code"),
                 form=wanted.form_held(unit.text, unit.hit.note.title),
+                opens=bool(wanted.defined) and _introduces(unit, wanted.defined),
                 key=wanted.key_held(unit.text),
                 task=wanted.tasks and unit.kind == "task" and not unit.is_done,
                 factor=_factor(unit, bag - stems, bool(held)),
@@ -133,6 +139,19 @@ def _with_first_of_each(scored: Sequence[Rated]) -> list[Rated]:
     return [*first, *others][:_MAX_EMBEDDED]
 
 
+def _introduces(unit: Unit, defined: str) -> bool:
+    """It opens the note or section of that name: what a thing is, in whatever words."""
+    names = (unit.hit.note.title, *unit.hit.chunk.heading_path)
+    asked = content_stems(defined)
+    return unit.opens and unit.kind == "sentence" and asked in map(content_stems, names)
+
+
+def _said(unit: Unit) -> str:
+    """The unit's own words; code is told by the line that leads to it."""
+    is_code = unit.kind in ("code", "cut")
+    return f"{unit.head}\n{unit.text}" if is_code else unit.text
+
+
 def _path(unit: Unit) -> str:
     """Title and headings, once."""
     names = dict.fromkeys((unit.hit.note.title, *unit.hit.chunk.heading_path))
@@ -142,7 +161,8 @@ def _path(unit: Unit) -> str:
 def _place(unit: Unit) -> str:
     note = unit.hit.note
     folder = note.folder.rpartition("/")[2]
-    return "\n".join((_path(unit), unit.head, folder, *note.aliases, *note.tags))
+    before = unit.group.before.text if unit.group.before else ""
+    return "\n".join((_path(unit), unit.head, before, folder, *note.aliases, *note.tags))
 
 
 def content_stems(text: str, small: frozenset[str] = stopwords()) -> list[str]:
@@ -175,8 +195,13 @@ def _akin(a: str, b: str) -> bool:
     return a[:begin] == b[:begin]
 
 
-_TEMPLATE = re.compile(r"\btemplates?\b|\bvorlagen?\b", re.IGNORECASE)
-# Fields that order notes or belong to a program.
+# Headings of what leads elsewhere.
+_ASIDE = re.compile(
+    r"\W*(?:related|see also|further reading|next steps|what.?s next|(?:table of )?contents|links"
+    r"|references|siehe auch|weiterführend\w*|nächste schritte|inhalt(?:sverzeichnis)?|voir aussi"
+    r"|véase también|vedi anche|veja também|zie ook)\b",
+    re.IGNORECASE,
+)
 _WEAK_FIELD = re.compile(
     r"\s*(?:categor\w+|type|class|status|cover\w*|image|thumbnail|banner|icon|url|uri|source"
     r"|permalink|slug|u?u?id|isbn\w*|publish\w*|draft|up|created?|updated?|modified|layout)\s*:",
@@ -189,19 +214,23 @@ def _factor(unit: Unit, new: frozenset[str], has_own: bool) -> float:
     stems that the question doesn't have."""
     factor = 1.0
     if unit.is_pointer:
-        factor *= 0.1
+        factor *= 0.05
+    if _ASIDE.match(unit.hit.chunk.heading_path[-1] if unit.hit.chunk.heading_path else ""):
+        factor *= 0.3
     if unit.group.kind == "announcement" or unit.kind == "cut":
         factor *= 0.3
     if not new:
         factor *= 0.6
-    is_weak = not has_own or "://" in unit.text
-    if unit.kind == "field" and is_weak and _WEAK_FIELD.match(unit.text):
+    if is_weak_field(unit) and (not has_own or "://" in unit.text):
         factor *= 0.3
-    if _TEMPLATE.search(unit.hit.chunk.rel_path):
-        factor *= 0.2
     if neutralise(unit.text) != strip_controls(unit.text):
         factor *= 0.3
     return factor
+
+
+def is_weak_field(unit: Unit) -> bool:
+    """A field that orders notes or belongs to a program."""
+    return unit.kind == "field" and bool(_WEAK_FIELD.match(unit.text))
 
 
 def _by_time(scored: Sequence[Rated], wanted: Asks, today: date) -> None:

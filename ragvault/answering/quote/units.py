@@ -4,9 +4,10 @@ Passages of one note that adjoin are read together as one page, by the reader of
 its blocks say what is a list, a table, a paragraph. A unit is a sentence, a line that stands for
 itself, a list item with what is below it, a row of a table, a field, a piece of code. Units of one
 block are a group, which may be quoted whole; its ``head`` is what makes a member readable: a
-table's header, the line that announces the list, the question that is answered.
+table's header, the line that announces the list, the question that is answered; of code the
+sentence before it, whatever it ends with.
 
-Headings, rules, link definitions, comments, empty fields and bare embeds are no units.
+Headings, rules, link definitions, comments, HTML, empty fields and bare embeds are no units.
 """
 
 from __future__ import annotations
@@ -17,37 +18,35 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from ragvault.formats import reader_for
-from ragvault.formats.inline import says_nothing
+from ragvault.formats.inline import only_points, says_nothing, without_html
 from ragvault.model import Block, Hit
 from ragvault.text import is_link_definition, sentence_spans
 
 _MAX_CODE = 2_000  # characters of code that is quoted
+_MAX_JOINED = 800  # and of code that is always quoted with the sentence before it
 _MAX_NESTED = 240  # of an item that is one unit with what is below it
 _MAX_LINE = 160  # characters of a line that is one unit, however many sentences it holds
 _MIN_WRAP = 45  # a paragraph that is narrower was not wrapped: its lines stand for themselves
 
 _FENCE = re.compile(r"[ \t]*(?:`{3,}|~{3,})")
-QUOTE_MARK = re.compile(r"[ \t]*(?:>[ \t]?)+(?:\[![\w-]+\][+-]?[ \t]*)?")
+QUOTE_MARK = re.compile(r"^[ \t]*(?:>[ \t]?)+(?:\[![\w-]+\][+-]?[ \t]*)?")
 ITEM_MARK = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[(?P<box>[^\[\]])\][ \t]+)?")
 _KEY = re.compile(r"[^\s:#\-\"'\[\]{}|][^:\n|]{0,60}?::?(?=\s|$)")
 _INLINE_FIELD = re.compile(r"[ \t]*(?:[-*+][ \t]+)?[^\s:|][^:\n|]{0,60}?::(?:[ \t]|$)")
 _EMPTY_FIELD = re.compile(r"[^:\n]{1,60}::?[ \t]*(?:\[[ \t]*\]|\{[ \t]*\}|[\"']{2})?[ \t]*")
 _DULL_KEY = re.compile(r"[ \t]*(?:title|alias(?:es)?|tags?|css\w*)[ \t]*:", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"\{\{.*?\}\}|<%.*?%>")
-_LINK = re.compile(
-    r"!?\[\[[^\[\]\n]*\]\]|!?\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*+\]"
-    r"(?:\([^()\n]*\)|\[[^\[\]\n]*\])|<?\bhttps?://\S+|<[^<>\n]+>|<!--.*?-->"
-)
-_POINTING = frozenset("see also examples example e g more at and or the in for here read".split())
 
 
 @dataclass(eq=False, slots=True)
 class Group:
     """What belongs together: a paragraph, list, table, fields, code. ``head``: the stretch of the
-    page's text that leads to it, or None."""
+    page's text that leads to it, or None; ``before``: the sentence that stands before it and
+    may lead to it."""
 
     kind: str
     head: tuple[int, int] | None = None
+    before: Unit | None = None
     units: list[Unit] = field(default_factory=list)
 
 
@@ -64,6 +63,8 @@ class Unit:
     parent: Unit | None = None  # of a nested item
     is_done: bool = False  # a task with a mark
     is_pointer: bool = False  # a link, with nothing said about it
+    leads: Group | None = None  # the list, table or code that it stands right before
+    opens: bool = False  # the note or a section
 
     @property
     def text(self) -> str:
@@ -135,10 +136,13 @@ class _Reader:
     def __init__(self, page: Page) -> None:
         self.page = page
         self.lines = page.text.split("\n")
+        self.bare = page.text  # and the lines: from the first look on without HTML
         self.starts = [0]
         for line in self.lines:
             self.starts.append(self.starts[-1] + len(line) + 1)
         self.announcing: tuple[int, int] | None = None  # what leads to the next group
+        self.before: Unit | None = None  # the last sentence of the paragraph before
+        self.opening = page.first_line == 1
 
     def read(self) -> None:
         opened = self._begins_in_code()
@@ -148,10 +152,18 @@ class _Reader:
         body = note.frontmatter_lines[1] if note.frontmatter_lines else 0
         if body:
             self._frontmatter(1, body - 1)
-        for block in note.blocks:
-            if block.first >= body:
-                self._block(_shifted(block, -opened))
+        blocks = [_shifted(block, -opened) for block in note.blocks if block.first >= body]
+        self._drop_html(blocks)
+        for block in blocks:
+            self._block(block)
         self._announce()
+
+    def _drop_html(self, blocks: Sequence[Block]) -> None:
+        code = {i for block in blocks for i in _code_lines(block) if i >= 0}
+        prose = (" " * len(line) if i in code else line for i, line in enumerate(self.lines))
+        bare = without_html("\n".join(prose), drawn=False).split("\n")
+        self.lines = [self.lines[i] if i in code else line for i, line in enumerate(bare)]
+        self.bare = "\n".join(self.lines)
 
     def _begins_in_code(self) -> bool:
         """The page starts inside code that was too long for one passage: its first mark closes."""
@@ -166,12 +178,16 @@ class _Reader:
         first, last = max(0, block.first), block.last
         if block.kind in ("heading", "rule", "delimited"):
             self._announce()
+            self.opening = self.opening or block.kind == "heading"
         elif block.kind == "list":
             self._list(block)
         elif block.kind == "table":
             self._table(first, last)
         elif block.kind in ("fence", "code"):
             self._code(block.first, last)
+        elif block.kind == "html":
+            for a, b in self._written(first, last):
+                self._paragraph(a, b)
         elif block.kind in ("quote", "callout") and len(self._span(first, last)) <= _MAX_NESTED:
             self._group("quote", [(first, last)])
         elif block.kind in ("quote", "callout"):
@@ -179,6 +195,15 @@ class _Reader:
                 self._block(child)
         else:
             self._paragraph(first, last)
+        if block.kind not in ("paragraph", "html", "text"):
+            self.before = None
+
+    def _written(self, first: int, last: int) -> Iterator[tuple[int, int]]:
+        """The stretches of lines that aren't blank without their HTML."""
+        blank = [i for i in range(first, last + 1) if not self.lines[i].strip()]
+        for a, b in pairwise((first - 1, *blank, last + 1)):
+            if b - a > 1:
+                yield a + 1, b - 1
 
     def _group(self, kind: str, spans: Sequence[tuple[int, int]]) -> None:
         """A group of units that are whole lines each."""
@@ -188,7 +213,9 @@ class _Reader:
 
     def _open(self, kind: str) -> Group:
         group = Group(kind, self.announcing)
-        self.announcing = None
+        if self.before and kind in ("list", "table", "code", "cut"):
+            group.before, self.before.leads = self.before, group
+        self.announcing = self.before = None
         self.page.groups.append(group)
         return group
 
@@ -208,8 +235,9 @@ class _Reader:
         box = ITEM_MARK.match(text)
         unit.is_done = bool(box and box["box"] and box["box"] != " ")
         unit.is_pointer = only_points(text)
-        if _says_something(text, kind):
+        if _says_something(self.bare[start:end], kind):
             group.units.append(unit)
+            unit.opens, self.opening = self.opening, False
         return unit
 
     def _span(self, first: int, last: int) -> str:
@@ -274,13 +302,23 @@ class _Reader:
             first, last = 0, last - 1
         elif is_cut:
             first += 1
-        if first <= last and self.starts[last + 1] - self.starts[first] <= _MAX_CODE:
-            self._group("cut" if is_cut else "code", [(first, last)])
+        size = self.starts[last + 1] - self.starts[first] if first <= last else 0
+        if not 0 < size <= _MAX_CODE:
+            return
+        self._group("cut" if is_cut else "code", [(first, last)])
+        group, lead = self.page.groups[-1], self.page.groups[-1].before
+        if group.head and not group.units:
+            self.announcing = group.head
+        elif group.units and lead and lead.kind == "sentence" and size <= _MAX_JOINED:
+            lead.group.units.remove(lead)
+            group.head = (lead.start, lead.end)
 
     def _paragraph(self, first: int, last: int) -> None:
         """Sentences; lines, where the note's author broke them; fields."""
-        kept = [i for i in range(first, last + 1) if not is_link_definition(self.lines[i])]
-        if not kept:
+        lines = enumerate(self.lines[first : last + 1], first)
+        kept = [i for i, line in lines if line.strip() and not is_link_definition(line)]
+        raw = self._span(first, last)
+        if not kept or ("</a>" in raw and only_points(raw)):
             return
         stretches: list[list[int]] = [[kept[0], kept[0]]]
         for i in kept[1:]:
@@ -309,6 +347,7 @@ class _Reader:
                 continue
             is_field = bool(_INLINE_FIELD.match(text))
             self._add(group, "field" if is_field else "sentence", start, end)
+        self.before = group.units[-1] if group.units and not self.announcing else None
 
     def _sentences(self, first: int, last: int) -> list[tuple[int, int]]:
         """Where the sentences of these lines are; a short line is one, whatever it holds."""
@@ -335,19 +374,18 @@ class _Reader:
         return len(self.lines[line].rstrip()) + 1 + len(word[0] if word else "") < width - 6
 
 
+def _code_lines(block: Block) -> Iterator[int]:
+    if block.kind in ("fence", "code"):
+        yield from range(block.first, block.last + 1)
+    for child in block.children:
+        yield from _code_lines(child)
+
+
 def _shifted(block: Block, by: int) -> Block:
     if not by:
         return block
     children = tuple(_shifted(child, by) for child in block.children)
     return Block(block.kind, block.first + by, block.last + by, children)
-
-
-def only_points(text: str) -> bool:
-    """Links, embeds, images, addresses and tags, with hardly a word around them."""
-    if _LINK.search(text) is None:
-        return False
-    rest = re.findall(r"[^\W\d_]+", _LINK.sub(" ", text).casefold())
-    return all(word in _POINTING or len(word) == 1 for word in rest)
 
 
 def _says_something(text: str, kind: str) -> bool:

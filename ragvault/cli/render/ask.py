@@ -24,8 +24,8 @@ from ragvault.model import (
     Retrieved,
     Token,
 )
-from ragvault.service.excerpts import excerpt, stems_of
-from ragvault.text import snippet, strip_controls
+from ragvault.service.excerpts import Terms, excerpt
+from ragvault.text import language_of, snippet, strip_controls
 
 BAND_WORDS = {
     Band.HIGH: "high",
@@ -176,9 +176,9 @@ class AskView:
         if outcome.nearest:
             out.print()
             out.print("Nearest in your notes:")
-        terms = stems_of(result.terms)
+        terms = Terms.of(result.terms, language_of(result.question))
         for number, hit in enumerate(outcome.nearest, start=1):
-            self._places.print(f"{number}.", hit, excerpt(hit.chunk.text, terms))
+            self._places.print(f"{number}.", hit, excerpt(hit.chunk, terms))
         if outcome.reason is AbstainReason.NO_RELEVANT_CONTEXT:
             arrow = out.symbol("→", "->")
             out.print()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ragvault.model import Vector
 
 # What is proposed: so many of a scope's nearest vectors, and so many chunks by BM25.
-VECTOR_CANDIDATES = 15
+VECTOR_CANDIDATES = 50
 LEXICAL_CANDIDATES = 50
 QUOTED_CANDIDATES = 500  # passages with its words, of the notes that hold a quoted phrase
 # How far an unfiltered answer is read on, in steps of four, while the filter refuses most of it.

@@ -16,6 +16,7 @@ from collections.abc import Collection, Sequence
 from functools import cache
 
 from ragvault import text
+from ragvault.formats.inline import says_nothing, without_html
 from ragvault.model import DroppedBy, Hit
 from ragvault.retrieval.ranking.blend import Candidate, Scored
 
@@ -30,6 +31,15 @@ MIN_WORDS = 20  # a shorter text is a duplicate only when it is the same
 # most of them the shingles.
 _LENGTHS = 0.85  # of the shorter text to the longer
 _COSINES = 0.1
+
+# Folders and names of templates, which hold the words of all notes that are made from them.
+_TEMPLATE = re.compile(
+    r"(?:^|/)[^a-z/]*(?:templates|vorlagen|plantillas|mod[eè]les|modelli|modelos|sjablonen)/"
+    r"|[ _-](?:template|vorlage)\.\w+$",
+    re.IGNORECASE,
+)
+_TEMPLATE_TERM = re.compile(r"templat|vorlage|plantilla|mod[eè]l|sjablo", re.IGNORECASE)
+_HEADING_LINE = re.compile(r"^#{1,6}\s.*$", re.MULTILINE)
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _NEGATIONS = frozenset(
@@ -52,7 +62,8 @@ def pick(
     candidates.
     """
     trimmed = over_limit([candidate for candidate, _ in ranked])
-    reasons = [_floor(c, min_vector, trimmed) for c, _ in ranked]
+    wants_template = any(map(_TEMPLATE_TERM.match, terms))
+    reasons = [_floor(c, min_vector, trimmed, wants_template) for c, _ in ranked]
     doubles = _fold(ranked, reasons, terms)
     hits: list[Hit] = []
     for i, (candidate, scores) in enumerate(ranked):
@@ -70,14 +81,26 @@ def over_limit(candidates: Sequence[Candidate]) -> frozenset[str]:
     return frozenset(c.id for c in ranked[MAX_CANDIDATES:])
 
 
-def _floor(candidate: Candidate, min_vector: float, trimmed: Collection[str]) -> DroppedBy | None:
+def _floor(
+    candidate: Candidate, min_vector: float, trimmed: Collection[str], wants_template: bool
+) -> DroppedBy | None:
     """``min_vector`` spares what the word search found."""
     if candidate.id in trimmed:
         return DroppedBy.MAX_CANDIDATES
+    if not wants_template and _TEMPLATE.search(candidate.stored.note.rel_path):
+        return DroppedBy.TEMPLATE
+    if "</" in candidate.text and _is_drawn(candidate.text):
+        return DroppedBy.UNREADABLE
     too_far = candidate.cosine is not None and candidate.cosine < min_vector
     if too_far and not candidate.by_keyword:
         return DroppedBy.MIN_VECTOR
     return None
+
+
+def _is_drawn(passage: str) -> bool:
+    """HTML below the headings, and no text in it."""
+    body = _HEADING_LINE.sub("", passage)
+    return not says_nothing(body) and says_nothing(without_html(body, drawn=False))
 
 
 # --------------------------------------------------------------------------- duplicates

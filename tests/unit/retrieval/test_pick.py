@@ -84,3 +84,24 @@ def test_what_a_duplicate_stood_for_is_listed_with_the_best() -> None:
     )
     assert hits[0].duplicates == ("b.md", "c.md")
     assert [h.kept for h in hits] == [True, False, False]
+
+
+# --------------------------------------------------------------------------- what is no answer
+
+
+@pytest.mark.parametrize("path", ["Templates/Game.md", "x/_Vorlagen/Spiel.md", "Game Template.md"])
+def test_a_template_is_kept_only_for_who_asks_for_one(path: str) -> None:
+    """It holds the words of all the notes that are made from it, and nothing in them."""
+    ranked = (entry("a", 0.9, "categories: Games", path), entry("b", 0.8, "Zelda, 2017"))
+    assert [h.dropped_by for h in picked(*ranked)] == ["template", None]
+    asked = pick(ranked, k=3, min_vector=0.0, terms=("game", "template"))
+    assert all(h.kept for h in asked)
+    about = entry("c", 0.9, "Templates are notes with gaps.", "features/templates.md")
+    assert picked(about)[0].kept
+
+
+def test_drawn_html_takes_no_place_of_text() -> None:
+    """A wall of contributors is a hundred passages under the note's title."""
+    wall = '## Thanks\n<td align="center"><b>Omar</b></a></td>\n<td>Ann</td>'
+    ranked = (entry("a", 0.9, wall), entry("b", 0.8, "In HTML, `</b>` ends bold text."))
+    assert [h.dropped_by for h in picked(*ranked)] == ["unreadable", None]
