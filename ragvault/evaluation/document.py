@@ -5,7 +5,6 @@
      "vault": {"name", "notes", "passages"},
      "model": embedding model, "threshold": of the confidence, "seed", "resamples", "level": 0.95,
      "legs": {"blend"|"bm25"|"vector": {measure: E}},
-     "recall_by_k": {leg: [[k, recall], …]},
      "by_lang": {lang: {leg: {measure: E}}},
      "abstention": A, "abstention_with_off_topic": A | null,
      "off_topic": {name: E of the false answers},
@@ -16,22 +15,20 @@
      "questions": [{"id", "origin", "lang", "answerable", "question", "answered", "reason",
                     "confidence", "gated", "features": {}, "answer_values": {}, "mode", "seconds",
                     "printed": {"verdict", "warned", "quotes_right", "confidence"} | null,
-                    "legs": {leg: {"ranks": [], "relevant": n, "values": {measure: x}}},
+                    "legs": {leg: {"values": {measure: x}}},
                     "found": [{"rel_path", "heading_path", "start_line", "end_line", "snippet",
                     "score"}]}]}
 
     E = {"value", "low", "high", "n"}: 95 % interval; low and high are null for a single question.
     A = {"answerable", "unanswerable", "false_answers": E|null, "false_refusals": E|null,
-         "auroc": E|null, "largest_gap": x|null, "reliability": [B], "reliability_by_width": [B],
-         "trade_off": [T], "at_false_answers": [{"allowed", …T}]}
+         "auroc": E|null, "reliability": [B], "trade_off": [T]}
     B = {"low", "high", "n", "confidence", "observed"}
     T = {"threshold", "false_answers", "false_refusals"}
 
 All shares lie in 0..1. "legs" are the rankings by retriever: both together (blend), or one alone.
-``reliability`` has five bins of equally many questions, by rising confidence;
-``reliability_by_width`` five of equal width. ``origin`` is "" for the set's own questions, else the
-off-topic set. ``answered`` and ``confidence`` are null where the gate was left out (``gated``
-false). Names are added, never renamed.
+``reliability`` has five bins of equally many questions, by rising confidence. ``origin`` is "" for
+the set's own questions, else the off-topic set. ``answered`` and ``confidence`` are null where the
+gate was left out (``gated`` false).
 """
 
 from __future__ import annotations
@@ -102,7 +99,6 @@ def as_object(evaluation: Evaluation) -> dict[str, Any]:
         "resamples": RESAMPLES,
         "level": LEVEL,
         "legs": rounded(summary.rankings),
-        "recall_by_k": rounded(summary.recall_by_k),
         "by_lang": rounded(summary.by_lang),
         "abstention": abstention_object(summary.own),
         "abstention_with_off_topic": None if everything is None else abstention_object(everything),
@@ -125,13 +121,8 @@ def abstention_object(summary: AbstentionSummary) -> dict[str, Any]:
         "false_answers": rounded(summary.false_answers),
         "false_refusals": rounded(summary.false_refusals),
         "auroc": rounded(summary.auroc),
-        "largest_gap": rounded(summary.largest_gap),
         "reliability": rounded(summary.reliability),
-        "reliability_by_width": rounded(summary.reliability_by_width),
         "trade_off": rounded(summary.at_thresholds),
-        "at_false_answers": [
-            {"allowed": share, **rounded(trade)} for share, trade in summary.at_shares
-        ],
     }
 
 
@@ -148,7 +139,7 @@ def _question(result: QuestionResult) -> dict[str, Any]:
         "confidence": rounded(result.confidence) if result.gated else None,
         "gated": result.gated,
         "features": rounded(result.features),
-        "legs": rounded(result.rankings),
+        "legs": {leg: {"values": rounded(values)} for leg, values in result.rankings.items()},
         "answer_values": rounded(result.answer_values),
         "mode": result.mode,
         "printed": rounded(result.printed),

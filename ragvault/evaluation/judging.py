@@ -22,6 +22,8 @@ from ragvault.model import (
 )
 from ragvault.text import sentence_spans, tokens
 
+Values = dict[str, float]  # by the measure's name
+
 BLEND, BM25, VECTOR = "blend", "bm25", "vector"  # both retrievers together, and each alone
 
 # The measures in the order in which they are shown, with the words for a person.
@@ -59,8 +61,6 @@ LABELS = {
     VECTOR: "meaning alone",
 }
 
-RANK_DEPTH = 50  # a gold note that ranks lower counts as not found in the curves
-
 
 @dataclass(frozen=True, slots=True)
 class Passage:
@@ -75,32 +75,16 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class RankingResult:
-    """One ranking of one answerable question.
-
-    ``ranks`` are the gold notes' ranks (1-based) among the notes, up to RANK_DEPTH; ``relevant``
-    is how many gold notes there are. ``values`` holds the measures that apply, each in 0..1.
-    """
-
-    ranks: tuple[int, ...]
-    relevant: int
-    values: dict[str, float]
-
-    def recall(self, k: int) -> float:
-        return sum(rank <= k for rank in self.ranks) / self.relevant
-
-
-@dataclass(frozen=True, slots=True)
 class QuestionResult:
-    """``rankings``, by retriever, is empty for a question without an answer. ``reason`` is why it
-    was refused, None when it was answered. ``answer_values`` are the ANSWER_MEASURES that apply;
-    ``mode`` is how the answer was made, None when none was asked for. Where the gate was left out,
-    ``gated`` is false, and confidence, reason and features say nothing. ``printed`` is None where
-    the set doesn't say what a right answer is.
+    """``rankings``: RANKING_MEASURES by retriever; empty for a question without an answer.
+    ``reason`` is why it was refused, None when it was answered. ``answer_values`` are the
+    ANSWER_MEASURES that apply; ``mode`` is how the answer was made, None when none was asked for.
+    Where the gate was left out, ``gated`` is false, and confidence, reason and features say
+    nothing. ``printed`` is None where the set doesn't say what a right answer is.
     """
 
     question: Question
-    rankings: dict[str, RankingResult]
+    rankings: dict[str, Values]
     confidence: float
     reason: str | None
     features: dict[str, float]
@@ -160,8 +144,9 @@ def _notes(chunks: Sequence[StoredChunk]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(stored.chunk.rel_path for stored in chunks))
 
 
-def judge_ranking(question: Question, ranking: Ranking, notes: Notes) -> RankingResult:
-    """All measures that apply: section and span measures only where gold says as much."""
+def judge_ranking(question: Question, ranking: Ranking, notes: Notes) -> Values:
+    """All measures that apply, each in 0..1: section and span measures only where gold says as
+    much."""
     relevant = {gold.file for gold in question.gold}
     ranked = ranking.notes
     values = {
@@ -177,8 +162,7 @@ def judge_ranking(question: Question, ranking: Ranking, notes: Notes) -> Ranking
     spans = span_values(question, ranking.places, notes)
     if spans is not None:
         values["span_recall@5"], values["span_precision@5"] = spans
-    ranks = [i for i, note in enumerate(ranked[:RANK_DEPTH], 1) if note in relevant]
-    return RankingResult(tuple(ranks), len(relevant), values)
+    return values
 
 
 def span_values(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,16 +105,6 @@ def reliability(confidences: Floats, positive: Flags, bins: int = 5) -> list[Bin
     return [_bin(confidences[part], positive[part]) for part in parts]
 
 
-def reliability_by_width(confidences: Floats, positive: Flags, bins: int = 5) -> list[Bin]:
-    """Bins of equal width (0–0.2, 0.2–0.4 …); empty ones are left out."""
-    index = np.minimum((confidences * bins).astype(int), bins - 1)
-    parts = [(i, index == i) for i in range(bins) if (index == i).any()]
-    return [
-        replace(_bin(confidences[part], positive[part]), low=i / bins, high=(i + 1) / bins)
-        for i, part in parts
-    ]
-
-
 def _bin(confidences: Floats, positive: Flags) -> Bin:
     return Bin(
         float(confidences.min()),
@@ -146,17 +136,6 @@ def trade_off(confidences: Floats, positive: Flags, thresholds: Iterable[float])
         )
         for t in thresholds
     ]
-
-
-def false_answers_at(confidences: Floats, positive: Flags, share: float) -> Trade | None:
-    """The lowest threshold with at most ``share`` false answers, and what it refuses."""
-    bad = np.sort(confidences[~positive])[::-1]
-    if not len(bad) or not positive.any():
-        return None
-    allowed = math.floor(share * len(bad) + 1e-9)
-    # Just above the first one that may not be answered.
-    limit = max(0.0, float(np.nextafter(bad[allowed], 2.0))) if allowed < len(bad) else 0.0
-    return trade_off(confidences, positive, [limit])[0]
 
 
 # --------------------------------------------------------------------------- answers

@@ -25,7 +25,7 @@ from ragvault.evaluation.judging import (
     Passage,
     QuestionResult,
     Ranking,
-    RankingResult,
+    Values,
     judge_answer,
     judge_ranking,
     ranking_of,
@@ -196,7 +196,7 @@ class _Asker:
                 return result.retrieval, result
         return search.search(self.container, request, 1, now=self.now).retrieval, None
 
-    def _rankings(self, question: Question, retrieval: Retrieval) -> dict[str, RankingResult]:
+    def _rankings(self, question: Question, retrieval: Retrieval) -> dict[str, Values]:
         rankings = {BLEND: ranking_of(retrieval)}
         if self.options.each_retriever:
             rankings |= _alone(self.container, retrieval.query, self.vault.name)

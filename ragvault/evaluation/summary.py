@@ -13,18 +13,14 @@ from ragvault.evaluation.metrics import Bin, Bootstrap, Estimate, Flags, Floats,
 
 Estimates = dict[str, Estimate]  # by the measure's name
 
-ALLOWED_FALSE_ANSWERS = (0.01, 0.05, 0.10)
-RECALL_DEPTHS = tuple(range(1, 21))
-
 
 @dataclass(frozen=True, slots=True)
 class AbstentionSummary:
     """How well the yes and the no are told apart.
 
     ``false_answers``: share of the unanswerable questions that were answered; ``false_refusals``:
-    share of the answerable ones that were refused; ``auroc`` of the confidence. Bins and trades
-    are over the same questions; ``at_thresholds`` holds five thresholds, ``at_shares`` the
-    lowest threshold for each of ALLOWED_FALSE_ANSWERS.
+    share of the answerable ones that were refused; ``auroc`` of the confidence. Bins and the
+    trades at five thresholds are over the same questions.
     """
 
     answerable: int
@@ -33,25 +29,16 @@ class AbstentionSummary:
     false_refusals: Estimate | None
     auroc: Estimate | None
     reliability: tuple[Bin, ...] = ()
-    reliability_by_width: tuple[Bin, ...] = ()
     at_thresholds: tuple[Trade, ...] = ()
-    at_shares: tuple[tuple[float, Trade], ...] = ()
-    curve: tuple[Trade, ...] = ()
-
-    @property
-    def largest_gap(self) -> float | None:
-        """Largest distance of confidence and observed rate in the bins of equal number."""
-        return max((b.gap for b in self.reliability), default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
     """``own`` is over the set's own questions; ``everything`` takes the off-topic ones in too
     (None when there are none). ``rankings``, by retriever, and ``by_lang`` hold the ranking
-    measures; ``recall_by_k`` (k, mean recall) for k in RECALL_DEPTHS."""
+    measures."""
 
     rankings: dict[str, Estimates]
-    recall_by_k: dict[str, tuple[tuple[int, float], ...]]
     by_lang: dict[str, dict[str, Estimates]]
     own: AbstentionSummary
     off_topic: dict[str, Estimate]
@@ -75,7 +62,6 @@ def summarise(results: Sequence[QuestionResult], *, threshold: float, seed: int 
     modes = [r.mode for r in results if r.mode is not None]
     return Summary(
         rankings=_rankings(results, bootstrap),
-        recall_by_k=_recall_by_k(results),
         by_lang={lang: _rankings(results, bootstrap, lang) for lang in langs if len(langs) > 1},
         own=_abstention(results, own, bootstrap, threshold),
         off_topic=off_topic,
@@ -100,7 +86,7 @@ def _rankings(
     return {
         retriever: _means(
             RANKING_MEASURES,
-            [r[retriever].values if retriever in r else {} for r in asked],
+            [r.get(retriever, {}) for r in asked],
             bootstrap,
         )
         for retriever in _retrievers(results)
@@ -121,16 +107,6 @@ def _means(
     }
     estimates = ((measure, bootstrap.mean(column)) for measure, column in columns.items())
     return {measure: estimate for measure, estimate in estimates if estimate is not None}
-
-
-def _recall_by_k(results: Sequence[QuestionResult]) -> dict[str, tuple[tuple[int, float], ...]]:
-    curves = {}
-    for retriever in _retrievers(results):
-        judged = [r.rankings[retriever] for r in results if retriever in r.rankings]
-        curves[retriever] = tuple(
-            (k, sum(one.recall(k) for one in judged) / len(judged)) for k in RECALL_DEPTHS
-        )
-    return curves
 
 
 # --------------------------------------------------------------------------- yes or no
@@ -164,14 +140,7 @@ def _abstention(
     return replace(
         summary,
         reliability=tuple(metrics.reliability(some, is_good)),
-        reliability_by_width=tuple(metrics.reliability_by_width(some, is_good)),
         at_thresholds=tuple(metrics.trade_off(decided, is_good, five_thresholds(threshold))),
-        at_shares=tuple(
-            (share, trade)
-            for share in ALLOWED_FALSE_ANSWERS
-            if (trade := metrics.false_answers_at(decided, is_good, share)) is not None
-        ),
-        curve=tuple(metrics.trade_off(decided, is_good, np.linspace(0.0, 1.0, 101))),
     )
 
 

@@ -75,7 +75,7 @@ def figure(question: Question, found: Retrieval, notes: Notes, lines: Lines) -> 
             if hit.chunk.rel_path == file and hit.chunk.start_line <= line <= hit.chunk.end_line
         }
         return reciprocal_rank([hit.chunk.id for hit in found.findings.ranked], held)
-    values = judge_ranking(question, ranking_of(found), notes).values
+    values = judge_ranking(question, ranking_of(found), notes)
     names = ("ndcg@10", "section_hit@5")
     parts = [values[n] for n in ("span_recall@5",) if n in values] or [
         values[n] for n in names if n in values

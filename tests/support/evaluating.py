@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ragvault.evaluation.dataset import Gold, Question
 from ragvault.evaluation.document import Evaluation, Setting
-from ragvault.evaluation.judging import BLEND, Passage, QuestionResult, RankingResult
+from ragvault.evaluation.judging import BLEND, Passage, QuestionResult
 from ragvault.evaluation.summary import summarise
 from ragvault.model import Chunk, NoteInfo, StoredChunk, VaultInfo
 
@@ -32,7 +32,6 @@ def judged(
     *,
     answerable: bool = True,
     answered: bool | None = None,
-    ranks: Sequence[int] = (1,),
     values: Mapping[str, float] | None = None,
     origin: str = "",
     text: str | None = None,
@@ -51,8 +50,7 @@ def judged(
         origin=origin,
         lang=lang,
     )
-    chosen = {"ndcg@10": 1.0 if ranks else 0.0} if values is None else dict(values)
-    rankings = {BLEND: RankingResult(tuple(ranks), 1, chosen)} if answerable else {}
+    rankings = {BLEND: {"ndcg@10": 1.0} if values is None else dict(values)} if answerable else {}
     return QuestionResult(
         question=question,
         rankings=rankings,

@@ -100,10 +100,6 @@ def _print_confidence(
         tables.trades(one.threshold, "  (now)" if one.threshold == threshold else "", one)
         for one in judged.at_thresholds
     ]
-    rows += [
-        tables.trades(one.threshold, f"  for {share:.0%} false answers", one)
-        for share, one in judged.at_shares
-    ]
     tables.show("Refusing below", ["false answers", "false refusals"], rows)
 
 

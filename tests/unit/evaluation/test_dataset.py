@@ -198,11 +198,10 @@ def test_notes_are_scored_by_their_best_passage(tmp_path: Path) -> None:
     wrong = [passage("wrong.md", (str(i),)) for i in range(6)]
     ranking = ranking_of_chunks([*wrong, passage("right.md", ("H",))])
     judged = judge_ranking(question, ranking, Notes(tmp_path))
-    assert judged.ranks == (2,)
-    assert judged.values["mrr@10"] == 0.5
+    assert judged["mrr@10"] == 0.5
     # but a person who reads the first five passages doesn't see it
-    assert judged.values["file_hit@5"] == judged.values["section_hit@5"] == 0.0
-    assert "span_recall@5" not in judged.values
+    assert judged["file_hit@5"] == judged["section_hit@5"] == 0.0
+    assert "span_recall@5" not in judged
 
 
 def test_spans_are_read_from_the_note_on_disk(tmp_path: Path) -> None:
@@ -212,7 +211,7 @@ def test_spans_are_read_from_the_note_on_disk(tmp_path: Path) -> None:
     [question] = parse_questions(line(gold=gold), "q")
     file = unicodedata.normalize("NFC", name)
     hit = ranking_of_chunks([passage(file, text="nothing\n\nthe answer", lines=(3, 5))])
-    values = judge_ranking(question, hit, Notes(tmp_path)).values
+    values = judge_ranking(question, hit, Notes(tmp_path))
     assert values["span_recall@5"] == 1.0
     assert values["span_precision@5"] == pytest.approx(10 / 19)
 
@@ -238,10 +237,10 @@ def test_text_that_stands_twice_is_found_at_both_places(tmp_path: Path) -> None:
     other = passage("a.md", text="another", lines=(5, 5))
     ranking = ranking_of(retrieved((first, None), (copy, "duplicate")))
     assert (ranking.passages, ranking.copies) == ((first,), (copy,))
-    values = judge_ranking(question, ranking, Notes(tmp_path)).values
+    values = judge_ranking(question, ranking, Notes(tmp_path))
     assert (values["span_recall@5"], values["span_precision@5"]) == (1.0, 0.5)
     elsewhere = ranking_of(retrieved((other, None), (copy, "duplicate")))
-    assert judge_ranking(question, elsewhere, Notes(tmp_path)).values["span_recall@5"] == 0.0
+    assert judge_ranking(question, elsewhere, Notes(tmp_path))["span_recall@5"] == 0.0
 
 
 def quoted(text: str, chunk_id: str) -> Answer:

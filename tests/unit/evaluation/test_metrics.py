@@ -157,26 +157,11 @@ def test_reliability_bins_hold_equally_many() -> None:
     assert bins[0].confidence < bins[1].confidence
 
 
-def test_reliability_by_width_takes_a_confidence_of_one() -> None:
-    bins = metrics.reliability_by_width(np.array([0.0, 0.19, 1.0]), np.array([False, True, True]))
-    assert [(b.low, b.n) for b in bins] == [(0.0, 2), (0.8, 1)]
-
-
 def test_trade_off_counts_the_threshold_itself_as_answered() -> None:
     """As the gate does: it refuses below."""
     scores, positive = np.array([0.4, 0.4, 0.9]), np.array([True, False, True])
     [trade] = metrics.trade_off(scores, positive, [0.4])
     assert (trade.false_answers, trade.false_refusals) == (1.0, 0.0)
-
-
-def test_lowest_threshold_for_a_share_of_false_answers() -> None:
-    scores = np.array([0.1, 0.2, 0.3, 0.7, 0.8, 0.9])
-    positive = np.array([False, False, False, False, True, True])
-    trade = metrics.false_answers_at(scores, positive, 0.25)
-    assert trade is not None
-    assert trade.false_answers == 0.25
-    assert trade.false_refusals == 0.0
-    assert 0.3 < trade.threshold < 0.31
 
 
 # --------------------------------------------------------------------------- intervals
