@@ -121,11 +121,11 @@ def family_of(name: str) -> Family | None:
     return next(found, None)
 
 
-def family_for(wanted: EmbeddingSettings, name: str) -> Family | None:
-    """Of the model ``name``; of a path that tells nothing, the family of the profile that was
-    chosen beside it."""
+def known_as(wanted: EmbeddingSettings, name: str) -> str:
+    """The name by which something is known of the model ``name``: of a path that tells nothing,
+    that of the profile that was chosen beside it."""
     is_chosen = wanted.path is not None and wanted.profile != "bundled"
-    return family_of(name) or (family_of(PROFILES[wanted.profile].original) if is_chosen else None)
+    return PROFILES[wanted.profile].original if is_chosen and family_of(name) is None else name
 
 
 def best_known(names: list[str]) -> str | None:
@@ -137,7 +137,7 @@ def best_known(names: list[str]) -> str | None:
 def prefixes_for(wanted: EmbeddingSettings, name: str, own: Path | None = None) -> Prefixes:
     """The prefixes of the model ``name`` (a hub id, a path, Ollama's name), whose folder holds
     the file ``own``. A prefix that is set, also an empty one, counts."""
-    trained = _of_folder(own) or _of_family(family_for(wanted, name))
+    trained = _of_folder(own) or _of_family(family_of(known_as(wanted, name)))
     query, document = wanted.query_prefix, wanted.document_prefix
     if query is None and document is None:
         return trained

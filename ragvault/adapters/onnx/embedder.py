@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragvault.adapters.cores import usable_cores
 from ragvault.adapters.facts import FactStore
-from ragvault.adapters.families import family_for, prefixes_for
+from ragvault.adapters.families import family_of, known_as, prefixes_for
 from ragvault.adapters.models import EMBEDDING, PrefixedEmbedder, unit_rows
 from ragvault.adapters.onnx.head import Head
 from ragvault.adapters.onnx.int8 import has_vnni, in_int8
@@ -54,7 +54,7 @@ class OnnxEmbedder(PrefixedEmbedder):
     ) -> None:
         super().__init__(settings.embedding)
         self._side_by_side = SideBySide(self._wanted.threads or usable_cores())
-        self._named = model_named(self._wanted)
+        self._named = known_as(self._wanted, model_named(self._wanted))
         self._wanted_window = window
         self._facts = FactStore(facts)
         self._lock = threading.RLock()
@@ -75,12 +75,12 @@ class OnnxEmbedder(PrefixedEmbedder):
 
     @cached_property
     def _head(self) -> Head:
-        family = family_for(self._wanted, self._named)
+        family = family_of(self._named)
         return Head(self.files.model, family.pooling if family else "mean")
 
     @cached_property
     def _window(self) -> int:
-        family = family_for(self._wanted, self._named)
+        family = family_of(self._named)
         trained = family.window if family else _WINDOW
         return self._wanted_window or self._head.window or trained
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragvault.adapters.facts import FactStore, remembered_sha256
-from ragvault.adapters.families import OWN_FILE, prefixes_for
+from ragvault.adapters.families import OWN_FILE, known_as, prefixes_for
 from ragvault.adapters.models import EMBEDDING, PrefixedEmbedder, encodable, unit_rows
 from ragvault.adapters.torch.model import TorchModel
 from ragvault.config.profiles import model_named
@@ -57,7 +57,7 @@ class SentenceTransformersEmbedder(PrefixedEmbedder):
 
     @property
     def model(self) -> str:
-        return model_named(self._wanted)
+        return known_as(self._wanted, model_named(self._wanted))
 
     @property
     def source(self) -> str:

@@ -14,8 +14,9 @@ from ragvault.adapters.onnx.embedder import OnnxEmbedder
 from ragvault.adapters.onnx.model_files import BUNDLED_TOKENIZER
 from ragvault.adapters.onnx.tokenizer import Tokenizer
 from ragvault.adapters.torch.embedder import SentenceTransformersEmbedder
-from ragvault.config.settings import EmbeddingSettings, Settings
+from ragvault.config.settings import EmbeddingSettings, RetrievalSettings, Settings
 from ragvault.model import Prefixes
+from ragvault.retrieval.ranking.blend import choose_weights
 from tests.support.tiny_onnx import write_model
 
 SEARCH = "Represent this sentence for searching relevant passages: "
@@ -219,6 +220,16 @@ def test_a_folder_in_onnx_form_is_used_as_its_family_was_trained(
     assert row is not None
     taken = len(tokenizer.encode(row.document, 512)) - 2
     assert made.max_tokens == row.window - 2 - taken
+
+
+def test_a_folder_of_any_name_is_what_the_profile_beside_it_says(tmp_path: Path) -> None:
+    """Prefixes and the weight of its cosine both go by it."""
+    (tmp_path / "weights").mkdir()
+    path = str(write_model(tmp_path / "weights" / "model.onnx"))
+    made = onnx(Path(path), profile="multilingual")
+    assert made.prefixes.query == "task: search result | query: "
+    assert choose_weights(RetrievalSettings(), made.model, timed=False).vector == 0.9
+    assert onnx(Path(path)).model == path
 
 
 def test_a_folder_of_sentence_transformers_is_read_without_torch(tmp_path: Path) -> None:
