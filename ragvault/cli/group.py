@@ -23,10 +23,12 @@ _OWN_WORDS = {
 
 
 class Entry(NamedTuple):
-    """A command, in a module of its name: its line in the overview, and its section there."""
+    """A command: its line in the overview, its section there, and its module where that has
+    several and isn't called like it."""
 
     summary: str
     section: str
+    module: str = ""
 
 
 COMMANDS: dict[str, Entry] = {
@@ -35,6 +37,10 @@ COMMANDS: dict[str, Entry] = {
     "search": Entry("List the passages that match, with no answer.", "Use"),
     "why": Entry("Say where a note stood, and what dropped it.", "Use"),
     "eval": Entry("Measure how well ragvault finds, and how honestly it refuses.", "Use"),
+    "show": Entry("Print a past answer.", "Look up", "past"),
+    "sources": Entry("List what a past answer rests on.", "Look up", "past"),
+    "source": Entry("Show one of them in its note, as that is today.", "Look up", "past"),
+    "open": Entry("Open a source, or a note, in the editor.", "Look up", "past"),
     "history": Entry("List what was asked, or forget it.", "Look up"),
     "status": Entry("Show vaults, coverage, model, sizes, Ollama.", "Care"),
     "doctor": Entry("Try each part for real and say what to mend.", "Care"),
@@ -94,6 +100,13 @@ def _said_of(param: Any) -> str:
 class PlainCommand(_Help, TyperCommand):
     """A command with this program's help, whose words can be printed and stored."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """``--open`` alone is ``--open 1``: what follows may be the question."""
+        for place, word in enumerate(args[: args.index("--")] if "--" in args else args):
+            if word == "--open" and not "".join(args[place + 1 : place + 2]).isdigit():
+                args = [*args[:place], "--open=1", *args[place + 1 :]]
+        return super().parse_args(ctx, args)
+
 
 class PlainGroup(_Help, TyperGroup):
     """A group of commands (``vault``, ``config``) with the same; each command's first paragraph
@@ -115,8 +128,10 @@ class LazyGroup(_Help, TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name in COMMANDS and self.commands[cmd_name] is None:
-            module = importlib.import_module(f"ragvault.cli.commands.{cmd_name}")
-            command = typer.main.get_command(module.app)
+            name = COMMANDS[cmd_name].module
+            module = importlib.import_module(f"ragvault.cli.commands.{name or cmd_name}")
+            command: Any = typer.main.get_command(module.app)
+            command = command.commands[cmd_name] if name else command
             command.name = cmd_name
             self.commands[cmd_name] = command
         return super().get_command(ctx, cmd_name)

@@ -34,6 +34,16 @@ VaultOption = Annotated[
     list[str] | None,
     typer.Option("--vault", metavar="NAME", help="Only this vault (repeatable)."),
 ]
+OpenOption = Annotated[
+    int | None,
+    typer.Option(
+        "--open", metavar="N", min=1, help="Open the N-th in the editor; alone: the first."
+    ),
+]
+CopyOption = Annotated[
+    bool,
+    typer.Option("--copy", help="Copy the answer, as Markdown with wikilinks."),
+]
 DebugOption = Annotated[
     bool, typer.Option("--debug", help="Show every candidate with its scores, and timings.")
 ]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ragvault.model import IndexReport, VaultInfo
     from ragvault.service.doctor import Check
     from ragvault.service.index import OutOfReach
-    from ragvault.service.originals import Links
+    from ragvault.service.originals import Links, Source
     from ragvault.service.search import SearchResult
     from ragvault.service.status import Status
 
@@ -158,6 +158,23 @@ def _place(hit: Hit, marker: int, links: Links, text: str | None = None) -> dict
         "modified": iso_time(hit.note.mtime),
         "date": local_day(hit.note.date),
         "duplicates": hit.duplicates,
+    }
+
+
+def source_object(hit: Hit, source: Source) -> dict[str, Any]:
+    """A passage that was cited, and what its file holds of it today."""
+    chunk, lines = hit.chunk, source.lines or ()
+    return {
+        "vault": chunk.vault,
+        "rel_path": chunk.rel_path,
+        "path": None if source.path is None else str(source.path),
+        "heading_path": list(chunk.heading_path),
+        "state": "gone" if not source.first else "changed" if source.difference else "unchanged",
+        "start_line": source.first or None,
+        "end_line": source.last or None,
+        "cited": chunk.text,
+        "today": "\n".join(lines[source.first - 1 : source.last]) if source.first else None,
+        "difference": list(source.difference),
     }
 
 

@@ -6,9 +6,10 @@ that isn't in its file any more is not answered from.
 
 from __future__ import annotations
 
+import difflib
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -92,6 +93,12 @@ class Links:
         info = self._vaults.get(vault)
         return None if info is None else on_disk(info.path, rel_path).absolute()
 
+    def today(self, hit: Hit, kept: str | None = None) -> Path | None:
+        """The file that a passage came from, where it is now or was when it was cited (``kept``);
+        None where it is in neither place."""
+        places = (self.path(hit.chunk.vault, hit.chunk.rel_path), Path(kept) if kept else None)
+        return next((path for path in places if path is not None and _is_there(path)), None)
+
     def uri(self, vault: str, rel_path: str, heading_path: HeadingPath = ()) -> str | None:
         """None when links are off or the vault isn't known."""
         info = self._vaults.get(vault)
@@ -105,10 +112,21 @@ class Links:
 
 def obsidian_uri(root: Path, rel_path: str, heading_path: HeadingPath = ()) -> str:
     """Opens the note at its heading. Obsidian knows a vault by its folder's name."""
+    place = _with_heading(rel_path, heading_path)
+    return f"obsidian://open?vault={_quoted(root.name)}&file={_quoted(place)}"
+
+
+def wikilink(hit: Hit) -> str:
+    """``[[Folder/Note#Heading]]``, shown as the note's name."""
+    place = _with_heading(hit.chunk.rel_path, hit.chunk.heading_path)
+    return f"[[{one_line(place)}|{one_line(Path(hit.chunk.rel_path).stem)}]]"
+
+
+def _with_heading(rel_path: str, heading_path: HeadingPath) -> str:
     file = rel_path.removesuffix(".md")
     if heading_path:
         file += "#" + " ".join(heading_path[-1].translate(_NOT_IN_ANCHORS).split())
-    return f"obsidian://open?vault={_quoted(root.name)}&file={_quoted(file)}"
+    return file
 
 
 def file_uri(root: Path, rel_path: str) -> str:
@@ -201,3 +219,53 @@ def place_of(chunk: Chunk, lines: Sequence[str]) -> tuple[int, int] | None:
         return None
     first = min(found, key=lambda line: abs(line - chunk.start_line))
     return first, first + chunk.text.count("\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A passage that was cited, as its file has it today: ``lines`` are the file's (None: it
+    can't be read), ``first..last`` those of the passage, from 1; (0, 0) where nothing of it is
+    left. ``difference``: as in ``diff``, each line behind "-", "+" or a blank; empty where it is
+    as it was."""
+
+    path: Path | None
+    lines: tuple[str, ...] | None
+    first: int = 0
+    last: int = 0
+    difference: tuple[str, ...] = ()
+
+
+def source_today(hit: Hit, path: Path | None) -> Source:
+    """What has become of a passage. Linear in its file."""
+    try:
+        lines = read_lines(path.read_bytes())[0] if path is not None else None
+    except (OSError, NotTextError, ValueError):
+        lines = None
+    if lines is None:
+        return Source(path, None)
+    if place := place_of(hit.chunk, lines):
+        return Source(path, tuple(lines), *place)
+    cited = hit.chunk.text.split("\n")
+    first, last = _what_is_left(cited, lines)
+    today = lines[first - 1 : last] if first else []
+    difference = difflib.unified_diff(cited, today, n=len(cited) + len(today), lineterm="")
+    return Source(path, tuple(lines), first, last, tuple(difference)[3:])
+
+
+def _what_is_left(cited: Sequence[str], lines: Sequence[str]) -> tuple[int, int]:
+    """The lines, from 1, that the passage has become: around those that stayed as they were, else
+    around the one that is most like its longest; (0, 0) where there is neither."""
+    matcher = difflib.SequenceMatcher(None, cited, lines, autojunk=False)
+    same = [
+        (block.a, block.b, block.size)
+        for block in matcher.get_matching_blocks()
+        if any(line.strip() for line in cited[block.a : block.a + block.size])
+    ]
+    if not same:
+        longest = max(range(len(cited)), key=lambda n: len(cited[n]))
+        like = difflib.get_close_matches(cited[longest], lines, n=1)
+        same = [(longest, lines.index(text), 1) for text in like]
+    if not same:
+        return 0, 0
+    (a, b, _), (last_a, last_b, _) = same[0], same[-1]
+    return max(0, b - a) + 1, min(len(lines), last_b + len(cited) - last_a)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+import unicodedata
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragvault.errors import NoIndexError, StoreError, UsageError
-from ragvault.model import VaultInfo
-from ragvault.text import strip_controls
+from ragvault.formats import reader_for
+from ragvault.formats.decoding import NotTextError
+from ragvault.model import HeadingPath, VaultInfo
+from ragvault.service.originals import on_disk
+from ragvault.text import normalise, strip_controls
 
 if TYPE_CHECKING:
     from ragvault.wiring import Container
@@ -118,3 +123,67 @@ def remove_vault(container: Container, name: str) -> list[str]:
         except StoreError as error:
             return [f"Its vectors could not be dropped from the vector store: {error.message}"]
     return []
+
+
+def find_note(container: Container, note: str, vaults: tuple[str, ...]) -> tuple[str, str]:
+    """The vault and path of the one note that is meant: by its path in the vault or its name, with
+    or without the extension, or by where it is on the disk. Raises UsageError for none or
+    several."""
+    known: list[tuple[str, str]] = []
+    here = Path(note).absolute()
+    for vault in known_vaults(container, vaults):
+        paths = container.catalog.file_states(vault.name)
+        known += [(vault.name, path) for path in paths]
+        if here.is_relative_to(vault.path):
+            below = unicodedata.normalize("NFC", here.relative_to(vault.path).as_posix())
+            if below in paths:
+                return vault.name, below
+    wanted = normalise(note.strip().strip("/"))
+    for spelled in (_as_path, _as_stem, _as_name):
+        meant = [(vault, path) for vault, path in known if wanted in spelled(path)]
+        if len(meant) == 1:
+            return meant[0]
+        if meant:
+            raise UsageError(
+                f"Several notes are called {note!r}.",
+                f"Name one by its path: {', '.join(sorted(path for _, path in meant)[:5])}.",
+            )
+    names = {path.rpartition("/")[2]: path for _, path in known}
+    near = difflib.get_close_matches(note.rpartition("/")[2], names, n=1, cutoff=0.4)
+    hint = f"Did you mean {names[near[0]]}?" if near else "Give its path in the vault."
+    raise UsageError(f"There is no note {note!r} in the index.", hint)
+
+
+def find_place(container: Container, wanted: str) -> tuple[str, str, HeadingPath, int]:
+    """Vault, path, heading and line, from 1, of ``NOTE`` or ``NOTE#Heading``, in the file as it is
+    today. Raises UsageError for a note or heading that isn't there."""
+    note, _, heading = wanted.partition("#")
+    vault, rel_path = find_note(container, note, ())
+    if not heading:
+        return vault, rel_path, (), 1
+    (info,) = known_vaults(container, [vault])
+    try:
+        data = on_disk(info.path, rel_path).read_bytes()
+        sections = reader_for(rel_path)(rel_path, data, 0.0).sections
+    except (OSError, NotTextError) as error:
+        raise UsageError(f"{rel_path} can't be read.", "`ragvault index` follows it.") from error
+    named = {normalise(s.heading_path[-1]): s for s in reversed(sections) if s.heading_path}
+    found = named.get(normalise(heading.rpartition("#")[2].strip()))
+    if found is None:
+        near = difflib.get_close_matches(normalise(heading), named, n=1, cutoff=0.4)
+        hint = f"Did you mean #{named[near[0]].heading_path[-1]}?" if near else "Leave it out."
+        raise UsageError(f"There is no heading {heading!r} in {rel_path}.", hint)
+    return vault, rel_path, found.heading_path, found.start_line
+
+
+def _as_path(path: str) -> Iterable[str]:
+    return (normalise(path),)
+
+
+def _as_stem(path: str) -> Iterable[str]:
+    return (normalise(path.rpartition(".")[0]),)
+
+
+def _as_name(path: str) -> Iterable[str]:
+    name = path.rpartition("/")[2]
+    return (normalise(name), normalise(name.rpartition(".")[0]))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from ragvault.errors import UsageError
 from ragvault.model import Answer, AskResult, Hit, Request
 from ragvault.service.ask import answer_of, ask
-from ragvault.service.vaults import known_vaults
-from ragvault.text import normalise, one_line
+from ragvault.service.vaults import find_note
+from ragvault.text import one_line
 
 if TYPE_CHECKING:
     from ragvault.wiring import Container
@@ -23,7 +20,7 @@ def why(container: Container, note: str, request: Request, *, now: datetime) -> 
     Asks without a model, and keeps nothing where the history is off. Raises UsageError for a
     note that isn't indexed or a name that several have, and as ``ask``.
     """
-    vault, rel_path = _find(container, note, request.vaults)
+    vault, rel_path = find_note(container, note, request.vaults)
     result = answer_of(ask(container, request, now=now))
     retrieval = result.retrieval
     if retrieval is None:
@@ -42,42 +39,6 @@ def why(container: Container, note: str, request: Request, *, now: datetime) -> 
             f"{of} near enough in meaning, or held enough of the question's words. {outcome}"
         )
     return f"{name}: {_place(found[0], retrieval.candidate_count)} {_fate(found, result)} {outcome}"
-
-
-def _find(container: Container, note: str, vaults: tuple[str, ...]) -> tuple[str, str]:
-    """The vault and path of the one note that is meant."""
-    known = [
-        (vault.name, path)
-        for vault in known_vaults(container, vaults)
-        for path in container.catalog.file_states(vault.name)
-    ]
-    wanted = normalise(note.strip().strip("/"))
-    for spelled in (_as_path, _as_stem, _as_name):
-        meant = [(vault, path) for vault, path in known if wanted in spelled(path)]
-        if len(meant) == 1:
-            return meant[0]
-        if meant:
-            raise UsageError(
-                f"Several notes are called {note!r}.",
-                f"Name one by its path: {', '.join(sorted(path for _, path in meant)[:5])}.",
-            )
-    names = {path.rpartition("/")[2]: path for _, path in known}
-    near = difflib.get_close_matches(note.rpartition("/")[2], names, n=1, cutoff=0.4)
-    hint = f"Did you mean {names[near[0]]}?" if near else "Give its path in the vault."
-    raise UsageError(f"There is no note {note!r} in the index.", hint)
-
-
-def _as_path(path: str) -> Iterable[str]:
-    return (normalise(path),)
-
-
-def _as_stem(path: str) -> Iterable[str]:
-    return (normalise(path.rpartition(".")[0]),)
-
-
-def _as_name(path: str) -> Iterable[str]:
-    name = path.rpartition("/")[2]
-    return (normalise(name), normalise(name.rpartition(".")[0]))
 
 
 def _place(hit: Hit, candidates: int) -> str:

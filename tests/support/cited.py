@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from ragvault.answering.citations.stream import CitationStream
@@ -47,6 +47,13 @@ def citations(given: str) -> str:
 def rendering(given: str) -> str:
     """A draft → the lines of ``ask`` on a terminal of 60 columns; none → the passages that are
     pointed at."""
+    screen = Screen()
+    AskView(cast(Session, screen), stream=True).draw(asked(given))
+    return screen.shown
+
+
+def asked(given: str) -> Iterator[AskEvent]:
+    """The events of that answer."""
     style, hits, draft = _read(given)
     request = AnswerRequest(
         "How is it?",
@@ -59,21 +66,20 @@ def rendering(given: str) -> str:
         quotes=extract("How is it?", hits),
     )
 
-    def events() -> Iterator[AskEvent]:
-        run = yield from answer(request)
-        usage = ChatUsage(None, None)
-        yield Done(AskResult("How is it?", run.outcome, None, run.model, 1.0, 2100.0, usage))
-
-    out = Terminal(io.StringIO(), True, False, True, 60)
-    AskView(cast(Session, _Screen(out)), stream=True).draw(events())
-    return cast(io.StringIO, out.stream).getvalue()
+    run = yield from answer(request)
+    usage = ChatUsage(None, None)
+    yield Done(AskResult("How is it?", run.outcome, None, run.model, 1.0, 2100.0, usage))
 
 
 @dataclass
-class _Screen:
-    """What the view takes of a session."""
+class Screen:
+    """What the view takes of a session: a terminal of 60 columns."""
 
-    out: Terminal
+    out: Terminal = field(default_factory=lambda: Terminal(io.StringIO(), True, False, True, 60))
+
+    @property
+    def shown(self) -> str:
+        return cast(io.StringIO, self.out.stream).getvalue()
 
     @property
     def err(self) -> Terminal:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,9 +12,11 @@ import typer
 from ragvault.cli.group import command_app
 from ragvault.cli.options import (
     ConfigOption,
+    CopyOption,
     DebugOption,
     Filters,
     JsonOption,
+    OpenOption,
     SearchOptions,
     question_of,
     request_of,
@@ -21,6 +24,7 @@ from ragvault.cli.options import (
 from ragvault.cli.render.terminal import print_json
 from ragvault.model import Abstention, Detail
 from ragvault.service import ask as service
+from ragvault.service.history import as_markdown, source_at
 from ragvault.service.json_objects import ask_object, debug_object
 from ragvault.service.originals import Links
 from ragvault.service.status import VaultLook
@@ -30,6 +34,14 @@ if TYPE_CHECKING:
     from ragvault.model import AskResult, Request
 
 app = command_app()
+
+
+@dataclass(frozen=True)
+class Use:
+    """What is done with the answer."""
+
+    number: OpenOption = None
+    copies: CopyOption = False
 
 
 @app.command()
@@ -69,6 +81,7 @@ def ask(
         typer.Option("--all", help="List what the model said that no note holds, too."),
     ] = False,
     options: SearchOptions,
+    use: Use,
     debug: DebugOption = False,
     as_json: JsonOption = False,
     config: ConfigOption = None,
@@ -89,7 +102,18 @@ def ask(
             result = _as_json(session, request, now, debug=debug)
         else:
             result = _as_text(session, request, now, debug, stream=not no_stream, struck=struck)
+        _use(session, result, use)
     return 3 if isinstance(result.outcome, Abstention) else 0
+
+
+def _use(session: Session, result: AskResult, use: Use) -> None:
+    """What is done with an answer once it is shown. Raises UsageError, OpenError."""
+    from ragvault.cli.desktop import copy, open_hit
+
+    if use.copies:
+        copy(session, as_markdown(result))
+    if use.number is not None:
+        open_hit(session, source_at(result, use.number))
 
 
 def _as_json(session: Session, request: Request, now: datetime, *, debug: bool) -> AskResult:

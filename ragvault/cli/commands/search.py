@@ -13,12 +13,14 @@ from ragvault.cli.options import (
     DebugOption,
     Filters,
     JsonOption,
+    OpenOption,
     SearchOptions,
     question_of,
     request_of,
 )
 from ragvault.cli.render.progress import Waiting
 from ragvault.cli.render.terminal import print_json
+from ragvault.errors import UsageError
 from ragvault.service import search as service
 from ragvault.service.json_objects import debug_object, search_object
 from ragvault.service.originals import Links
@@ -56,6 +58,7 @@ def search(
     ] = False,
     filters: Filters,
     options: SearchOptions,
+    number: OpenOption = None,
     debug: DebugOption = False,
     as_json: JsonOption = False,
     config: ConfigOption = None,
@@ -78,7 +81,14 @@ def search(
             )
         session.notices(found.retrieval.notices)
         end = ("\0" if print0 else "\n") if files or print0 else None
-        return _show(session, found, files=end, debug=debug, as_json=as_json)
+        code = _show(session, found, files=end, debug=debug, as_json=as_json)
+        if number is not None and found.hits:
+            if number > len(found.hits):
+                raise UsageError(f"There is no passage {number}.", "They are numbered from 1.")
+            from ragvault.cli.desktop import open_hit
+
+            open_hit(session, found.hits[number - 1])
+    return code
 
 
 def _show(

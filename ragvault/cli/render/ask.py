@@ -25,6 +25,7 @@ from ragvault.model import (
     Token,
 )
 from ragvault.service.excerpts import Terms, excerpt
+from ragvault.service.history import citation_of
 from ragvault.text import language_of, snippet, strip_controls
 
 BAND_WORDS = {
@@ -78,6 +79,21 @@ class AskView:
         self._show(result)
         return result
 
+    def replay(self, result: AskResult, *, sources_only: bool = False) -> None:
+        """A past answer as it was drawn, or its sources alone."""
+        outcome = result.outcome
+        if isinstance(outcome, Answer):
+            for reference in outcome.references:
+                self._marks.add(text := citation_of(reference, outcome.text), reference.hit)
+                self._printer.expect(text)
+        if not sources_only:
+            self._show(result)
+        elif isinstance(outcome, Answer):
+            self._all_sources(outcome)
+        else:
+            for number, hit in enumerate(outcome.nearest, start=1):
+                self._places.print(f"{number}.", hit)
+
     def _token(self, token: Token) -> None:
         if self._stream and token.mode != "extractive":  # quotations are set apart, at the end
             self._waiting.clear()
@@ -102,6 +118,9 @@ class AskView:
                 self._printer.write(answer.text)
             self._printer.finish()
         self._caveats(answer)
+        self._all_sources(answer)
+
+    def _all_sources(self, answer: Answer) -> None:
         self._sources("Sources", answer.references)
         cited = {reference.hit.chunk.id for reference in answer.references}
         for hit in (reference.hit for reference in answer.also):

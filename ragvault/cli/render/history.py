@@ -6,9 +6,17 @@ from collections.abc import Sequence
 
 from ragvault.cli.render import words
 from ragvault.cli.render.layout import columns, one_line
+from ragvault.cli.render.search import highlighted
 from ragvault.cli.render.terminal import Terminal
-from ragvault.model import HistoryEntry
-from ragvault.service.json_objects import local_time
+from ragvault.cli.session import Session
+from ragvault.model import AskResult, HistoryEntry, Hit
+from ragvault.service.excerpts import Terms
+from ragvault.service.json_objects import local_day, local_time
+from ragvault.service.originals import Source
+from ragvault.text import language_of, strip_controls
+
+_AROUND = 3  # lines of the note before and after a source
+_COLOURS = {"-": "red", "+": "green"}
 
 
 def print_history(out: Terminal, entries: Sequence[HistoryEntry]) -> None:
@@ -26,3 +34,41 @@ def print_history(out: Terminal, entries: Sequence[HistoryEntry]) -> None:
         if out.is_tty:
             question = words.cut(question, max(20, out.width - columns(head)))
         out.print(f"{out.style(head, 'dim')}{question}")
+
+
+def print_source(
+    session: Session, entry: HistoryEntry, hit: Hit, source: Source, result: AskResult
+) -> None:
+    """A source behind a bar, its lines numbered, between the lines around it; where it changed,
+    how."""
+    out, view = session.out, session.places()
+    terms = Terms.of(result.terms, language_of(result.question))
+    out.print(f"{view.path(hit)}{view.section(hit)}")
+    said = out.symbol("⚠ ", "! ")
+    day = local_day(entry.asked_at)
+    if source.lines is None:
+        out.print(out.style(f"{said}The note isn't there any more. On {day} it said:", "yellow"))
+    elif not source.first:
+        out.print(out.style(f"{said}This isn't in the note any more. On {day}:", "yellow"))
+    elif source.difference:
+        out.print(out.style(f"{said}Changed since it was cited on {day}:", "yellow"))
+    for line in source.difference if source.first else hit.chunk.text.split("\n"):
+        mark = line[:1] if source.first else ""
+        text = strip_controls(line)
+        out.print(out.style(text, _COLOURS[mark]) if mark in _COLOURS else text)
+    if not source.first:
+        return
+    if source.difference:
+        out.print()
+    lines = source.lines or ()
+    first, last = max(1, source.first - _AROUND), min(len(lines), source.last + _AROUND)
+    bar = out.symbol("│", "|")
+    for number in range(first, last + 1):
+        text = strip_controls(lines[number - 1])
+        head = f"{number:>{len(str(last))}}"
+        if source.first <= number <= source.last:
+            out.print(
+                f"{out.style(f'{head} {bar}', 'cyan')} {highlighted(text, terms, out)}".rstrip()
+            )
+        else:
+            out.print(out.style(f"{head}   {text}".rstrip(), "dim"))

@@ -47,8 +47,8 @@ class PlaceView:
         score = max(one.scores.final for one in (hit, *more))
         note = hit.note
         of_file = abs(note.date - note.mtime) < 1e-3  # seconds: as exact as a catalog keeps it
-        when = f"{'modified ' if of_file else ''}{local_day(note.date)}"
-        return dot.join([lines, when, f"score {score:.2f}"])
+        when = [f"{'modified ' if of_file else ''}{local_day(note.date)}"] if note.date else []
+        return dot.join([lines, *when, f"score {score:.2f}"])
 
     def print(self, label: str, hit: Hit, quote: str = "", more: Sequence[Hit] = ()) -> None:
         """Two lines or more: label and place; details; a quotation; other notes with the text.

@@ -59,6 +59,7 @@ def test_every_command_of_the_docs_works(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "tests" / "sample-vault" / "Projects", home / "work")
     before = {p: p.read_bytes() for p in home.rglob("*") if p.is_file()}
     variables = docs.environment(tmp_path / "own")
+    variables |= {"VISUAL": "cat", "EDITOR": "cat"}
     # Port 9 is "discard": nobody listens, and a user's own Ollama stays out of the test.
     variables |= {"HOME": str(home), "RAGVAULT_OLLAMA_HOST": "http://127.0.0.1:9"}
     for words in commands():

@@ -1,18 +1,41 @@
-"""Keeping an answer never costs it."""
+"""An answer is kept as it was, and keeping it never costs it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from ragvault.cli.render.ask import AskView
+from ragvault.cli.session import Session
 from ragvault.config.settings import HistorySettings, IndexSettings, Settings
-from ragvault.model import AbstainReason, Abstention, Answer, AskResult, ChatUsage, Reference
-from ragvault.service.history import entry_object, keep
+from ragvault.errors import UsageError
+from ragvault.model import (
+    AbstainReason,
+    Abstention,
+    Answer,
+    AskResult,
+    ChatUsage,
+    Citation,
+    CitationStatus,
+    Reference,
+)
+from ragvault.service.history import (
+    as_markdown,
+    entry_object,
+    entry_of,
+    keep,
+    result_of,
+    source_at,
+    sources,
+)
 from ragvault.wiring import Container
+from tests.support import golden
 from tests.support.answering import hit
+from tests.support.cited import Screen, asked
 
 NOW = datetime(2024, 3, 1, 12)
 
@@ -48,10 +71,6 @@ def test_an_answer_is_kept_with_its_passages_whole(kept: Container) -> None:
     value = entry_object(entry)
     assert (value["session"], value["turn"], value["meta"]["id"]) == ("s", 1, 1)
     assert value["references"][0]["passage"] == "The boiler is serviced in May.\nBy Anna."
-    assert (
-        value["asked_at"]
-        == f"{datetime.fromtimestamp(NOW.timestamp(), tz=None):%Y-%m-%d}" + (value["asked_at"][10:])
-    )
 
 
 def test_an_abstention_is_kept_with_what_came_near(kept: Container) -> None:
@@ -106,3 +125,64 @@ def test_a_busy_history_costs_a_notice_only(kept: Container, tmp_path: Path) -> 
     done = keep(kept, result(), NOW, None)
     other.close()
     assert done.id is None and "Another process" in done.notices[0]
+
+
+RENDERED = [file for kind, file in golden.cases() if kind == "rendering"]
+
+
+@pytest.mark.parametrize("file", RENDERED, ids=lambda file: file.stem)
+def test_a_past_answer_is_shown_as_it_was_given(kept: Container, file: Path) -> None:
+    given = file.read_text(encoding="utf-8").partition("\n---------- expected")[0]
+    live, past = Screen(), Screen()
+    answered = AskView(cast(Session, live), stream=True).draw(asked(given))
+    number = keep(kept, answered, NOW, None).id
+    entry = entry_of(kept, str(number))
+    AskView(cast(Session, past), stream=False).replay(result_of(entry))
+    assert past.shown == live.shown
+    assert entry_of(kept, "last") == entry
+
+
+@pytest.mark.parametrize("wanted", ["2", "0", "-1", "first", "", "9" * 30, "١"])
+def test_an_answer_that_is_not_there_is_said_so(kept: Container, wanted: str) -> None:
+    keep(kept, result(), NOW, None)
+    with pytest.raises(UsageError, match="There is no answer") as caught:
+        entry_of(kept, wanted)
+    assert "ragvault history" in caught.value.hint
+
+
+def test_sources_are_numbered_as_they_are_shown() -> None:
+    """Two passages of one section are one [1]: what is [2] is the third reference."""
+    hits = (hit("a.md", "A", "x"), hit("a.md", "A", "y", ordinal=1), hit("b.md", "B", "z"))
+    text = "X. [File: a.md, Section: A] Z. [File: b.md, Section: B]"
+    references = tuple(Reference(n, one, "") for n, one in enumerate(hits, 1))
+    also = (Reference(4, hit("c.md", "C", "u"), ""), Reference(5, hits[0], ""))
+    said = AskResult(
+        "?", Answer(text, "llm", 0.7, references, also=also), None, "m", 1, 2, ChatUsage(1, 2)
+    )
+    assert [one.chunk.rel_path for one in sources(said)] == ["a.md", "b.md", "c.md"]
+    assert source_at(said, 2).chunk.rel_path == "b.md"
+    for number in (0, 4):
+        with pytest.raises(UsageError, match="the answer has 3 sources"):
+            source_at(said, number)
+
+
+def test_markdown_has_wikilinks_for_citations() -> None:
+    place = hit("Home/Boiler.md", "Boiler > Service: 2024", "x")
+    mark = "[File: Home/Boiler.md, Section: Boiler > Service: 2024]"
+    text = f"In May. {mark} By Anna. {mark}"
+    citations = tuple(
+        Citation("[1]", at, CitationStatus.REPAIRED, place.chunk.id) for at in (8, 18 + len(mark))
+    )
+    citations += (Citation("[9]", 3, CitationStatus.REMOVED, None),)
+    references = (Reference(1, place, ""),)
+    written = Answer(text, "llm", 0.7, references, citations)
+    quoted = Answer(f"In May.\nYes. {mark}", "extractive", 0.7, references, (
+        Citation(mark, 13, CitationStatus.EXACT, place.chunk.id),
+    ))  # fmt: skip
+    link = "[[Home/Boiler#Service 2024|Boiler]]"
+
+    def shown(answer: Answer) -> str:
+        return as_markdown(AskResult("?", answer, None, None, 1, 2, ChatUsage(1, 2)))
+
+    assert shown(written) == f"In May. {link} By Anna. {link}"
+    assert shown(quoted) == f"> In May.\n> Yes.\n>\n> {link}"

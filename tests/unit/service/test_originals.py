@@ -15,7 +15,7 @@ from ragvault.ingest.plan import make_plan
 from ragvault.ingest.walk import walk
 from ragvault.model import Abstention, Answer, AskResult, FileState, Request
 from ragvault.service.ask import answer_of, ask
-from ragvault.service.originals import on_disk, place_of
+from ragvault.service.originals import on_disk, place_of, source_today
 from tests.support.answering import hit
 from tests.support.cli import make_vault
 from tests.support.stack import stack
@@ -43,6 +43,37 @@ def test_a_passage_is_found_where_it_stands_now(
     lines: list[str], place: tuple[int, int] | None
 ) -> None:
     assert place_of(CHUNK, lines) == place
+
+
+CITED = hit("a.md", "A", "## Boiler\n\nServiced in May.\nBy Anna.")
+
+
+@pytest.mark.parametrize(
+    ("today", "place", "difference"),
+    [
+        ("x\n## Boiler\n\nServiced in May.\nBy Anna.\ny\n", (2, 5), ()),
+        (
+            "x\n\n## Boiler\n\nServiced in June.\nBy Anna.\n",
+            (3, 6),
+            (" ## Boiler", " ", "-Serviced in May.", "+Serviced in June.", " By Anna."),
+        ),
+        ("x\nServiced in Mai.\ny\n", (1, 3), None),
+        ("Quite another thing.\n", (0, 0), None),
+        ("", (0, 0), None),
+    ],
+)
+def test_what_has_become_of_a_source(
+    tmp_path: Path, today: str, place: tuple[int, int], difference: tuple[str, ...] | None
+) -> None:
+    (tmp_path / "a.md").write_text(today)
+    source = source_today(CITED, tmp_path / "a.md")
+    assert (source.first, source.last) == place
+    assert difference is None or source.difference == difference
+
+
+def test_a_source_whose_file_is_gone_has_no_lines(tmp_path: Path) -> None:
+    assert source_today(CITED, None).lines is None
+    assert source_today(CITED, tmp_path / "gone.md").lines is None
 
 
 @pytest.mark.slow

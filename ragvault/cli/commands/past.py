@@ -1,0 +1,142 @@
+"""``ragvault show``, ``sources``, ``source``, ``open``: past answers and the notes behind them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ragvault.cli.group import command_app
+from ragvault.cli.options import ConfigOption, CopyOption, JsonOption
+from ragvault.cli.render.terminal import print_json
+from ragvault.errors import UsageError
+from ragvault.service.history import (
+    as_markdown,
+    entry_object,
+    entry_of,
+    is_number,
+    kept_path,
+    result_of,
+    source_at,
+)
+from ragvault.service.originals import Links, source_today
+
+app = command_app()
+
+Answered = Annotated[
+    str, typer.Argument(metavar="ID", help="The answer's number in the history, or last.")
+]
+
+
+@app.command("show")
+def show(
+    wanted: Answered,
+    copies: CopyOption = False,
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+) -> int:
+    """Print a past answer as it was given.
+
+    Its citations are those of then: ragvault source says what has become of them.
+    """
+    return _print(wanted, as_json, config, copies=copies, sources_only=False)
+
+
+@app.command("sources")
+def sources(wanted: Answered, as_json: JsonOption = False, config: ConfigOption = None) -> int:
+    """List what a past answer rests on, or what came nearest where there was none."""
+    return _print(wanted, as_json, config, sources_only=True)
+
+
+def _print(
+    wanted: str, as_json: bool, config: Path | None, *, sources_only: bool, copies: bool = False
+) -> int:
+    from ragvault.cli.desktop import copy
+    from ragvault.cli.render.ask import AskView
+    from ragvault.cli.session import Session
+
+    with Session.open(config) as session:
+        entry = entry_of(session.container, wanted)
+        if as_json:
+            value = entry_object(entry)
+            names = ("id", "references", "also", "nearest")
+            print_json({n: value.get(n, []) for n in names} if sources_only else value)
+        else:
+            view = AskView(session, stream=False)
+            view.replay(result_of(entry), sources_only=sources_only)
+        if copies:
+            copy(session, as_markdown(result_of(entry)))
+    return 0
+
+
+@app.command("source")
+def source(
+    wanted: Answered,
+    number: Annotated[int, typer.Argument(metavar="N", help="The source's number there [1].")] = 1,
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+) -> int:
+    """Show a source in its note, as that is today, with what changed since it was cited.
+
+    Exits with 3 where nothing of it is left.
+    """
+    from ragvault.cli.render.history import print_source
+    from ragvault.cli.session import Session
+
+    with Session.open(config) as session:
+        entry = entry_of(session.container, wanted)
+        result = result_of(entry)
+        hit = source_at(result, number)
+        links = Links.of(session.container)
+        found = source_today(hit, links.today(hit, kept_path(entry, hit)))
+        if as_json:
+            from ragvault.service.json_objects import source_object
+
+            print_json({"id": entry.id, "number": number, **source_object(hit, found)})
+        else:
+            print_source(session, entry, hit, found, result)
+    return 0 if found.first else 3
+
+
+@app.command("open")
+def open_(
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID|NOTE", help="An answer's number, or last; or a note, as NOTE#Heading too."
+        ),
+    ],
+    number: Annotated[int, typer.Argument(metavar="N", help="The source's number there [1].")] = 1,
+    config: ConfigOption = None,
+) -> int:
+    """Open a source of a past answer, or a note, at its line.
+
+    In $VISUAL or $EDITOR; where neither is set, in Obsidian if the vault is one of its own, or
+    with what the system opens such files with.
+    """
+    from ragvault.cli.desktop import open_note
+    from ragvault.cli.session import Session
+    from ragvault.service.vaults import find_place
+
+    with Session.open(config) as session:
+        container = session.container
+        links = Links.of(container)
+        if is_number(target) or target.lower() == "last":
+            entry = entry_of(container, target)
+            hit = source_at(result_of(entry), number)
+            path = links.today(hit, kept_path(entry, hit))
+            if path is None:
+                raise UsageError(
+                    f"{hit.chunk.rel_path} isn't there any more.",
+                    f"`ragvault source {target} {number}` shows what was cited.",
+                )
+            line = source_today(hit, path).first or 1
+            uri = links.uri(hit.chunk.vault, hit.chunk.rel_path, hit.chunk.heading_path)
+        else:
+            vault, rel_path, heading, line = find_place(container, target)
+            path = links.path(vault, rel_path)
+            assert path is not None, "the vault is known"
+            uri = links.uri(vault, rel_path, heading)
+        open_note(path, line, uri)
+    return 0
