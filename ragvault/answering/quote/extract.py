@@ -165,6 +165,7 @@ def _same(a: Rated, b: Rated) -> bool:
 # --------------------------------------------------------------------------- reading
 
 _MAX_WHOLE = 160  # characters of a group that is quoted whole though one of it would do
+_MAX_BESIDE = 120  # of a sentence that is quoted since it stands beside one that is
 _MAX_LIST = 1_500  # and where the whole is asked for
 _REFERS = re.compile(
     r"(?:It|Its|This|These|That|Those|They|Their|He|His|She|Her|Both|Such|Er|Sie|Diese\w?|Dies"
@@ -227,6 +228,17 @@ def _expanded(chosen: Sequence[Rated], wanted: Asks) -> list[Unit]:
             picked.add(group.units[at - 1])
         if unit.parent is not None:
             picked.add(unit.parent)
+    best = group.units.index(chosen[0].unit)
+    reach = _MAX_BESIDE * (2 if wanted.explained else 1)
+    for n, unit in enumerate(group.units):
+        beside = {group.units[i] for i in (n - 1, n + 1) if 0 <= i < len(group.units)}
+        # The answer is often in the next sentence; what lies between two is hardly longer than
+        # the mark of the hole.
+        goes_on = unit.kind == "sentence" and (
+            n == best + 1 or (wanted.explained and n == best - 1)
+        )
+        if len(unit.text) <= reach and (goes_on or (len(beside) > 1 and beside <= picked)):
+            picked.add(unit)
     return [unit for unit in group.units if unit in picked]
 
 

@@ -217,7 +217,7 @@ def _factor(unit: Unit, new: frozenset[str], has_own: bool) -> float:
         factor *= 0.05
     if _ASIDE.match(unit.hit.chunk.heading_path[-1] if unit.hit.chunk.heading_path else ""):
         factor *= 0.3
-    if unit.group.kind == "announcement" or unit.kind == "cut":
+    if unit.group.kind == "announcement" or unit.kind == "cut" or _is_menu(unit):
         factor *= 0.3
     if not new:
         factor *= 0.6
@@ -226,6 +226,18 @@ def _factor(unit: Unit, new: frozenset[str], has_own: bool) -> float:
     if neutralise(unit.text) != strip_controls(unit.text):
         factor *= 0.3
     return factor
+
+
+_GLUED = re.compile(r"\w[a-z)](?=[A-Z][a-z])")
+
+
+def _is_menu(unit: Unit) -> bool:
+    """What a web page had around its text: titles in a row, without a sign between them."""
+    words = unit.text.split()
+    if unit.kind != "sentence" or len(words) < 6 or re.search(r"[.,;:!?)]\s|[.!?:]\W*$", unit.text):
+        return False
+    titles = sum(word[0].isupper() for word in words)
+    return 2 * titles > len(words) or len(_GLUED.findall(unit.text)) > 1
 
 
 def is_weak_field(unit: Unit) -> bool:
