@@ -62,7 +62,8 @@ _ANY_LINK = re.compile(
 )
 _SEE = re.compile(r"\b(?:see|read|siehe|vgl|voir|véase|vedi|veja|zie)\W*$", re.IGNORECASE)
 _SEE_FOR_MORE = re.compile(
-    r"\W*(?:see|read|check out|refer to)\b.{1,80}\b(?:details|more|information|documentation)\W*$",
+    r"\W*(?:(?:see|read|check out|refer to)\b.{1,80}\b(?:details|more|information|documentation)"
+    r"|(?:h/t|via|source|credits?)\b:?.{1,60})\W*$",
     re.IGNORECASE,
 )
 _POINTING = frozenset("see also examples example e g more at and or the in for here read".split())

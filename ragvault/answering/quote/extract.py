@@ -16,7 +16,7 @@ from ragvault.answering.check.support import stopwords_of
 from ragvault.answering.context import neutralise
 from ragvault.answering.quote import show
 from ragvault.answering.quote.asks import Asks, asks
-from ragvault.answering.quote.rate import Embed, Rated, content_stems, is_weak_field, rated
+from ragvault.answering.quote.rate import Embed, Rated, content_stems, is_menu, is_weak_field, rated
 from ragvault.answering.quote.units import Group, Unit, pages_of
 from ragvault.model import Detail, Hit
 from ragvault.text import strip_controls
@@ -118,6 +118,8 @@ def _choose(scored: Sequence[Rated], limit: int, most: int) -> list[list[Rated]]
         if s.share < least * scored[0].share or (sure > _ENOUGH and not is_new):
             continue
         if s.unit.group not in chosen and len(chosen) == limit:
+            continue
+        if chosen and s.unit.is_pointer:
             continue
         if any(_same(s, other) for group in chosen.values() for other in group):
             continue
@@ -228,10 +230,11 @@ def _expanded(chosen: Sequence[Rated], wanted: Asks) -> list[Unit]:
             picked.add(group.units[at - 1])
         if unit.parent is not None:
             picked.add(unit.parent)
-    best = group.units.index(chosen[0].unit)
+    members = [u for u in group.units if u in picked or not (u.is_pointer or is_menu(u))]
+    best = members.index(chosen[0].unit)
     reach = _MAX_BESIDE * (2 if wanted.explained else 1)
-    for n, unit in enumerate(group.units):
-        beside = {group.units[i] for i in (n - 1, n + 1) if 0 <= i < len(group.units)}
+    for n, unit in enumerate(members):
+        beside = {members[i] for i in (n - 1, n + 1) if 0 <= i < len(members)}
         # The answer is often in the next sentence; what lies between two is hardly longer than
         # the mark of the hole.
         goes_on = unit.kind == "sentence" and (
@@ -239,7 +242,7 @@ def _expanded(chosen: Sequence[Rated], wanted: Asks) -> list[Unit]:
         )
         if len(unit.text) <= reach and (goes_on or (len(beside) > 1 and beside <= picked)):
             picked.add(unit)
-    return [unit for unit in group.units if unit in picked]
+    return [unit for unit in members if unit in picked]
 
 
 def _size(units: Sequence[Unit]) -> int:

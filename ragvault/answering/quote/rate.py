@@ -213,11 +213,13 @@ def _factor(unit: Unit, new: frozenset[str], has_own: bool) -> float:
     """What hardly answers anything counts less, however many words it shares: ``new`` are the
     stems that the question doesn't have."""
     factor = 1.0
-    if unit.is_pointer:
+    if unit.is_pointer or is_menu(unit):
         factor *= 0.05
     if _ASIDE.match(unit.hit.chunk.heading_path[-1] if unit.hit.chunk.heading_path else ""):
         factor *= 0.3
-    if unit.group.kind == "announcement" or unit.kind == "cut" or _is_menu(unit):
+    if unit.group.kind == "announcement" or unit.kind == "cut":
+        factor *= 0.3
+    if unit.kind == "code" and _OUTPUT.match(unit.text):
         factor *= 0.3
     if not new:
         factor *= 0.6
@@ -228,16 +230,18 @@ def _factor(unit: Unit, new: frozenset[str], has_own: bool) -> float:
     return factor
 
 
-_GLUED = re.compile(r"\w[a-z)](?=[A-Z][a-z])")
+_OUTPUT = re.compile(r"\W*(?:text|txt|plain|plaintext|output|log)\n")
+_GLUED = re.compile(r"[a-z)](?=[A-Z][a-z])")
+_SIGN = re.compile(r"[.,;:!?`]\s|[.!?:`]\W*$")
 
 
-def _is_menu(unit: Unit) -> bool:
+def is_menu(unit: Unit) -> bool:
     """What a web page had around its text: titles in a row, without a sign between them."""
     words = unit.text.split()
-    if unit.kind != "sentence" or len(words) < 6 or re.search(r"[.,;:!?)]\s|[.!?:]\W*$", unit.text):
+    if unit.kind != "sentence" or _SIGN.search(unit.text):
         return False
     titles = sum(word[0].isupper() for word in words)
-    return 2 * titles > len(words) or len(_GLUED.findall(unit.text)) > 1
+    return (len(words) > 5 and 2 * titles > len(words)) or len(_GLUED.findall(unit.text)) > 1
 
 
 def is_weak_field(unit: Unit) -> bool:

@@ -234,7 +234,7 @@ class _Reader:
         unit = Unit(self.page, group, kind, start, end, self.page.hit_at(line), parent)
         box = ITEM_MARK.match(text)
         unit.is_done = bool(box and box["box"] and box["box"] != " ")
-        unit.is_pointer = only_points(text)
+        unit.is_pointer = kind not in ("code", "cut") and only_points(text)
         if _says_something(self.bare[start:end], kind):
             group.units.append(unit)
             unit.opens, self.opening = self.opening, False
@@ -337,6 +337,8 @@ class _Reader:
         group = self._open("field" if 2 * fields > len(stretches) else "paragraph")
         for n, (start, end) in enumerate(pieces):
             text = self.page.text[start:end]
+            if start == 0 and self.page.first_line > 1 and text[0].islower():
+                continue  # the end of a sentence that another passage begins
             if self._leads(text):
                 # What it announces may be in this paragraph or be the next block.
                 if n + 1 < len(pieces):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -166,3 +167,43 @@ def test_a_passage_that_is_pointed_at_is_shown_as_people_read_it() -> None:
         "owner: Ann\nBoiler\n\nBoiler of gas works\n\npart · price\npump · 12\n\n"
         "```sh\n# x <y>\n```"
     )
+
+
+def test_the_answer_in_the_next_sentence_comes_along() -> None:
+    note = hit(
+        "vet.md",
+        "Vet",
+        "Biscuit ate a whole corncob in the garden, and the operation was at night.\n"
+        "It was £1,420.\nIn spring nothing else was found by anyone.\n",
+    )
+    assert "the operation was at night. It was £1,420." in shown("cost of the operation", note)
+
+
+@pytest.mark.parametrize(
+    "scrap",
+    [
+        "Reduce hallucinations Increase consistency Mitigate jailbreaks Next Steps",
+        "Basic strategiesAdvanced techniquesMore on hallucinations",
+        "h/t Ann, who reduces hallucinations",
+    ],
+)
+def test_what_a_web_page_had_around_its_text_is_not_quoted(scrap: str) -> None:
+    note = hit("h.md", "Hallucinations", f"{scrap}\n\nAllow it to say that it does not know.\n")
+    assert "Allow it to say" in shown("how can I reduce hallucinations", note).split("\n")[0]
+
+
+def test_a_sentence_without_its_beginning_is_not_quoted() -> None:
+    note = hit("a.md", "Integers", "representation of integers.\nIntegers are whole numbers.\n")
+    chunk = replace(note.chunk, start_line=40, end_line=41)
+    cut = replace(note, stored=replace(note.stored, chunk=chunk))
+    assert "representation" not in shown("integers representation", cut)
+
+
+def test_the_command_is_quoted_rather_than_what_it_prints() -> None:
+    note = hit(
+        "i.md",
+        "Installing Rust",
+        "If it was installed, this appears:\n\n```text\nRust is installed now.\n```\n\n"
+        "To install, enter this:\n\n```sh\ncurl https://rustup.rs | sh\n```\n",
+    )
+    assert "curl" in shown("how do I install rust", note)
