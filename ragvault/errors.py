@@ -116,7 +116,7 @@ class StoreError(RagvaultError):
 
 class StoreDamagedError(StoreError):
     type = "store_damaged"
-    default_hint = "Rebuild it with `ragvault index --full`; your notes are untouched."
+    default_hint = "Mend it with `ragvault repair`; your notes are untouched."
 
 
 class DiskFullError(StoreError):

@@ -106,14 +106,12 @@ class VectorIndex(Protocol):
 
     @property
     def identity(self) -> str:
-        """Names this very store: where it is, and a random id that was made with it (a small file
-        in the persistent folder; for a server its address). Makes the store when there is none;
-        after ``reset`` it is another one."""
+        """Names this very store: where it is, and a random id that was made with it (for a server
+        its address). Makes the store when there is none; after ``reset`` it is another one."""
 
     def stored_identity(self) -> str | None:
-        """What ``identity`` of the store that is there would say, without opening it: that is all
-        an index run asks which finds nothing to do. None when there is no store yet, or when it
-        shows damage: what is there then is not the store that was left."""
+        """What ``identity`` of the store that is there would say, without opening it. None when
+        there is no store yet, or when it shows damage: it isn't the store that was left."""
 
     def size(self) -> int:
         """Bytes on this machine's disk (0 for a server's). Linear in the store's files."""
@@ -137,6 +135,9 @@ class VectorIndex(Protocol):
 
     def ids(self, key: str) -> set[str]:
         """All that is held, of chunks that are visible and of such as are no more."""
+
+    def vectors(self, key: str, chunk_ids: Collection[str]) -> dict[str, Vector]:
+        """By id; those that aren't held are absent."""
 
     def count(self, key: str) -> int:
         """How many vectors are held."""

@@ -23,6 +23,7 @@ from ragvault.errors import EmbedderUnavailableError, NoIndexError, StoreError
 if TYPE_CHECKING:
     from ragvault.adapters.facts import FactStore
     from ragvault.adapters.files import IndexLock
+    from ragvault.adapters.index_files import IndexFiles
     from ragvault.adapters.ollama.chat import OllamaChat
     from ragvault.adapters.onnx.hub import Offer
     from ragvault.adapters.sqlite.catalog import SqliteCatalog
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from ragvault.model import VaultInfo
     from ragvault.ports import Embedder, Reranker, TokenCounter, VectorIndex
 
-CATALOG_NAME = "catalog.sqlite3"
 FACTS_NAME = "facts.json"
 _NOT_THE_MODEL = {"threads"}  # of the section ``embedding``: how, not which
 _TORCH = "sentence-transformers"
@@ -111,9 +111,9 @@ class Container:
         try:
             return self._kept(self.make_catalog(self.data_dir, create=False))
         except NoIndexError:
-            if self.is_catalog_gone():
+            if self.files.is_catalog_gone():
                 raise NoIndexError(
-                    f"{self.data_dir / CATALOG_NAME} is gone.",
+                    f"{self.files.catalog} is gone.",
                     "Run `ragvault index`: the folders that were in it are indexed again.",
                 ) from None
             raise
@@ -126,48 +126,32 @@ class Container:
         private_folder(self.data_dir)
         return self._kept(self.make_catalog(self.data_dir))
 
+    @cached_property
+    def files(self) -> IndexFiles:
+        """The index folder's files, unopened."""
+        from ragvault.adapters.index_files import IndexFiles
+
+        return IndexFiles(self.data_dir)
+
     def remember_vaults(self) -> None:
         """Keep the vaults' names where the loss of the catalog doesn't reach. Raises StoreError."""
-        from ragvault.adapters.sqlite.integrity import remember_vaults
-
-        remember_vaults(self.data_dir / CATALOG_NAME, self.catalog.vaults())
-
-    def is_catalog_gone(self) -> bool:
-        """Whether vaults are remembered that no catalog holds."""
-        from ragvault.adapters.sqlite.integrity import has_content, vaults_of
-
-        file = self.data_dir / CATALOG_NAME
-        return not has_content(file) and bool(vaults_of(file))
-
-    def catalog_problems(self) -> list[str]:
-        """What is wrong with the catalog, as sentences. Linear in it."""
-        from ragvault.adapters.sqlite.integrity import problems_of
-
-        if self.is_catalog_gone():
-            return ["the catalog is gone"]
-        file = self.data_dir / CATALOG_NAME
-        return problems_of(file) if file.exists() else []
+        self.files.remember_vaults(self.catalog.vaults())
 
     def set_catalog_aside(self) -> tuple[Path | None, list[VaultInfo]]:
-        """Take a damaged catalog out of the way: it is renamed, not deleted, and the next
-        use makes a new one. Returns its new name (None: it was gone) and the
-        vaults that were in it, as far as they are known. The caller holds the lock. Raises
-        StoreError."""
-        from ragvault.adapters.sqlite.integrity import set_aside, vaults_of
-
+        """Take a damaged catalog out of the way: the next use makes a new one. The caller holds
+        the lock. See ``IndexFiles``."""
         opened = self.__dict__.pop("catalog", None), self.__dict__.pop("new_catalog", None)
         for catalog in opened:
             if catalog is not None:
                 self._closers.remove(catalog.close)
                 with suppress(StoreError):
                     catalog.close()
-        file = self.data_dir / CATALOG_NAME
-        vaults = vaults_of(file)
-        return set_aside(file), vaults
+        return self.files.set_catalog_aside()
 
     def make_catalog(self, folder: Path, *, create: bool = True) -> SqliteCatalog:
         """A catalog in any folder; the caller closes it."""
         from ragvault.adapters.sqlite.catalog import SqliteCatalog
+        from ragvault.adapters.sqlite.integrity import CATALOG_NAME
 
         return SqliteCatalog(folder / CATALOG_NAME, create=create)
 
@@ -186,18 +170,12 @@ class Container:
 
     def set_history_aside(self) -> Path | None:
         """Rename a damaged history; the next answer begins a new one. Raises StoreError."""
-        from ragvault.adapters.sqlite.history import HISTORY_NAME
-        from ragvault.adapters.sqlite.integrity import set_aside
-
         self.history.close()
-        return set_aside(self.data_dir / HISTORY_NAME)
+        return self.files.set_history_aside()
 
     def sizes(self) -> tuple[tuple[str, int], ...]:
         """Bytes on disk: of the catalog, and of the vector store. Linear in its files."""
-        from ragvault.adapters.files import total_size
-
-        catalog = total_size(self.data_dir.glob(f"{CATALOG_NAME}*"))
-        return (("catalog", catalog), ("vectors", self.vectors.size()))
+        return (("catalog", self.files.catalog_size()), ("vectors", self.vectors.size()))
 
     def try_writing(self) -> None:
         """Write and remove a small file in the index folder, if it is there. Raises StoreError."""

@@ -96,10 +96,10 @@ def atomic_write(path: Path, data: bytes | str, *, mode: int = 0o600) -> None:
             with contextlib.suppress(OSError):
                 Path(name).unlink()
             raise
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make a rename in a folder durable. Some file systems can't sync a folder; nothing is lost
     there but the guarantee."""
     if os.name != "posix":

@@ -10,9 +10,11 @@ the mtime back.
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict, deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from ragvault.config.settings import MAX_TOKENS, ChunkingSettings
 from ragvault.model import FileState, NoteFile
@@ -20,6 +22,7 @@ from ragvault.model import FileState, NoteFile
 CHUNK_FORMAT = "c2"  # changes whenever the same note would give other chunks or embed texts
 RACY_NS = 2_000_000_000  # the coarsest clock in use: FAT's 2 s
 LARGE = 1_000_000  # bytes
+MANY = 10  # notes that one hardly deletes by chance
 
 
 def longest_passage(settings: ChunkingSettings, window: int | None) -> int:
@@ -40,8 +43,8 @@ class Plan:
 
     ``touched`` have the content that the catalog knows, at another time of change (or a racy
     one). ``renamed`` are (old path, file). ``kept`` are known notes in places that can't be read
-    now. ``outdated`` says how many of ``changed`` have the content that the catalog knows, but
-    were cut with other settings.
+    now; ``spared``: see there. ``outdated`` says how many of ``changed`` have the content that the
+    catalog knows, but were cut with other settings.
     """
 
     added: tuple[NoteFile, ...] = ()
@@ -51,6 +54,7 @@ class Plan:
     renamed: tuple[tuple[str, NoteFile], ...] = ()
     unchanged: int = 0
     kept: tuple[str, ...] = ()
+    spared: tuple[str, ...] = ()
     outdated: int = 0
 
     @property
@@ -63,6 +67,22 @@ class Plan:
         files = (*self.added, *self.changed, *(f for _, f in self.renamed))
         return tuple(sorted(files, key=lambda f: (f.size >= LARGE, -f.mtime_ns, f.rel_path)))
 
+    def notices(self, vault: str) -> Iterator[str]:
+        """What is to be said of it."""
+        if self.outdated:
+            yield (
+                "The length of passages or ragvault's own format changed: "
+                f"{self.outdated:,} notes are read again."
+            )
+        if self.kept:
+            yield f"{len(self.kept):,} notes in places that can't be read now stay in the index."
+        if self.spared:
+            yield (
+                f"{len(self.spared):,} notes, more than half, are gone from the folder and stay in"
+                " the index, in case a drive is missing. If they are gone for good: "
+                f"`ragvault index --full --vault {vault}`."
+            )
+
 
 def make_plan(
     states: Mapping[str, FileState],
@@ -71,9 +91,11 @@ def make_plan(
     hash_of: Callable[[NoteFile], str | None],
     fingerprint: str = "",
     full: bool = False,
+    thorough: bool = False,
     unreadable: Sequence[str] = (),
 ) -> Plan:
-    """Compare. Linear in files and states; hashes only what size and time leave in doubt.
+    """Compare. Linear in files and states; hashes only what size and time leave in doubt, all if
+    ``thorough``.
 
     ``hash_of`` gives the SHA-256 of a file's content in hex; None when it can't be read (the run
     then reports it). ``fingerprint`` is today's index fingerprint: a note that was written under
@@ -94,7 +116,7 @@ def make_plan(
             changed.append(file)
         elif file.size != state.size:
             changed.append(file)
-        elif file.mtime_ns == state.mtime_ns and _is_settled(file, state):
+        elif not thorough and file.mtime_ns == state.mtime_ns and _is_settled(file, state):
             unchanged += 1
         elif hash_of(file) == state.content_hash:
             touched.append(file)
@@ -118,6 +140,17 @@ def make_plan(
         kept=tuple(kept),
         outdated=outdated,
     )
+
+
+def spared(plan: Plan, known: int, root: Path) -> Plan:
+    """The plan without its removals where more than half of the ``known`` notes went at once from
+    the folder: that is a drive or a share that isn't there more often than a wish. What is there
+    and isn't a note any more (it is ignored now) counts as a wish."""
+    gone = [path for path in plan.removed if not os.path.lexists(root / path)]
+    if len(gone) < MANY or 2 * len(gone) <= known:
+        return plan
+    removed = tuple(path for path in plan.removed if path not in set(gone))
+    return replace(plan, removed=removed, spared=tuple(gone))
 
 
 def _is_settled(file: NoteFile, state: FileState) -> bool:

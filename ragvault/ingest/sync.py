@@ -22,9 +22,9 @@ from dataclasses import dataclass, field, replace
 from ragvault.config.settings import Settings
 from ragvault.errors import Interrupted, ModelError, VaultPathError
 from ragvault.ingest.paths import shown
-from ragvault.ingest.plan import Plan, make_plan
-from ragvault.ingest.read import NoteLoader, ReadNote, Unreadable, read_note
-from ragvault.ingest.walk import WalkResult, walk
+from ragvault.ingest.plan import Plan, make_plan, spared
+from ragvault.ingest.read import Gone, NoteLoader, ReadNote, Unreadable, read_note
+from ragvault.ingest.walk import WalkResult, refuse_vanished, walk
 from ragvault.ingest.write import (
     STORE_SLICE,
     VectorWriter,
@@ -83,17 +83,21 @@ def sync_vault(
     parts: SyncParts,
     *,
     full: bool = False,
+    thorough: bool = False,
     dry_run: bool = False,
     progress: Progress | None = None,
 ) -> IndexReport:
     """Bring the index of one vault up to date; a vault that is new is remembered.
 
     ``full`` reads and writes every note again and rebuilds the vault's vectors (embeddings come
-    from the cache where text and model are the same). ``dry_run`` says what would be done and
-    writes nothing. Raises VaultPathError (the root is gone, empty or without notes), DiskFullError
-    and other StoreErrors, EmbedderUnavailableError, Interrupted; what was committed is kept.
+    from the cache where text and model are the same). ``thorough`` reads every note to see whether
+    it is the one that is indexed, whatever its size and time say. ``dry_run`` says what would be
+    done and writes nothing. Raises VaultPathError (the root is gone, empty or without notes),
+    DiskFullError and other StoreErrors, EmbedderUnavailableError, Interrupted; what was committed
+    is kept.
     """
-    return _Run(vault, settings, parts, progress or Silent(), full=full).run(dry_run=dry_run)
+    run = _Run(vault, settings, parts, progress or Silent(), full=full, thorough=thorough)
+    return run.run(dry_run=dry_run)
 
 
 @dataclass(slots=True)
@@ -118,6 +122,7 @@ class _Run:
         progress: Progress,
         *,
         full: bool,
+        thorough: bool,
     ) -> None:
         self.vault = vault
         self.settings = settings
@@ -125,6 +130,7 @@ class _Run:
         self.catalog = parts.catalog
         self.progress = progress
         self.full = full
+        self.thorough = thorough
         self.report = IndexReport(vault.name, str(vault.path))
         self.started = time.monotonic()
         self.done = 0  # notes that were written
@@ -164,22 +170,18 @@ class _Run:
             hash_of=self.loader.hash_of,
             fingerprint=self.loader.fingerprint,
             full=self.full,
+            thorough=self.thorough,
             unreadable=found.unreadable,
         )
-        if plan.outdated:
-            self.report.notices.append(
-                "The length of passages or ragvault's own format changed: "
-                f"{plan.outdated:,} notes are read again."
-            )
-        if plan.kept:
-            self.report.notices.append(
-                f"{len(plan.kept):,} notes in places that can't be read now stay in the index."
-            )
+        if not self.full:
+            plan = spared(plan, len(self.states), self.vault.path)
+        self.report.spared.extend(plan.spared)
+        self.report.notices.extend(plan.notices(self.vault.name))
         if dry_run:
             return self._foresee(plan)
         if not is_known:
             self.catalog.add_vault(self.vault)
-        self.report.unchanged = plan.unchanged + len(plan.kept)
+        self.report.unchanged = plan.unchanged + len(plan.kept) + len(plan.spared)
         is_in_step = self._is_in_step() and not self.full
         if plan.is_empty and is_in_step:
             self.catalog.checked_vault(self.vault.name, indexed_at=self.parts.now())
@@ -236,6 +238,8 @@ class _Run:
             batch.size += write.file.size
             return
         self.progress.advance(1)
+        if isinstance(write, Gone):
+            refuse_vanished(self.vault.path)
         if isinstance(write, Unreadable):
             self.report.skipped.append(Skipped(shown(file.rel_path), write.reason))
             if write.is_note:  # out of reach, not out of date: what is known of it stays
@@ -364,7 +368,9 @@ class _Run:
         self.report.changed = [file.rel_path for file in plan.changed]
         self.report.removed = list(plan.removed)
         self.report.renamed = [(old, new.rel_path) for old, new in plan.renamed]
-        self.report.unchanged = plan.unchanged + len(plan.touched) + len(plan.kept)
+        self.report.unchanged = (
+            plan.unchanged + len(plan.touched) + len(plan.kept) + len(plan.spared)
+        )
         self.report.dry_run = True
         self.report.seconds = time.monotonic() - self.started
         return self.report

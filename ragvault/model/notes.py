@@ -169,7 +169,8 @@ class NoteWrite:
 
 @dataclass(slots=True)
 class IndexReport:
-    """What ``index`` did to one vault; filled in as the run goes.
+    """What ``index`` did to one vault; filled in as the run goes. ``spared`` are gone from the
+    folder, and stay indexed: too many went at once.
 
     ``renamed`` are pairs (old, new), counted in neither ``added`` nor ``removed``; ``chunks`` are
     all of the vault's now.
@@ -181,6 +182,7 @@ class IndexReport:
     changed: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     renamed: list[tuple[str, str]] = field(default_factory=list)
+    spared: list[str] = field(default_factory=list)
     unchanged: int = 0
     skipped: list[Skipped] = field(default_factory=list)
     warnings: list[Skipped] = field(default_factory=list)

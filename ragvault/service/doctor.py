@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragvault.errors import NoIndexError, RagvaultError
-from ragvault.model import ChatOptions, Message, Prefixes, collection_of
+from ragvault.model import ChatOptions, Message, Prefixes
 from ragvault.service.advice import advice
 from ragvault.service.status import ollama_status
+from ragvault.service.upkeep import Kind, check_catalog, check_vectors
 
 if TYPE_CHECKING:
     from ragvault.wiring import Container
@@ -139,11 +140,8 @@ def _check_lock(container: Container) -> str:
 
 
 def _check_catalog(container: Container) -> str:
-    if problems := container.catalog.check():
-        raise _Problem(
-            f"The catalog is damaged: {problems[0]}",
-            "Rebuild it with `ragvault index --full`; your notes are untouched.",
-        )
+    for found in check_catalog(container):
+        raise _Problem(f"The catalog is damaged: {found.what}.", found.remedy)
     vaults = container.catalog.vaults()
     notes, chunks = sum(v.notes for v in vaults), sum(v.chunks for v in vaults)
     names = ", ".join(vault.name for vault in vaults) or "no vault"
@@ -193,31 +191,12 @@ def _described(prefixes: Prefixes) -> str:
 
 
 def _check_vectors(container: Container) -> str:
-    catalog, index = container.catalog, container.vectors
-    vaults = catalog.vaults()
-    index.sync_to(catalog.generation)
-    embedder = container.embedder
-    query = embedder.embed_query("test")
-    total = 0
+    vaults = container.catalog.vaults()
     for vault in vaults:
-        collection = collection_of(vault.name, embedder.fingerprint)
-        count = index.count(collection)
-        total += count
-        if vault.embedded < vault.notes:
-            raise _Problem(
-                f"{vault.embedded:,} of {vault.notes:,} notes of '{vault.name}' have vectors.",
-                "Run `ragvault index`: it goes on where it was.",
-            )
-        if count != vault.chunks:
-            raise _Problem(
-                f"It holds {count:,} vectors of '{vault.name}', the catalog {vault.chunks:,}.",
-                "Run `ragvault index`: the vectors are restored, nothing is embedded again.",
-            )
-        if count and not index.query(collection, query, 1):
-            raise _Problem(
-                f"A query on '{vault.name}' finds nothing.", "Run `ragvault index --full`."
-            )
-    return f"opens and answers; {total:,} vectors, as many as passages"
+        for found in check_vectors(container, vault):
+            what = found.what if found.kind is Kind.DAMAGED else f"{found.count:,} {found.what}"
+            raise _Problem(f"'{vault.name}': {what}.", found.remedy)
+    return f"opens and answers; {sum(v.chunks for v in vaults):,} vectors, as many as passages"
 
 
 def _check_vaults(container: Container) -> str:
@@ -246,4 +225,4 @@ def _check_ollama(container: Container) -> str:
         )
     options = ChatOptions(model=seen.model, num_ctx=512, temperature=0.0, max_tokens=16)
     container.chat.complete([Message("user", "Say: ready")], options)
-    return f"{seen.version} at {seen.host}, {seen.model} writes"
+    return f"{seen.version} at {seen.host}, {seen.model} writes; {container.chat.route}"

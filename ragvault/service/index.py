@@ -27,12 +27,14 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class IndexRequest:
     """What is to be indexed: folders, known or new (one that is new may be given a name), else
-    the remembered vaults of these names, else all. ``full`` and ``dry_run``: as ``sync_vault``."""
+    the remembered vaults of these names, else all. ``full``, ``thorough`` and ``dry_run``: as
+    ``sync_vault``; the first two check the catalog before."""
 
     paths: tuple[Path, ...] = ()
     name: str | None = None
     vaults: tuple[str, ...] = ()
     full: bool = False
+    thorough: bool = False
     dry_run: bool = False
 
 
@@ -73,8 +75,8 @@ def index(
     VaultPathError. Raises UsageError, NoIndexError, IndexBusyError, and what ``sync_vault`` does.
     """
     try:
-        is_gone = container.is_catalog_gone()
-        if (is_gone or request.full) and (problems := container.catalog_problems()):
+        is_checked = request.full or request.thorough or container.files.is_catalog_gone()
+        if is_checked and (problems := container.files.catalog_problems()):
             raise StoreDamagedError(f"The index is damaged: {problems[0]}.")
         yield from _run(container, request, progress)
     except StoreDamagedError:
@@ -87,12 +89,14 @@ def index(
 def _begin_again(container: Container, request: IndexRequest) -> SetAside:
     """Take what is damaged away: the vectors where the catalog is sound, else the catalog."""
     with container.lock():
-        if not container.catalog_problems():
+        if not container.files.catalog_problems():
             container.vectors.reset()
             return SetAside(None)
         kept, vaults = container.set_catalog_aside()
         for vault in vaults:
             container.new_catalog.add_vault(vault)
+        if kept is not None:
+            container.new_catalog.adopt_vectors(kept)
     if not vaults and not request.paths:
         raise NoIndexError(
             f"The damaged index, kept as {kept}, doesn't say any more which folders were in it.",
@@ -109,13 +113,13 @@ def _run(
     else:
         chosen, notices = known_vaults(container, request.vaults), []
     yield Chosen(tuple(chosen), tuple(notices))
-    how = {"full": request.full, "dry_run": request.dry_run}
+    how = {"full": request.full, "thorough": request.thorough, "dry_run": request.dry_run}
     if request.full and _is_all(container, chosen):
         container.wanted_embedder.keep_to(())  # every vector is made anew
     with nullcontext() if request.dry_run else container.lock():
         for vault in chosen:
             try:
-                yield _sync(container, vault, **how, progress=progress)
+                yield refreshed(container, vault, **how, progress=progress)
             except VaultPathError as error:
                 if len(chosen) == 1:
                     raise
@@ -130,11 +134,12 @@ def _is_all(container: Container, chosen: Sequence[VaultInfo]) -> bool:
     return {vault.name for vault in known} <= {vault.name for vault in chosen}
 
 
-def _sync(
+def refreshed(
     container: Container,
     vault: VaultInfo,
     *,
     full: bool = False,
+    thorough: bool = False,
     dry_run: bool = False,
     progress: Progress | None = None,
 ) -> IndexReport:
@@ -153,7 +158,13 @@ def _sync(
             stored=container.vectors.stored_identity,
         )
         report = sync_vault(
-            vault, container.settings, parts, full=full, dry_run=dry_run, progress=progress
+            vault,
+            container.settings,
+            parts,
+            full=full,
+            thorough=thorough,
+            dry_run=dry_run,
+            progress=progress,
         )
         if not dry_run and (report.embedded or report.removed):
             info = next(v for v in catalog.vaults() if v.name == vault.name)
@@ -201,7 +212,7 @@ def rename_vault(container: Container, old: str, new: str) -> IndexReport:
     check_vault_path(vault.path, container.data_dir, [vault])
     with container.lock():
         container.catalog.rename_vault(old, wanted)
-        return _sync(container, replace(vault, name=wanted))
+        return refreshed(container, replace(vault, name=wanted))
 
 
 def move_vault(container: Container, name: str, path: Path) -> IndexReport:
@@ -229,7 +240,7 @@ def move_vault(container: Container, name: str, path: Path) -> IndexReport:
     moved = replace(vault, path=place, kind=kind_of(place))
     with container.lock():
         container.catalog.add_vault(moved)
-        return _sync(container, moved)
+        return refreshed(container, moved)
 
 
 def watch(
@@ -254,7 +265,7 @@ def watch(
 
     def refresh(path: Path) -> None:
         with container.lock():
-            report = _sync(container, by_path[path], progress=progress)
+            report = refreshed(container, by_path[path], progress=progress)
         if report.added or report.changed or report.removed or report.renamed:
             on_report(report)
 

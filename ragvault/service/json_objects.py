@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ragvault.service.originals import Links, Source
     from ragvault.service.search import SearchResult
     from ragvault.service.status import Status
+    from ragvault.service.upkeep import Backup, Finding
 
 
 def error_object(error: RagvaultError) -> dict[str, Any]:
@@ -265,6 +266,7 @@ def _report(report: IndexReport) -> dict[str, Any]:
         "added": report.added,
         "changed": report.changed,
         "removed": report.removed,
+        "spared": report.spared,
         "renamed": [{"from": old, "to": new} for old, new in report.renamed],
     }
     counts = {what: len(entries) for what, entries in files.items()}
@@ -333,6 +335,21 @@ def checks_object(checks: Sequence[Check]) -> dict[str, Any]:
 
     shown = [{**asdict(check), "remedy": check.remedy or None} for check in checks]
     return {"ok": is_well(checks), "checks": shown}
+
+
+def verify_object(findings: Sequence[Finding]) -> dict[str, Any]:
+    """What ``verify`` found; for ``repair``, what remains."""
+    return {"sound": not findings, "findings": [asdict(one) for one in findings]}
+
+
+def backup_object(made: Backup) -> dict[str, Any]:
+    """What ``backup`` wrote, or ``restore`` put in place."""
+    return {
+        "file": str(made.file),
+        "size_bytes": made.size,
+        "vaults": [vault_object(vault) for vault in made.vaults],
+        "set_aside": str(made.kept) if made.kept else None,
+    }
 
 
 # --------------------------------------------------------------------------- values

@@ -15,7 +15,7 @@ from ragvault.errors import NoIndexError, UsageError
 from ragvault.model import Background, FileState, Filter, Level, VaultInfo
 from ragvault.text import tokens
 from tests.support.fakes import FakeCatalog
-from tests.support.samples import DAY, MTIME_NS, note_write, vectors_of
+from tests.support.samples import DAY, MTIME_NS, note_write, vector_of, vectors_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -277,8 +277,7 @@ def test_chunk_ids_of_some_notes(catalog: Catalog) -> None:
 
 def test_vectors_come_back_unit_and_the_same_in_any_company(catalog: Catalog) -> None:
     """A rebuilt vector store must hold the same bits as the first one."""
-    rng = np.random.default_rng(3)
-    stored = {f"h{i}": rng.standard_normal(384).astype(np.float32) for i in range(50)}
+    stored = {f"h{i}": vector_of(f"h{i}", 384) for i in range(50)}
     catalog.store_vectors(FP, stored)
     together = catalog.cached_vectors(FP, [*stored, "absent"])
     assert set(together) == set(stored)

@@ -155,6 +155,8 @@ def test_deleted_ids_are_not_found_and_absent_ones_ignored(index: VectorIndex) -
     index.upsert("notes", stored)
     index.delete("notes", ["0001", "0003", "absent"])
     assert index.ids("notes") == {"0000", "0002", "0004"}
+    assert set(index.vectors("notes", ["0001", "0002"])) == {"0002"}
+    assert index.vectors("notes", ["0002"])["0002"] @ records(5)[2].vector == pytest.approx(1.0)
     assert index.count("notes") == 3
     assert "0001" not in ids_of(index.query("notes", stored[1].vector, 5))
     index.delete("notes", [])

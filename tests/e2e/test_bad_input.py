@@ -151,9 +151,9 @@ def test_damaged_catalog_is_mended_by_the_command_that_the_message_names(
     assert callable(damage)
     damage(copy.index_path)
     run = copy("search", "ferry")
-    assert run.code == 1 and "ragvault index --full" in run.err
+    assert run.code == 1 and "ragvault repair" in run.err
     assert_told(run.err)
-    run = copy("index", "--full", str(base.folder / "notes"))
+    run = copy("repair")
     assert run.code == 0, run.err
     assert "catalog.sqlite3.damaged-1" in run.err
     assert (copy.index_path / "catalog.sqlite3.damaged-1").is_file()

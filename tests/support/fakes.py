@@ -166,6 +166,11 @@ class FakeVectorIndex:
         self._check()
         return set(self.place.get(key, {}))
 
+    def vectors(self, key: str, chunk_ids: Collection[str]) -> dict[str, Vector]:
+        self._check()
+        held = self.place.get(key, {})
+        return {i: held[i].vector for i in chunk_ids if i in held}
+
     def count(self, key: str) -> int:
         self._check()
         return len(self.place.get(key, {}))

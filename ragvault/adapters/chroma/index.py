@@ -139,6 +139,12 @@ class ChromaIndex:
         found = self._call(key, lambda collection: collection.get(include=[]))
         return set() if found is None else set(found["ids"])
 
+    def vectors(self, key: str, chunk_ids: Collection[str]) -> dict[str, Vector]:
+        found = self._call(
+            key, lambda collection: collection.get(ids=list(chunk_ids), include=["embeddings"])
+        )
+        return dict(zip(found["ids"], found["embeddings"], strict=True)) if found else {}
+
     def count(self, key: str) -> int:
         found = self._call(key, lambda collection: collection.count())
         return 0 if found is None else int(found)

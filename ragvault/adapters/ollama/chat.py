@@ -54,6 +54,11 @@ class OllamaChat:
     def host(self) -> str:
         return self._server.url
 
+    @property
+    def route(self) -> str:
+        """See ``OllamaServer``."""
+        return self._server.route
+
     def version(self) -> str:
         try:
             return encodable(str(self._server.get_json("/api/version")["version"]))[:80]

@@ -84,6 +84,13 @@ class OllamaServer:
         self._lock = threading.Lock()
         self._client: ollama.Client | None = None
 
+    @property
+    def route(self) -> str:
+        """For people: which ways a request takes, and which it doesn't."""
+        here = is_loopback(self.url)
+        proxies = "no proxy is used" if here else "a proxy that the environment names is used"
+        return f"redirects are refused, {proxies}"
+
     def client(self) -> ollama.Client:
         import ollama
 

@@ -110,18 +110,31 @@ class Database:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise os_error(error, path.parent) from error
-        self._connection = self._opened()
+        self._connection = self._prepared()
+
+    def _prepared(self) -> sqlite3.Connection:
+        opened = self._opened()
+        self._file = self._on_disk()
         try:
             with self.translated():
-                run = self._connection.execute
+                run = opened.execute
                 run(f"PRAGMA busy_timeout = {self._busy_ms}")
                 run("PRAGMA foreign_keys = ON")
                 run("PRAGMA synchronous = FULL")
                 run("PRAGMA temp_store = MEMORY")
                 run("PRAGMA cache_size = -16384")  # KiB: bounds memory, covers the hot pages
         except BaseException:
-            self._connection.close()
+            opened.close()
             raise
+        return opened
+
+    def _on_disk(self) -> tuple[int, int] | None:
+        """Which file it is; None when there is none at the moment."""
+        try:
+            status = self.path.stat()
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
 
     def _opened(self) -> sqlite3.Connection:
         """A connection that can read. Write-ahead logging needs a file beside the database even
@@ -175,20 +188,28 @@ class Database:
     def connection(self) -> Iterator[sqlite3.Connection]:
         """The bare connection, for what can't run in a transaction (pragmas, migrations)."""
         with self._lock, self.translated():
+            if self._on_disk() not in (None, self._file):  # restored, or set aside and made anew
+                self._connection.close()
+                self._connection = self._prepared()
             yield self._connection
+
+    @contextmanager
+    def _made_sense_of(self) -> Iterator[None]:
+        """A row that nothing can be made of is a bug of ours, unless the file is damaged."""
+        try:
+            yield
+        except (ValueError, TypeError, OverflowError) as error:
+            if not self.problems():
+                raise
+            raise self.failure(_DAMAGED, error) from error
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
         """One transaction: all that is read in it belongs together."""
-        with self.connection() as connection:
+        with self._made_sense_of(), self.connection() as connection:
             connection.execute("BEGIN")
             try:
                 yield connection
-            except (ValueError, TypeError, OverflowError) as error:
-                # A row that can't be made sense of: ours, unless the file is damaged.
-                if not self.problems():
-                    raise
-                raise self.failure(_DAMAGED, error) from error
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
@@ -196,7 +217,7 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
         """One transaction, undone if the block raises."""
-        with self.connection() as connection:
+        with self._made_sense_of(), self.connection() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection

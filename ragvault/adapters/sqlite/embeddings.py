@@ -12,10 +12,12 @@ import sqlite3
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragvault.adapters.sqlite.chunks import condition_of
 from ragvault.adapters.sqlite.connection import Database, OnDatabase
+from ragvault.adapters.sqlite.integrity import embeddings_in
 from ragvault.adapters.sqlite.rows import bump_generation, generation_of
 from ragvault.errors import StoreError
 from ragvault.model import Background, Filter, Level, ScoredId, VectorRecord
@@ -85,9 +87,9 @@ class SqliteEmbeddings(OnDatabase):
                 " WHERE v.name = ? AND b.fingerprint = ?",
                 (vault, fingerprint),
             ).fetchone()
-        if row is None:
-            return None
-        return Background(row[0], {key: Level(*of) for key, of in json.loads(row[1]).items()})
+            if row is None:
+                return None
+            return Background(row[0], {key: Level(*of) for key, of in json.loads(row[1]).items()})
 
     def set_background(self, vault: str, fingerprint: str, background: Background) -> None:
         levels = {key: (of.median, of.spread) for key, of in background.levels.items()}
@@ -102,6 +104,20 @@ class SqliteEmbeddings(OnDatabase):
         with self.database.write() as con:
             store(con, fingerprint, vectors)
             bump_generation(con)
+
+    def adopt_vectors(self, damaged: Path) -> None:
+        """Take over the embeddings that a damaged catalog still holds. Linear in it."""
+        with self.database.write() as con:
+            numbers: dict[str, int] = {}
+            for fingerprint, text_hash, blob in embeddings_in(damaged):
+                if fingerprint not in numbers:
+                    numbers[fingerprint], _ = _fingerprint(con, fingerprint, len(blob) // 2)
+                    con.execute("INSERT OR IGNORE INTO embedder VALUES (?, '', 0)", (fingerprint,))
+                con.execute(
+                    "INSERT OR IGNORE INTO embedding (fingerprint_id, text_hash, vector)"
+                    " VALUES (?, ?, ?)",
+                    (numbers[fingerprint], text_hash, blob),
+                )
 
     def prune_vectors(self, fingerprint: str) -> int:
         with self.database.write() as con:
@@ -137,7 +153,8 @@ def pack(vectors: Sequence[Vector]) -> list[bytes]:
 
 
 def unpack(blobs: Sequence[bytes]) -> Matrix:
-    """Shape (len(blobs), dimensions), float32, unit rows.
+    """Shape (len(blobs), dimensions), float32, unit rows. Raises ValueError for what isn't nearly
+    of unit length already, as all that is written is: it is damaged.
 
     The norm is taken in float64, so that a row comes out the same bits in any company.
     """
@@ -145,7 +162,8 @@ def unpack(blobs: Sequence[bytes]) -> Matrix:
 
     rows = np.frombuffer(b"".join(blobs), dtype="<f2").reshape(len(blobs), -1).astype(np.float64)
     norms = np.sqrt(np.square(rows).sum(axis=1, keepdims=True))
-    norms[norms == 0.0] = 1.0
+    if not ((norms > 0.9) & (norms < 1.1)).all():
+        raise ValueError("a vector isn't as it was written")
     unit: Matrix = (rows / norms).astype(np.float32)
     return unit
 

@@ -5,24 +5,34 @@ Beside the catalog lies ``vaults.json``, so that its loss isn't that of the fold
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
+import math
+import re
 import sqlite3
-from collections.abc import Callable, Sequence
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 from ragvault.adapters.files import atomic_write, os_error
 from ragvault.adapters.sqlite.text_tables import fts_table, note_fts_table
 from ragvault.model import VaultInfo
 
+CATALOG_NAME = "catalog.sqlite3"
 VAULTS_NAME = "vaults.json"
 COMPANIONS = ("", "-wal", "-shm")
+_CANT_WRITE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_WINDOW = 64  # rows read at once of a damaged table
+_HASH = re.compile("[0-9a-f]{64}")
 # Rows that ragvault never writes, with what is told of them: a flipped byte that SQLite's own check
 # doesn't see, as the pages are well-formed.
 _NEVER_WRITTEN = (
     (
         "SELECT count(*) FROM chunk WHERE NOT json_valid(heading_path) OR typeof(text) != 'text'"
-        " OR typeof(ordinal + chunk_index + start_line + end_line) != 'integer'",
+        " OR typeof(ordinal + chunk_index) != 'integer'"
+        " OR digest IS NOT digest_of(id, heading_path, start_line, end_line, text)",
         "passages",
     ),
     (
@@ -32,11 +42,30 @@ _NEVER_WRITTEN = (
     ),
     (
         "SELECT count(*) FROM embedding e LEFT JOIN fingerprint f ON f.id = e.fingerprint_id"
-        " WHERE typeof(e.vector) != 'blob' OR length(e.vector) IS NOT 2 * f.dimensions",
+        " WHERE typeof(e.vector) != 'blob' OR length(e.vector) IS NOT 2 * f.dimensions"
+        " OR NOT is_unit(e.vector)",
         "embeddings",
     ),
+    ("SELECT count(*) FROM background WHERE NOT json_valid(levels)", "levels"),
     ("SELECT count(*) != 1 FROM meta WHERE key = 'generation'", "counters"),
 )
+
+
+def digest_of(*of: object) -> bytes:
+    """Of all that is quoted of a passage: its id, heading path (as JSON), lines and text. Kept with
+    it, and compared when it is read: a flipped letter leaves a page that SQLite finds sound."""
+    return hashlib.sha256("\0".join(map(str, of)).encode("utf-8", "surrogatepass")).digest()[:16]
+
+
+def is_unit(vector: bytes) -> bool:
+    """Whether packed float16 are of unit length, as all that are written."""
+    return 0.9 < math.hypot(*struct.unpack(f"<{len(vector) // 2}e", vector)) < 1.1
+
+
+def add_functions(connection: sqlite3.Connection) -> None:
+    """``digest_of`` and ``is_unit`` in SQL."""
+    connection.create_function("digest_of", 5, digest_of, deterministic=True)
+    connection.create_function("is_unit", 1, is_unit, deterministic=True)
 
 
 def problems(connection: sqlite3.Connection) -> list[str]:
@@ -44,6 +73,7 @@ def problems(connection: sqlite3.Connection) -> list[str]:
     SQLite's full check, and what ragvault knows of its rows. Raises sqlite3.Error."""
     if found := page_problems(connection):
         return found
+    add_functions(connection)
     if broken := connection.execute("PRAGMA foreign_key_check").fetchall():
         found.append(f"{len(broken)} rows refer to rows that are gone")
     for query, what in _NEVER_WRITTEN:
@@ -53,26 +83,33 @@ def problems(connection: sqlite3.Connection) -> list[str]:
     return found + _text_problems(connection)
 
 
-def page_problems(connection: sqlite3.Connection) -> list[str]:
-    """What SQLite's own full check says of any file."""
-    rows = connection.execute("PRAGMA integrity_check(5)").fetchall()
+def page_problems(connection: sqlite3.Connection, *, quick: bool = False) -> list[str]:
+    """What SQLite's own check says of any file; ``quick`` leaves out its indexes."""
+    check = "quick_check" if quick else "integrity_check"
+    rows = connection.execute(f"PRAGMA {check}(5)").fetchall()
     return [str(row[0]) for row in rows if row[0] != "ok"]
+
+
+def quick_problems(connection: sqlite3.Connection) -> list[str]:
+    """The half that takes a tenth of the time."""
+    return page_problems(connection, quick=True)
 
 
 def problems_of(
     path: Path, check: Callable[[sqlite3.Connection], list[str]] = problems
 ) -> list[str]:
     """The same of a file; a file that can't be checked has a problem too."""
-    try:
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    for how in ("mode=rw", "immutable=1"):  # the latter where no log can be made beside it
         try:
-            return check(connection)
-        finally:
-            connection.close()
-    except (sqlite3.Error, ValueError, TypeError) as error:
-        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
-        is_busy = code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-        return [] if is_busy else [str(error)]
+            with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)) as opened:
+                return check(opened)
+        except (sqlite3.Error, ValueError, TypeError) as error:
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+            if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                return []
+            if code not in (sqlite3.SQLITE_CANTOPEN, *_CANT_WRITE):
+                return [str(error)]
+    return []  # whoever opens it says why that can't be
 
 
 def _text_problems(connection: sqlite3.Connection) -> list[str]:
@@ -101,6 +138,14 @@ def _text_problems(connection: sqlite3.Connection) -> list[str]:
             problems.append(
                 f'The full text index of the notes of "{name}" is wrong about {wrong} of them'
             )
+        for table in (chunks, notes):
+            try:  # FTS5 compares its index with its content; that counts as writing
+                connection.execute(f"INSERT INTO {table}({table}) VALUES ('integrity-check')")
+            except sqlite3.Error as error:
+                if error.sqlite_errorcode & 0xFF not in _CANT_WRITE:
+                    problems.append(f'The full text index of "{name}" contradicts itself')
+    if connection.in_transaction:
+        connection.rollback()
     return problems
 
 
@@ -151,6 +196,37 @@ def _vaults_in(catalog: Path) -> list[VaultInfo]:
     finally:
         connection.close()
     return found
+
+
+def embeddings_in(catalog: Path) -> Iterator[tuple[str, str, bytes]]:
+    """What a damaged catalog still holds of embeddings: (fingerprint, text hash, packed vector). A
+    window of rows that can't be read is passed over. Never raises."""
+    try:
+        connection = sqlite3.connect(f"{catalog.absolute().as_uri()}?mode=ro", uri=True)
+    except sqlite3.Error:
+        return
+    with closing(connection):
+        try:
+            rows = connection.execute("SELECT id, name, dimensions FROM fingerprint").fetchall()
+            last = connection.execute("SELECT max(rowid) FROM embedding").fetchone()[0] or 0
+            models = {number: (str(name), int(width)) for number, name, width in rows}
+        except (sqlite3.Error, ValueError, TypeError):
+            return
+        last = min(last, catalog.stat().st_size)  # damage may have made it any number
+        for start in range(0, last + 1, _WINDOW):
+            try:
+                found = connection.execute(
+                    "SELECT fingerprint_id, text_hash, vector FROM embedding"
+                    " WHERE rowid > ? AND rowid <= ?",
+                    (start, start + _WINDOW),
+                ).fetchall()
+            except sqlite3.Error:
+                continue
+            for number, text_hash, vector in found:
+                name, width = models.get(number, ("", 0))
+                is_whole = isinstance(vector, bytes) and len(vector) == 2 * width
+                if is_whole and is_unit(vector) and _HASH.fullmatch(str(text_hash)):
+                    yield name, text_hash, vector
 
 
 def set_aside(catalog: Path) -> Path | None:

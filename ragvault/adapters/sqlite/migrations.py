@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ragvault.adapters.sqlite.history import HISTORY_NAME, SqliteHistory
+from ragvault.adapters.sqlite.integrity import add_functions
 from ragvault.adapters.sqlite.schema import Migration, statements
 from ragvault.adapters.sqlite.text_tables import (
     create_fts,
@@ -253,6 +254,15 @@ def _document(connection: sqlite3.Connection, answer_id: str, row: list[Any]) ->
     }
 
 
+def _add_digests(connection: sqlite3.Connection) -> None:
+    """What a passage was written as, so that one that isn't any more is told."""
+    connection.execute("ALTER TABLE chunk ADD COLUMN digest BLOB")
+    add_functions(connection)
+    connection.execute(
+        "UPDATE chunk SET digest = digest_of(id, heading_path, start_line, end_line, text)"
+    )
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration(1, "initial", _INITIAL),
     Migration(2, "note evidence", _add_note_evidence),
@@ -261,4 +271,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(5, "background", _BACKGROUND),
     Migration(6, "without note scores", _drop_note_scores),
     Migration(7, "history in its own file", _move_answers),
+    Migration(8, "digests of passages", _add_digests),
 )

@@ -8,6 +8,7 @@ import json
 import sqlite3
 from collections.abc import Collection, Sequence
 
+from ragvault.adapters.sqlite.integrity import digest_of
 from ragvault.adapters.sqlite.text_tables import (
     fts_table,
     insert_words,
@@ -185,10 +186,10 @@ def _chunk_rows(connection: sqlite3.Connection, note_id: int) -> dict[str, int]:
 def _insert_chunk(connection: sqlite3.Connection, note_id: int, chunk: Chunk) -> int:
     cursor = connection.execute(
         "INSERT INTO chunk (id, note_id, heading_path, ordinal, chunk_index, start_line, end_line,"
-        " text_hash, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " text_hash, text, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             chunk.id, note_id, _json(chunk.heading_path), chunk.ordinal, chunk.chunk_index,
-            chunk.start_line, chunk.end_line, chunk.text_hash, chunk.text,
+            chunk.start_line, chunk.end_line, chunk.text_hash, chunk.text, _digest(chunk),
         ),
     )  # fmt: skip
     assert cursor.lastrowid is not None
@@ -198,16 +199,21 @@ def _insert_chunk(connection: sqlite3.Connection, note_id: int, chunk: Chunk) ->
 def _move_chunk(connection: sqlite3.Connection, rowid: int, chunk: Chunk) -> bool:
     """Its new place; and its new text (True), when only what the model doesn't read has changed (a
     flag in the frontmatter, a link definition): the id is that of the text that is embedded."""
-    place = (chunk.chunk_index, chunk.start_line, chunk.end_line)
-    connection.execute(
-        "UPDATE chunk SET chunk_index = ?, start_line = ?, end_line = ? WHERE rowid = ?"
-        " AND (chunk_index, start_line, end_line) != (?, ?, ?)",
-        (*place, rowid, *place),
-    )
+    place, digest = (chunk.chunk_index, chunk.start_line, chunk.end_line), _digest(chunk)
     changed = connection.execute(
         "UPDATE chunk SET text = ? WHERE rowid = ? AND text != ?", (chunk.text, rowid, chunk.text)
     )
+    connection.execute(
+        "UPDATE chunk SET chunk_index = ?, start_line = ?, end_line = ?, digest = ?"
+        " WHERE rowid = ? AND (chunk_index != ? OR digest IS NOT ?)",
+        (*place, digest, rowid, chunk.chunk_index, digest),
+    )
     return changed.rowcount > 0
+
+
+def _digest(chunk: Chunk) -> bytes:
+    path = _json(chunk.heading_path)
+    return digest_of(chunk.id, path, chunk.start_line, chunk.end_line, chunk.text)
 
 
 def _delete_chunks(connection: sqlite3.Connection, number: int, rowids: Collection[int]) -> None:

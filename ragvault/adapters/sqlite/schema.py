@@ -7,9 +7,11 @@ newer than this code is refused rather than guessed at.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,6 +48,8 @@ def schema_version(connection: sqlite3.Connection) -> int:
 def migrate(connection: sqlite3.Connection, path: Path, migrations: tuple[Migration, ...]) -> None:
     """Bring the file to the newest schema known; costs a few header reads when it is there.
 
+    A file that isn't new is copied first (``….schema-2-…``), and the copy goes once all is done: an
+    older ragvault reads no file that was changed half way.
     Raises StoreError for a newer schema and for a file that another program made. Safe when
     several processes open a new file at once: each step is checked again under the write lock.
     """
@@ -57,8 +61,13 @@ def migrate(connection: sqlite3.Connection, path: Path, migrations: tuple[Migrat
         raise _too_new(path, version, newest)
     if version == 0:
         connection.execute("PRAGMA journal_mode = WAL")  # kept in the file from then on
+    else:
+        with closing(sqlite3.connect(f"{path}.schema-{version}-{os.getpid()}")) as copy:
+            connection.backup(copy)
     for migration in migrations:
         _apply(connection, migration)
+    for old in path.parent.glob(f"{path.name}.schema-*"):  # also what a kill left
+        old.unlink(missing_ok=True)
 
 
 def _apply(connection: sqlite3.Connection, migration: Migration) -> None:

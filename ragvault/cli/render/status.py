@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from ragvault.cli.render import words
-from ragvault.cli.render.layout import columns, facts, hanging
+from ragvault.cli.render.layout import columns, facts, hanging, one_line
 from ragvault.cli.render.terminal import Terminal
 from ragvault.model import VaultInfo
 from ragvault.service.doctor import Check, State
 from ragvault.service.status import OllamaStatus, Status, VaultStatus
+from ragvault.service.upkeep import Finding, Kind
 from ragvault.text import strip_controls
 
 _LABEL = 10  # columns
@@ -87,6 +89,24 @@ def _ollama(seen: OllamaStatus) -> tuple[str, str]:
         f"{seen.version} at {seen.host} has {held}; `ollama pull {seen.model or 'llama3.2'}`",
         "yellow",
     )
+
+
+def print_findings(out: Terminal, findings: Sequence[Finding]) -> None:
+    """Each with some of the notes that it is about and what to do; one line where there is none."""
+    if not findings:
+        mark = out.style(out.symbol("✓", "ok"), "bold green")
+        out.print(f"{mark} Notes, catalog and vectors are sound and agree.")
+    for one in findings:
+        what = f"{one.kind}: {one.count:,} {one.what}"
+        if one.kind in (Kind.DAMAGED, Kind.OUT_OF_REACH):
+            what = f"{one.kind}: {one.what}"
+        name = f"{strip_controls(one.vault)}: " if one.vault else ""
+        mark = out.style(out.symbol("✗", "x"), "bold red")
+        out.print(f"{mark} {out.style(one.part, 'bold')} {name}{hanging(out, what, 2)}")
+        for path in words.shortened(one.paths):
+            out.print(f"    {one_line(path)}")
+        out.print(out.style(f"  {out.symbol('→', '->')} {one.remedy}", "red"))
+    out.flush()
 
 
 _INDENT = 19  # columns before what was found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -170,6 +171,28 @@ def test_a_holder_file_that_says_nothing_costs_only_the_name(tmp_path: Path, tex
         (tmp_path / HOLDER_NAME).write_text(text)
         with pytest.raises(IndexBusyError, match="another process"), IndexLock(tmp_path):
             pass
+
+
+def test_a_holder_file_of_another_process_holds_nothing(tmp_path: Path) -> None:
+    """Its pid may be anybody's by now; only the system's lock counts."""
+    mine = {"pid": os.getpid(), "command": "ragvault index", "since": 1.0}
+    (tmp_path / HOLDER_NAME).write_text(json.dumps(mine))
+    (tmp_path / LOCK_NAME).touch()
+    with IndexLock(tmp_path):
+        pass
+
+
+def test_a_copy_of_an_index_that_is_being_written_is_free(tmp_path: Path) -> None:
+    """And what the copy says of its holder is soon its own."""
+    (tmp_path / "index").mkdir()
+    with holder(tmp_path / "index") as process:
+        shutil.copytree(tmp_path / "index", tmp_path / "copy")
+        assert str(process.pid) in (tmp_path / "copy" / HOLDER_NAME).read_text()
+        copy = IndexLock(tmp_path / "copy")
+        with copy, pytest.raises(IndexBusyError) as caught, IndexLock(tmp_path / "copy"):
+            pass
+        assert str(os.getpid()) in caught.value.message
+        process.communicate("")
 
 
 def test_one_process_cant_take_it_twice(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ragvault.adapters.sqlite.catalog import SqliteCatalog
+from ragvault.adapters.sqlite.history import HISTORY_NAME, SqliteHistory
 from ragvault.adapters.sqlite.migrations import MIGRATIONS
 from ragvault.adapters.sqlite.schema import APPLICATION_ID, Migration, migrate, schema_version
 from ragvault.adapters.sqlite.text_tables import create_fts
@@ -184,3 +185,43 @@ def with_rows_of_version_1(connection: sqlite3.Connection, write: NoteWrite) -> 
             "INSERT INTO fts_1 (rowid, title, heading, body) VALUES (?, 'a', '', ?)",
             (rowid, chunk.text),
         )
+
+
+# --------------------------------------------------------------------------- released versions
+
+
+def released(version: str, path: Path) -> None:
+    """The catalog that a released version made (its ``.dump``, by Python's iterdump)."""
+    dump = Path(__file__).parents[2] / "support" / f"catalog-{version}.sql"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.executescript(dump.read_text())
+
+
+def test_an_index_of_0_1_0_keeps_its_notes_embeddings_and_answers(path: Path) -> None:
+    released("0.1.0", path)
+    with contextlib.closing(SqliteCatalog(path)) as catalog:
+        assert catalog.check() == []
+        assert set(catalog.file_states("notes")) == {"pump.md", "sea/boats.md"}
+        (hit,) = catalog.lexical(["ferry"], 5, Filter())
+        assert catalog.chunks([hit.chunk_id])[hit.chunk_id].chunk.text.endswith("leaves at nine.")
+        (vault,) = catalog.vaults()
+        assert vault.embedded == vault.notes == 2, "nothing has to be embedded again"
+    with contextlib.closing(SqliteHistory(path.with_name(HISTORY_NAME))) as history:
+        (entry,) = history.entries()
+        assert entry.document["question"] == "When does the ferry leave?"
+    assert sorted(p.name for p in path.parent.iterdir()) == [path.name, HISTORY_NAME]
+
+
+def test_a_copy_is_kept_until_every_step_is_done(path: Path) -> None:
+    """One that fails in the middle leaves a file that no released version reads."""
+    released("0.1.0", path)
+    steps = (*MIGRATIONS, Migration(LATEST + 1, "half", _fail_halfway))
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        with pytest.raises(RuntimeError):
+            migrate(connection, path, steps)
+        (copy,) = path.parent.glob("*.schema-*")
+        with contextlib.closing(sqlite3.connect(copy)) as kept:
+            assert schema_version(kept) == 2
+            assert kept.execute("SELECT count(*) FROM answer").fetchone() == (1,)
+        migrate(connection, path, (*MIGRATIONS, Migration(LATEST + 1, "extra", _add_table)))
+    assert not list(path.parent.glob("*.schema-*"))

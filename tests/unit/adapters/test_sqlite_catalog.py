@@ -384,7 +384,7 @@ def test_a_damaged_file_is_named_so(path: Path, damage: str) -> None:
             put(broken, *_corpus())
         finally:
             broken.close()
-    assert "index --full" in caught.value.hint
+    assert "ragvault repair" in caught.value.hint
 
 
 def test_a_full_disk_keeps_what_was_there(catalog: SqliteCatalog) -> None:

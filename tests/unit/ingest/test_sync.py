@@ -314,6 +314,51 @@ def test_an_unmounted_drive_deletes_nothing(world: World, tmp_path: Path) -> Non
     assert world.texts() == before
 
 
+def test_half_a_vault_that_is_gone_at_once_is_kept_until_one_insists(world: World) -> None:
+    """A share in the vault that isn't mounted now must not cost its notes."""
+    for number in range(12):
+        world.put(f"share/{number}.md", f"# Note {number}\n\nText {number}.\n")
+    world.sync()
+    before = world.texts()
+    shutil.rmtree(world.root / "share")
+    new = "# New\n\nAs usual.\n"
+    world.put("new.md", new)
+    report = world.sync()
+    assert (len(report.spared), report.removed, report.added) == (12, [], ["new.md"])
+    assert any(
+        "12 notes, more than half" in notice and "--full" in notice for notice in report.notices
+    )
+    assert world.texts().items() >= before.items()
+    assert len(world.sync(full=True).removed) == 12
+    assert set(world.catalog.file_states("v")) == {"a.md", "work/b.md", "new.md"}
+
+
+def test_notes_that_are_ignored_from_now_on_are_not_gone(world: World) -> None:
+    for number in range(12):
+        world.put(f"share/{number}.md", f"# Note {number}\n\nText {number}.\n")
+    world.sync()
+    world.put(".gitignore", "share/\n")
+    assert len(world.sync().removed) == 12
+
+
+def test_a_drive_that_goes_while_it_is_read_deletes_nothing(world: World, tmp_path: Path) -> None:
+    world.sync()
+    before = world.texts()
+    for path in ("a.md", "work/b.md"):
+        world.put(path, "# Longer than before\n\nSo that all of it has to be read again.\n")
+
+    def unmounted(note: NoteFile, max_bytes: int) -> ReadOutcome:
+        if any(world.root.iterdir()):
+            shutil.rmtree(world.root)
+            world.root.mkdir()
+        return read_note(note, max_bytes)
+
+    world.read_note = unmounted
+    with pytest.raises(VaultPathError, match="became empty"):
+        world.sync()
+    assert world.texts() == before
+
+
 def test_the_last_note_may_be_deleted(world: World) -> None:
     world.put(".obsidian/app.json", "{}")
     world.sync()

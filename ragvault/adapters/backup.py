@@ -1,0 +1,186 @@
+"""The index in one file: a ZIP with the catalog, the history, the vaults' names and the facts, and
+a list of them with sizes and hashes. The vector store isn't in it: it is filled from the catalog.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import os
+import shutil
+import sqlite3
+import tempfile
+import time
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from ragvault import __version__
+from ragvault.adapters.files import private_folder, reported, sync_folder
+from ragvault.adapters.sqlite.catalog import SqliteCatalog
+from ragvault.adapters.sqlite.history import HISTORY_NAME
+from ragvault.adapters.sqlite.integrity import (
+    CATALOG_NAME,
+    COMPANIONS,
+    VAULTS_NAME,
+    page_problems,
+    problems,
+    problems_of,
+)
+from ragvault.errors import StoreDamagedError, UsageError
+
+_DATABASES = (CATALOG_NAME, HISTORY_NAME)
+_FILES = (VAULTS_NAME, "facts.json")
+_MOVED = (*(name + end for name in _DATABASES for end in COMPANIONS), *_FILES, "chroma")
+_LIST = "ragvault-backup.json"
+_BLOCK = 1 << 20
+_NOT_WHOLE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    KeyError,
+    TypeError,
+    ValueError,
+    RuntimeError,
+    EOFError,
+    NotImplementedError,
+)
+
+
+def write_backup(index: Path, target: Path) -> int:
+    """Write the index at ``index`` into ``target``, whole or not at all; returns its bytes. Each
+    database is one state of it, whoever writes meanwhile. What is there already is replaced if it
+    is a backup. Raises StoreDamagedError, UsageError, StoreError."""
+    if target.exists() and not _is_backup(target):
+        raise UsageError(f"{target} is there, and is no backup of ragvault's.", "Choose another.")
+    with _beside(target) as place:
+        for name in _DATABASES:
+            if (index / name).exists():
+                _copy(index / name, place / name)
+        for name in _FILES:
+            if (index / name).exists():
+                shutil.copyfile(index / name, place / name)
+        pieces = sorted(place.iterdir())
+        described = {"ragvault": __version__, "made_at": time.time()}
+        files = {piece.name: _described(piece) for piece in pieces}
+        with (place / "zip").open("wb") as file:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+                archive.writestr(_LIST, json.dumps({**described, "files": files}, indent=1))
+                for piece in pieces:
+                    archive.write(piece, piece.name)
+            file.flush()
+            os.fsync(file.fileno())
+        (place / "zip").chmod(0o600)
+        size = (place / "zip").stat().st_size
+        (place / "zip").replace(target)
+        sync_folder(target.parent)
+        return size
+
+
+def unpack(source: Path, index: Path) -> Path:
+    """The pieces of a backup, each held against its hash, in a new folder below ``index``, which
+    the caller removes. Raises UsageError for what isn't a whole backup, StoreError."""
+    private_folder(index)
+    place = Path(tempfile.mkdtemp(prefix=".restore-", dir=index))
+    try:
+        with source.open("rb") as file, zipfile.ZipFile(file) as archive, reported(index):
+            for name, expected in json.loads(archive.read(_LIST))["files"].items():
+                if name not in (*_DATABASES, *_FILES):
+                    raise ValueError(f"{name} is no part of an index")
+                with archive.open(name) as piece, (place / name).open("wb") as into:
+                    shutil.copyfileobj(piece, into, _BLOCK)
+                if _described(place / name) != expected:
+                    raise ValueError(f"{name} isn't as it was written")
+        if not (place / CATALOG_NAME).exists():
+            raise KeyError(CATALOG_NAME)
+        for name in _DATABASES:
+            if (place / name).exists() and (found := _problems(place / name)):
+                raise ValueError(f"{name}: {found[0]}")
+        _make_ready(place / CATALOG_NAME)
+    except OSError as error:
+        shutil.rmtree(place, ignore_errors=True)
+        why = error.strerror or str(error)
+        raise UsageError(f"{source} can't be read: {why}.", "Give the backup's path.") from error
+    except _NOT_WHOLE as error:
+        shutil.rmtree(place, ignore_errors=True)
+        raise UsageError(
+            f"{source} isn't a whole backup of ragvault's ({error}).",
+            "Nothing was changed. Take another backup.",
+        ) from error
+    except BaseException:
+        shutil.rmtree(place, ignore_errors=True)
+        raise
+    return place
+
+
+def _make_ready(catalog: Path) -> None:
+    """Bring it to today's schema, or refuse a newer one. The vector store that it was in step with
+    isn't this index's, and nobody may take its state for the one that is in memory."""
+    with closing(SqliteCatalog(catalog)) as opened:
+        for vault in opened.vaults():
+            opened.set_vector_watermark(vault.name, None)
+        with opened.database.write() as connection:
+            connection.execute("UPDATE meta SET value = value + ?", (int(time.time()),))
+
+
+def put_in_place(place: Path, index: Path) -> Path | None:
+    """Set the index that is there aside and move the pieces in ``place`` where it was. Returns
+    where the old one is (None: there was none). The caller holds the lock. Raises StoreError."""
+    there = [index / name for name in _MOVED if (index / name).exists()]
+    kept = None
+    with reported(index):
+        if there:
+            names = (index / f"before-restore-{number}" for number in itertools.count(1))
+            kept = next(name for name in names if not name.exists())
+            kept.mkdir(mode=0o700)
+            for path in there:
+                path.rename(kept / path.name)
+        for piece in sorted(place.iterdir()):
+            piece.rename(index / piece.name)
+        place.rmdir()
+        sync_folder(index)
+    return kept
+
+
+def _copy(database: Path, target: Path) -> None:
+    """SQLite's own copy: a state that somebody committed, without a log beside it."""
+    try:
+        uri = f"{database.absolute().as_uri()}?mode=ro"
+        with (
+            closing(sqlite3.connect(uri, uri=True)) as here,
+            closing(sqlite3.connect(target)) as to,
+        ):
+            here.backup(to)
+        found = _problems(target)
+    except sqlite3.Error as error:
+        found = [str(error)]
+    if found:
+        raise StoreDamagedError(f"{database} is damaged ({found[0]}): no backup was written.")
+
+
+def _problems(database: Path) -> list[str]:
+    return problems_of(database, problems if database.name == CATALOG_NAME else page_problems)
+
+
+@contextmanager
+def _beside(target: Path) -> Iterator[Path]:
+    with reported(target), tempfile.TemporaryDirectory(dir=target.parent) as folder:
+        yield Path(folder)
+
+
+def _is_backup(file: Path) -> bool:
+    try:
+        with zipfile.ZipFile(file) as archive:
+            return _LIST in archive.namelist()
+    except (OSError, *_NOT_WHOLE):
+        return False
+
+
+def _described(file: Path) -> dict[str, Any]:
+    stream: IO[bytes]
+    with file.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    return {"size": file.stat().st_size, "sha256": digest}

@@ -1,0 +1,128 @@
+"""``ragvault verify`` and ``repair``: whether the index is what it should be, and making it so;
+``backup`` and ``restore``: all of it in one file."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ragvault.cli.group import command_app
+from ragvault.cli.options import ConfigOption, JsonOption
+from ragvault.cli.render import words
+from ragvault.cli.render.status import print_findings
+from ragvault.cli.render.terminal import print_json
+from ragvault.service.json_objects import backup_object, verify_object
+
+app = command_app()
+
+
+@app.command("verify")
+def verify(
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Go by sizes, times and counts; open no note.")
+    ] = False,
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+) -> int:
+    """Compare notes, catalog and vectors.
+
+    Reads every note, passage and vector and names what is missing, orphaned or differs. Writes
+    nothing. Exits with 1 when anything is found.
+    """
+    from ragvault.cli.session import Session
+    from ragvault.service import upkeep as service
+
+    with Session.open(config) as session:
+        found = list(service.verify(session.container, quick=quick))
+        if as_json:
+            print_json(verify_object(found))
+        else:
+            print_findings(session.out, found)
+    return 1 if found else 0
+
+
+@app.command("repair")
+def repair(as_json: JsonOption = False, config: ConfigOption = None) -> int:
+    """Mend what verify finds.
+
+    A damaged catalog is set aside and made again from the notes, with the embeddings that are
+    still sound; vectors are filled from the catalog. What has no embedding any more is embedded.
+    Notes are never written to. Exits with 1 when something remains.
+    """
+    from ragvault.cli.render.index import IndexView
+    from ragvault.cli.session import Session
+    from ragvault.service import upkeep as service
+
+    with Session.open(config) as session:
+        view = IndexView(session, as_json=False, quiet=as_json)
+        found: list[service.Finding] = []
+        remaining: tuple[service.Finding, ...] = ()
+        with closing(service.repair(session.container)) as events:
+            for event in events:
+                if isinstance(event, service.Remaining):
+                    remaining = event.findings
+                elif isinstance(event, service.Finding):
+                    found.append(event)
+                    if not as_json:
+                        print_findings(session.out, [event])
+                else:
+                    view.show(event)
+        if as_json:
+            print_json(verify_object(remaining) | {"found": verify_object(found)["findings"]})
+        else:
+            print_findings(session.out, remaining)
+    return 1 if remaining else 0
+
+
+@app.command("backup")
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")],
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+) -> int:
+    """Write the index into one file.
+
+    It holds passages, embeddings, the history and the vaults' names: all that isn't made again
+    in seconds. Others may use the index meanwhile. A backup that is there already is replaced.
+    The notes, the configuration and models are not in it.
+    """
+    from ragvault.cli.session import Session
+    from ragvault.service import upkeep as service
+
+    with Session.open(config) as session:
+        made = service.back_up(session.container, file)
+        if as_json:
+            print_json(backup_object(made))
+        else:
+            names = ", ".join(vault.name for vault in made.vaults)
+            session.out.print(f"{names}: written to {made.file} ({words.size(made.size)}).")
+    return 0
+
+
+@app.command("restore")
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that backup wrote.")],
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+) -> int:
+    """Put an index back from its backup.
+
+    The index that is there is set aside, not deleted. A file that isn't whole is refused, and
+    nothing is changed then. `ragvault index` brings it up to date; nothing is embedded again.
+    """
+    from ragvault.cli.session import Session
+    from ragvault.service import upkeep as service
+
+    with Session.open(config) as session:
+        made = service.restore(session.container, file)
+        if made.kept is not None:
+            session.notices([f"The index that was there is in {made.kept}; delete it at will."])
+        if as_json:
+            print_json(backup_object(made))
+        else:
+            names = ", ".join(vault.name for vault in made.vaults)
+            session.out.print(f"{names}: restored. `ragvault index` brings it up to date.")
+    return 0

@@ -1,0 +1,219 @@
+"""The index kept sound: the vaults against the catalog against the vectors (``doctor`` runs the
+same checks), what is found mended, and all of it in one file and back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragvault.errors import NoIndexError, StoreError, UsageError, VaultPathError
+from ragvault.model import IndexReport, VaultInfo, collection_of
+from ragvault.service.index import IndexEvent, IndexRequest, index, refreshed
+
+if TYPE_CHECKING:
+    from ragvault.wiring import Container
+
+_PAGE = 1000  # vectors compared at a time
+_ALIKE = 0.999  # cosine of a vector with itself, rounded on the way
+
+
+class Kind(StrEnum):
+    """How a part differs from what stands before it: notes, then catalog, then vectors."""
+
+    MISSING = "missing"
+    ORPHANED = "orphaned"
+    DIFFERING = "differing"
+    DAMAGED = "damaged"
+    OUT_OF_REACH = "out of reach"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """``part`` is "history", "catalog", "notes" or "vectors" (of ``vault``, None: all); ``count``
+    how many of ``what``; ``paths`` the notes that they belong to, as far as that is known."""
+
+    part: str
+    kind: Kind
+    what: str
+    vault: str | None = None
+    count: int = 1
+    paths: tuple[str, ...] = ()
+    remedy: str = "Run `ragvault repair`."
+
+
+@dataclass(frozen=True, slots=True)
+class Remaining:
+    """What is still found after a repair."""
+
+    findings: tuple[Finding, ...]
+
+
+def verify(container: Container, *, quick: bool = False) -> Iterator[Finding]:
+    """Everything that isn't as it should be; nothing is written. Reads every note, passage and
+    vector; ``quick`` goes by sizes, times and counts. Raises NoIndexError, StoreError."""
+    yield from check_history(container)
+    damage = list(check_catalog(container, quick=quick))
+    yield from damage
+    if damage:  # what it says of notes and vectors is worth nothing
+        return
+    for vault in container.catalog.vaults():
+        yield from check_notes(container, vault, quick=quick)
+        yield from check_vectors(container, vault, quick=quick)
+
+
+def repair(container: Container) -> Generator[Finding | IndexEvent | Remaining, None, None]:
+    """Mend what ``verify`` finds, embedding only what no vector is left of: first what is found,
+    then what ``index`` does about it, then what remains. Raises what ``index`` does."""
+    found = list(verify(container))
+    yield from found
+    if not found:
+        return
+    if any(one.part == "history" for one in found):
+        container.set_history_aside()
+    if all(one.part != "catalog" for one in found):
+        with container.lock():
+            for name in {one.vault for one in found if one.part == "vectors"} - {None}:
+                container.catalog.set_vector_watermark(str(name), None)  # it is filled afresh
+    try:
+        yield from index(container, IndexRequest(thorough=True))
+    except VaultPathError:  # the only vault there is
+        if not all(one.kind is Kind.OUT_OF_REACH for one in found):
+            raise
+    yield Remaining(tuple(verify(container)))
+
+
+def check_catalog(container: Container, *, quick: bool = False) -> Iterator[Finding]:
+    """Whether SQLite, and ragvault, find their own in it."""
+    if problems := container.files.catalog_problems(quick=quick):
+        yield Finding("catalog", Kind.DAMAGED, problems[0], count=len(problems))
+
+
+def check_history(container: Container) -> Iterator[Finding]:
+    """Whether what was asked can be read."""
+    if problems := container.files.history_problems():
+        what = f"{problems[0]} (it is set aside, and another begun)"
+        yield Finding("history", Kind.DAMAGED, what, count=len(problems))
+
+
+def check_notes(container: Container, vault: VaultInfo, *, quick: bool) -> Iterator[Finding]:
+    """The vault's folder against the catalog."""
+    try:
+        report = refreshed(container, vault, dry_run=True, thorough=not quick)
+    except (VaultPathError, NoIndexError) as error:
+        remedy = "Mount the drive that it is on, or follow it: `ragvault vault move`."
+        yield Finding(
+            "notes", Kind.OUT_OF_REACH, error.message.rstrip("."), vault.name, remedy=remedy
+        )
+        return
+    yield from _of_notes(report, vault.name)
+
+
+def _of_notes(report: IndexReport, vault: str) -> Iterator[Finding]:
+    gone = [*report.removed, *(old for old, _ in report.renamed)]
+    new = [*report.added, *(new for _, new in report.renamed)]
+    how = "Run `ragvault index`."
+    mount = "Mount the drive that they are on; gone for good: `ragvault index --full`."
+    for kind, paths, what, remedy in (
+        (Kind.MISSING, new, "notes that aren't indexed", how),
+        (Kind.ORPHANED, gone, "indexed notes that are gone from the folder", how),
+        (Kind.ORPHANED, report.spared, "indexed notes, more than half, that are gone", mount),
+        (Kind.DIFFERING, report.changed, "notes that aren't indexed as they are now", how),
+    ):
+        if paths:
+            yield Finding("notes", kind, what, vault, len(paths), tuple(sorted(paths)), remedy)
+
+
+def check_vectors(
+    container: Container, vault: VaultInfo, *, quick: bool = False
+) -> Iterator[Finding]:
+    """The catalog's passages against the embeddings, and these against the vector store."""
+    catalog, in_force = container.catalog, container.catalog.embedder_in_force()
+    model = in_force[0] if in_force else ""
+    if lacking := catalog.lacking(vault.name, model):
+        paths = tuple(path for path, _ in lacking)
+        count = sum(chunks for _, chunks in lacking)
+        what, go_on = "passages without an embedding", "Run `ragvault index`: it goes on."
+        yield Finding("vectors", Kind.MISSING, what, vault.name, count, paths, go_on)
+    try:
+        yield from _in_store(container, vault, model, quick=quick, lacking=bool(lacking))
+    except StoreError as error:
+        what = error.message.rstrip(".")
+        yield Finding("vectors", Kind.DAMAGED, what, vault.name, remedy=error.hint)
+
+
+def _in_store(
+    container: Container, vault: VaultInfo, model: str, *, quick: bool, lacking: bool
+) -> Iterator[Finding]:
+    catalog, store, key = container.catalog, container.vectors, collection_of(vault.name, model)
+    store.sync_to(catalog.generation)
+    count = store.count(key)
+    if quick or lacking:
+        if count != vault.chunks and not lacking:
+            what = f"vectors in the store, for {vault.chunks:,} passages"
+            yield Finding("vectors", Kind.DIFFERING, what, vault.name, count)
+        return
+    visible, held = catalog.chunk_ids(vault.name), store.ids(key)
+    if lost := visible - held:
+        yield _of_passages(container, vault, Kind.MISSING, "passages not in the vector store", lost)
+    if orphans := held - visible:
+        what = "vectors of passages that are no more"
+        yield Finding("vectors", Kind.ORPHANED, what, vault.name, len(orphans))
+    wrong: set[str] = set()
+    both = sorted(visible & held)
+    for start in range(0, len(both), _PAGE):
+        right = catalog.vectors(model, both[start : start + _PAGE])
+        seen = store.vectors(key, list(right))
+        wrong |= {i for i, vector in right.items() if i not in seen or seen[i] @ vector < _ALIKE}
+    if wrong:
+        yield _of_passages(container, vault, Kind.DIFFERING, "vectors of other texts", wrong)
+    elif both and not store.query(key, right[max(right)], 1):
+        yield Finding("vectors", Kind.DAMAGED, "queries that find nothing", vault.name)
+
+
+def _of_passages(
+    container: Container, vault: VaultInfo, kind: Kind, what: str, ids: Collection[str]
+) -> Finding:
+    paths = {stored.note.rel_path for stored in container.catalog.chunks(ids).values()}
+    return Finding("vectors", kind, what, vault.name, len(ids), tuple(sorted(paths)))
+
+
+# -------------------------------------------------------------------------- in one file
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """``file`` was written, or read; ``kept``: where the index is that was there before a restore
+    (None: there was none)."""
+
+    file: Path
+    vaults: Sequence[VaultInfo]
+    size: int = 0
+    kept: Path | None = None
+
+
+def back_up(container: Container, target: Path) -> Backup:
+    """Write all that can't be made again from the notes into one file. Others may read and write
+    the index meanwhile. Raises UsageError (the file is another's, or would lie in a vault),
+    NoIndexError, StoreDamagedError, StoreError."""
+    vaults = container.catalog.vaults()
+    target = target.expanduser().resolve()
+    for vault in vaults:
+        if target.is_relative_to(vault.path.resolve()):
+            raise UsageError(
+                f"{target} lies in the vault '{vault.name}', which is never written to.",
+                "Choose a place outside.",
+            )
+    return Backup(target, vaults, container.files.write_backup(target))
+
+
+def restore(container: Container, source: Path) -> Backup:
+    """Put an index from its backup in place, the one that is there aside. Raises UsageError for a
+    file that isn't a whole backup, IndexBusyError, StoreError (also of a newer schema)."""
+    source = source.expanduser().resolve()
+    with container.lock():
+        kept = container.files.restore(source)
+        return Backup(source, container.catalog.vaults(), source.stat().st_size, kept)
