@@ -37,11 +37,20 @@ COMMANDS: dict[str, Entry] = {
     "search": Entry("List the passages that match, with no answer.", "Use"),
     "why": Entry("Say where a note stood, and what dropped it.", "Use"),
     "eval": Entry("Measure how well ragvault finds, and how honestly it refuses.", "Use"),
-    "show": Entry("Print a past answer.", "Look up", "past"),
-    "sources": Entry("List what a past answer rests on.", "Look up", "past"),
-    "source": Entry("Show one of them in its note, as that is today.", "Look up", "past"),
-    "open": Entry("Open a source, or a note, in the editor.", "Look up", "past"),
-    "history": Entry("List what was asked, or forget it.", "Look up"),
+    "show": Entry("Print a past answer as it was given.", "Look up", "past"),
+    "sources": Entry(
+        "List what a past answer rests on, or what came nearest where there was none.",
+        "Look up",
+        "past",
+    ),
+    "source": Entry(
+        "Show a source in its note, as that is today, with what changed since.", "Look up", "past"
+    ),
+    "open": Entry("Open a source of a past answer, or a note, at its line.", "Look up", "past"),
+    "history": Entry("List what was asked, the newest first.", "Look up"),
+    "stats": Entry(
+        "Show how often there was an answer, and what was asked in vain.", "Look up", "past"
+    ),
     "status": Entry("Show vaults, coverage, model, sizes, Ollama.", "Care"),
     "doctor": Entry("Try each part for real and say what to mend.", "Care"),
     "verify": Entry("Compare notes, catalog and vectors.", "Care", "upkeep"),

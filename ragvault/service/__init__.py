@@ -9,9 +9,11 @@ the stages, one after the other; a command line, a server or a script renders wh
     excerpts      the piece of a passage that is shown, and its words that match
     background    what unrelated questions reach in a vault
     ask           a question to its answer
+    history       what was asked and answered: kept, read back, exported, counted
+    originals     the notes' files: where they are, and what has become of what they said
     why           where a note stood in it, and what dropped it
     status        what is indexed, how current it is, what it runs on; nothing is loaded
     doctor        each part tried for real
     json_objects  results as JSON objects
-    files         the configuration, written
+    files         the configuration, an export, written
 """

@@ -1,4 +1,4 @@
-"""The file that a command writes for a person: the configuration."""
+"""The files that a command writes for a person: the configuration, an export."""
 
 from __future__ import annotations
 
@@ -20,6 +20,14 @@ def write_config(target: Path, text: str) -> None:
     target = target.resolve()  # a link to a file kept elsewhere stays a link
     with _reported(target, "Choose another place with --config FILE."):
         target.parent.mkdir(parents=True, exist_ok=True)
+        _replace(target, text)
+
+
+def write_new(target: Path, text: str) -> None:
+    """A file that wasn't there, whole or not at all. Raises UsageError."""
+    if target.exists():
+        raise UsageError(f"{target} is there already.", "Choose another name, or remove it.")
+    with _reported(target, "Choose another place."):
         _replace(target, text)
 
 

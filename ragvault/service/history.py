@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragvault.answering.citations.styles import STYLES, canonical
@@ -25,8 +29,10 @@ from ragvault.model import (
     Scores,
     StoredChunk,
 )
-from ragvault.service.json_objects import ask_object, iso_time
+from ragvault.service.files import write_new
+from ragvault.service.json_objects import ask_object, iso_time, local_day, local_time, rounded
 from ragvault.service.originals import Links, wikilink
+from ragvault.text import normalise, one_line
 
 if TYPE_CHECKING:
     from ragvault.wiring import Container
@@ -58,7 +64,7 @@ def keep(container: Container, result: AskResult, now: datetime, session: str | 
 
 
 def _document(result: AskResult, links: Links) -> dict[str, Any]:
-    """What ``ask --json`` prints, with the passages whole, as they are today."""
+    """What ``ask --json`` prints, with the passages whole, their scores, and all that was timed."""
     value = ask_object(result, links)
     outcome = result.outcome
     if isinstance(outcome, Answer):
@@ -71,8 +77,10 @@ def _document(result: AskResult, links: Links) -> dict[str, Any]:
     for name, hits in shown.items():
         for place, hit in zip(value[name], hits, strict=True):
             place["passage"] = hit.chunk.text
+            place["scores"] = rounded(hit.scores)
             place["times"] = [hit.note.date, hit.note.mtime]
-    return {**value, "terms": list(result.terms)}
+    spent = result.retrieval.timings_ms if result.retrieval else {}
+    return {**value, "terms": list(result.terms), "timings_ms": rounded(spent)}
 
 
 def entry_object(entry: HistoryEntry) -> dict[str, Any]:
@@ -221,9 +229,10 @@ def as_markdown(result: AskResult) -> str:
     """The answer for a note: citations as wikilinks, quotations as quotes."""
     outcome = result.outcome
     if isinstance(outcome, Abstention):
-        texts = [*outcome.passages, *[""] * len(outcome.nearest)]
-        found = zip(texts, outcome.nearest, strict=False)
-        return "\n\n".join([outcome.message, *(_quoted(text, hit) for text, hit in found)])
+        found = list(zip(outcome.passages, outcome.nearest, strict=False))
+        quotes = [_quoted(text, hit) for text, hit in found]
+        links = [f"- {wikilink(hit)}" for hit in outcome.nearest[len(found) :]]
+        return "\n\n".join([outcome.message, *quotes, "\n".join(links)]).strip()
     text, at, parts = outcome.text, 0, []
     by_chunk = {one.hit.chunk.id: one for one in outcome.references}
     for place in sorted({(c.position, c.chunk_id or "") for c in outcome.citations}):
@@ -232,14 +241,15 @@ def as_markdown(result: AskResult) -> str:
         if one is None or place[0] < at or not text.startswith(mark, place[0]):
             continue  # a removed one, or several at one place
         before, at = text[at : place[0]], place[0] + len(mark)
-        quotes = outcome.mode == "extractive"
-        parts.append(_quoted(before, one.hit) + "\n\n" if quotes else before + wikilink(one.hit))
+        is_quote = outcome.mode == "extractive"
+        link = wikilink(one.hit)
+        parts.append(_quoted(before, one.hit) + "\n\n" if is_quote else before + link)
     return ("".join(parts) + text[at:]).strip()
 
 
 def _quoted(text: str, hit: Hit) -> str:
-    lines = [f"> {line}".rstrip() for line in text.strip("\n").split("\n") if text.strip()]
-    return "\n".join([*lines, *([">"] if lines else []), f"> {wikilink(hit)}"])
+    lines = [f"> {line}".rstrip() for line in text.strip("\n").split("\n")]
+    return "\n".join([*lines, ">", f"> {wikilink(hit)}"])
 
 
 def kept_path(entry: HistoryEntry, hit: Hit) -> str | None:
@@ -247,3 +257,98 @@ def kept_path(entry: HistoryEntry, hit: Hit) -> str | None:
     kept = entry.document
     places = [*kept["references"], *kept.get("also", []), *kept.get("nearest", [])]
     return next((one.get("path") for one in places if one["chunk_id"] == hit.chunk.id), None)
+
+
+# --------------------------------------------------------------------------- all of them
+
+
+def export(entries: Sequence[HistoryEntry], target: Path) -> None:
+    """Write answers to a new file: JSON Lines or Markdown, by its suffix. Raises UsageError."""
+    writers = {".jsonl": _as_jsonl, ".md": _as_page, ".markdown": _as_page}
+    write = writers.get(target.suffix.lower())
+    if write is None:
+        raise UsageError(
+            f"{target.name} has to end in .jsonl or .md.", "ragvault history export answers.jsonl"
+        )
+    write_new(target, "".join(map(write, entries)))
+
+
+def _as_jsonl(entry: HistoryEntry) -> str:
+    return json.dumps(entry_object(entry)) + "\n"
+
+
+def _as_page(entry: HistoryEntry) -> str:
+    result = result_of(entry)
+    facts = f"{local_time(entry.asked_at)}, confidence {result.outcome.confidence:.2f}"
+    return f"## {one_line(result.question)}\n\n*{facts}*\n\n{as_markdown(result)}\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Of the questions of a month ("2026-11"; "": of all). ``pointed``: the place was shown, with
+    no answer. Medians in milliseconds, None where there is nothing to time. ``cited`` is how many
+    citations models wrote, ``exact`` how many of these were kept as they were written."""
+
+    month: str
+    answered: int
+    pointed: int
+    nothing: int
+    search_ms: float | None
+    model_ms: float | None
+    total_ms: float | None
+    cited: int
+    exact: int
+
+
+def stats_of(entries: Iterable[HistoryEntry], month: str = "") -> Stats:
+    """Small talk isn't counted."""
+    kept = [one.document for one in entries if not _is_small_talk(one)]
+    why = Counter(document["abstain_reason"] for document in kept)
+    metas = [document["meta"] for document in kept]
+    statuses = Counter(
+        citation["status"]
+        for document in kept
+        if document["mode"] == "llm"
+        for citation in document.get("citations", ())
+    )
+    return Stats(
+        month=month,
+        answered=why[None],
+        pointed=why[AbstainReason.INSUFFICIENT_INFORMATION],
+        nothing=len(kept) - why[None] - why[AbstainReason.INSUFFICIENT_INFORMATION],
+        search_ms=_median(meta["retrieval"].get("time_ms") for meta in metas),
+        model_ms=_median(meta["llm_ms"] for meta in metas),
+        total_ms=_median(meta["total_ms"] for meta in metas),
+        cited=statuses.total() - statuses[CitationStatus.ADDED],
+        exact=statuses[CitationStatus.EXACT],
+    )
+
+
+def by_month(entries: Iterable[HistoryEntry]) -> list[Stats]:
+    """The newest first."""
+    months: dict[str, list[HistoryEntry]] = {}
+    for entry in entries:
+        months.setdefault(local_day(entry.asked_at)[:7], []).append(entry)
+    return [stats_of(months[month], month) for month in sorted(months, reverse=True)]
+
+
+def most_refused(entries: Iterable[HistoryEntry], limit: int = 10) -> list[tuple[str, int]]:
+    """The questions that had no answer most often, in their newest words, with how often."""
+    counts: Counter[str] = Counter()
+    asked: dict[str, str] = {}
+    for entry in entries:
+        if entry.document["abstained"]:
+            question = entry.document["question"]
+            words = " ".join(re.findall(r"\w+", normalise(question)))
+            asked.setdefault(words, question)
+            counts[words] += 1
+    return [(asked[words], count) for words, count in counts.most_common(limit)]
+
+
+def _is_small_talk(entry: HistoryEntry) -> bool:
+    return entry.document["mode"] == "none" and not entry.document["abstained"]
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    known = sorted(value for value in values if value is not None)
+    return known[len(known) // 2] if known else None

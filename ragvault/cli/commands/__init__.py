@@ -5,6 +5,7 @@ opens a ``Session``, makes the service's request from its options (``cli.options
 service, and hands what comes back to ``cli.render``.
 
     ask, search, index, status, doctor   the commands of those names
-    vault, config                        groups of commands of their own
+    past                                 show, sources, source, open, stats: of past answers
+    history, vault, config               groups of commands of their own
     eval, eval_*                         measuring, and what belongs to it
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from datetime import datetime
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,7 +14,7 @@ from ragvault.cli.options import ConfigOption, JsonOption
 from ragvault.cli.render import words
 from ragvault.cli.render.terminal import print_json
 from ragvault.errors import UsageError
-from ragvault.service.history import entry_object
+from ragvault.service.history import entry_object, export as write_export
 
 app = command_app(invoke_without_command=True)
 
@@ -53,6 +54,21 @@ def history(
 
             print_history(session.out, entries)
     return 0 if entries else 3
+
+
+@app.command("export")
+def export(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A new file, .jsonl or .md.")],
+    config: ConfigOption = None,
+) -> int:
+    """Write all that was asked to a file, as JSON Lines or Markdown by its name."""
+    from ragvault.cli.session import Session
+
+    with Session.open(config) as session:
+        entries = session.container.history.entries()
+        write_export(entries, file)
+        session.out.print(f"{words.count(len(entries), 'answer')} in {file}.")
+    return 0
 
 
 @app.command("clear")

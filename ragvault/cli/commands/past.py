@@ -1,7 +1,8 @@
-"""``ragvault show``, ``sources``, ``source``, ``open``: past answers and the notes behind them."""
+"""Past answers: ``ragvault show``, ``sources``, ``source``, ``open`` and ``stats``."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -13,12 +14,15 @@ from ragvault.cli.render.terminal import print_json
 from ragvault.errors import UsageError
 from ragvault.service.history import (
     as_markdown,
+    by_month,
     entry_object,
     entry_of,
     is_number,
     kept_path,
+    most_refused,
     result_of,
     source_at,
+    stats_of,
 )
 from ragvault.service.originals import Links, source_today
 
@@ -77,7 +81,7 @@ def source(
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> int:
-    """Show a source in its note, as that is today, with what changed since it was cited.
+    """Show a source in its note, as that is today, with what changed since.
 
     Exits with 3 where nothing of it is left.
     """
@@ -140,3 +144,26 @@ def open_(
             uri = links.uri(vault, rel_path, heading)
         open_note(path, line, uri)
     return 0
+
+
+@app.command("stats")
+def stats(as_json: JsonOption = False, config: ConfigOption = None) -> int:
+    """Show how often there was an answer, and what was asked in vain.
+
+    By month: questions answered, pointed at a place, and with nothing; the median time; how many
+    of the citations that a model wrote were kept as they were. Then the questions that most often
+    had no answer: what your notes lack. Exits with 3 when nothing was asked yet.
+    """
+    from ragvault.cli.render.history import print_stats
+    from ragvault.cli.session import Session
+
+    with Session.open(config) as session:
+        entries = session.container.history.entries()
+        months, refused = by_month(entries), most_refused(entries)
+        if as_json:
+            said = [{"question": question, "times": times} for question, times in refused]
+            months_shown = [asdict(month) for month in months]
+            print_json({"all": asdict(stats_of(entries)), "months": months_shown, "refused": said})
+        else:
+            print_stats(session.out, [*months, stats_of(entries, "all")], refused)
+    return 0 if entries else 3

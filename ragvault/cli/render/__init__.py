@@ -7,5 +7,6 @@ places                a place in a note, with its link
 ask, citations        an answer as it comes, its citations as numbers
 search, debug         passages found; every candidate with its scores
 index, status         what was indexed; what there is, and each part tried
+history               past answers, a source in its note as it is today, how often there was one
 eval                  the tables of an evaluation
 """

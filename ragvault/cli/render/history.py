@@ -11,6 +11,7 @@ from ragvault.cli.render.terminal import Terminal
 from ragvault.cli.session import Session
 from ragvault.model import AskResult, HistoryEntry, Hit
 from ragvault.service.excerpts import Terms
+from ragvault.service.history import Stats
 from ragvault.service.json_objects import local_day, local_time
 from ragvault.service.originals import Source
 from ragvault.text import language_of, strip_controls
@@ -72,3 +73,19 @@ def print_source(
             )
         else:
             out.print(out.style(f"{head}   {text}".rstrip(), "dim"))
+
+
+def print_stats(out: Terminal, rows: Sequence[Stats], refused: Sequence[tuple[str, int]]) -> None:
+    """A line a month, the last of all; then the questions that most often had no answer."""
+    none = out.symbol("–", "-")
+    names = ("answered", "pointed at", "nothing", "median time", "citations kept")
+    out.print(out.style(f"{'':<8}" + "".join(f"{name:>16}" for name in names), "dim"))
+    for row in rows:
+        took = none if row.total_ms is None else words.duration(row.total_ms / 1000)
+        kept = f"{row.exact * 100 // row.cited} % of {row.cited}" if row.cited else none
+        cells = (row.answered, row.pointed, row.nothing, took, kept)
+        out.print(f"{row.month:<8}" + "".join(f"{cell!s:>16}" for cell in cells))
+    if refused:
+        out.print(f"\n{out.style('Asked in vain most often', 'bold')}")
+    for question, times in refused:
+        out.print(f"{times:>4}  {one_line(question)}")

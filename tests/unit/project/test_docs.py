@@ -31,8 +31,8 @@ EVERYTHING = "\n".join(PAGES.values())
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 FENCE = re.compile(r"(?ms)^```(\w+)\n(.*?)^```$")
-# Commands that end only with Ctrl-C, or need what a test machine has not.
-NOT_RUN = ("--watch",)
+# Commands that end only with Ctrl-C, or write a file where they are run.
+NOT_RUN = ("--watch", "export")
 
 
 def commands() -> Iterator[list[str]]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -21,16 +22,21 @@ from ragvault.model import (
     ChatUsage,
     Citation,
     CitationStatus,
+    HistoryEntry,
     Reference,
 )
 from ragvault.service.history import (
     as_markdown,
+    by_month,
     entry_object,
     entry_of,
+    export,
     keep,
+    most_refused,
     result_of,
     source_at,
     sources,
+    stats_of,
 )
 from ragvault.wiring import Container
 from tests.support import golden
@@ -71,6 +77,7 @@ def test_an_answer_is_kept_with_its_passages_whole(kept: Container) -> None:
     value = entry_object(entry)
     assert (value["session"], value["turn"], value["meta"]["id"]) == ("s", 1, 1)
     assert value["references"][0]["passage"] == "The boiler is serviced in May.\nBy Anna."
+    assert value["references"][0]["scores"]["vector"] == 0.8
 
 
 def test_an_abstention_is_kept_with_what_came_near(kept: Container) -> None:
@@ -186,3 +193,55 @@ def test_markdown_has_wikilinks_for_citations() -> None:
 
     assert shown(written) == f"In May. {link} By Anna. {link}"
     assert shown(quoted) == f"> In May.\n> Yes.\n>\n> {link}"
+
+
+def document(reason: str | None, *, mode: str = "llm", ms: float = 1.0, **more: object) -> Any:
+    meta = {"retrieval": {"time_ms": ms}, "llm_ms": None, "total_ms": ms * 2}
+    said = {"abstained": reason is not None, "abstain_reason": reason, "mode": mode, "meta": meta}
+    return {"question": "?", "references": [], "answer": "", **said, **more}
+
+
+def test_stats_count_outcomes_times_and_citations() -> None:
+    cited = [{"status": status} for status in ("exact", "exact", "repaired", "removed", "added")]
+    entries = [
+        HistoryEntry(1.0, document(None, citations=cited)),
+        HistoryEntry(2.0, document("insufficient_information", mode="none", ms=3.0)),
+        HistoryEntry(3.0, document("no_relevant_context", mode="none", ms=2.0)),
+        HistoryEntry(4.0, document(None, mode="none", ms=90.0)),
+        HistoryEntry(5.0, document(None, mode="extractive", ms=9.0, citations=cited)),
+        HistoryEntry(40 * 86_400.0, document(None, mode="extractive")),
+    ]
+    seen = stats_of(entries)
+    assert (seen.answered, seen.pointed, seen.nothing) == (3, 1, 1)
+    assert (seen.search_ms, seen.model_ms, seen.total_ms) == (2.0, None, 4.0)
+    assert (seen.exact, seen.cited) == (2, 4)
+    assert [(one.month, one.answered) for one in by_month(entries)] == [
+        ("1970-02", 1),
+        ("1970-01", 2),
+    ]
+
+
+def test_the_questions_most_often_refused_are_one_whatever_their_marks() -> None:
+    asked = ("Capital of Mongolia?", "Where is Ulm?", "capital of Mongolia")
+    entries = [
+        HistoryEntry(0.0, {**document("no_relevant_context"), "question": one}) for one in asked
+    ]
+    assert most_refused(entries) == [("Capital of Mongolia?", 2), ("Where is Ulm?", 1)]
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.MD"])
+def test_an_export_holds_every_answer(kept: Container, tmp_path: Path, name: str) -> None:
+    for question in ("When?", "Where?"):
+        keep(kept, result(question), NOW, None)
+    target = tmp_path / name
+    export(kept.history.entries(), target)
+    written = target.read_text(encoding="utf-8")
+    if name.endswith("jsonl"):
+        rows = [json.loads(line) for line in written.splitlines()]
+        assert [row["id"] for row in rows] == [2, 1]
+    else:
+        assert "## When?" in written and "## Where?" in written
+    with pytest.raises(UsageError, match="there already"):
+        export(kept.history.entries(), target)
+    with pytest.raises(UsageError, match=r"\.jsonl or \.md"):
+        export([], tmp_path / "out.csv")
