@@ -11,14 +11,12 @@ without a word, or anything found after the command. Exit code 1 when there is o
 from __future__ import annotations
 
 import json
-import os
 import random
 import re
 import shutil
 import sqlite3
 import sys
 import tempfile
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import datetime
@@ -35,20 +33,22 @@ from ragvault.service.search import search
 from ragvault.service.upkeep import repair, verify
 from ragvault.wiring import Container
 from tests.support.cli import make_vault
+from tests.support.forks import forked
 from tests.support.stack import stack
 
 PAGE = 4096
-MANY = 1100  # above Chroma's 1,000, so that a segment is saved
+FEW, MANY = 24, 1100  # the latter above Chroma's 1,000, so that a segment is saved
 THINGS = "winch ferry lantern anchor buoy crane harbour ladder mooring net pilot quay".split()
-QUESTIONS = [f"what was done to the {thing} of day {number}?" for number, thing in
-             ((7, "winch"), (401, "ferry"), (1002, "lantern"))]  # fmt: skip
 Damage = Callable[[Path], Any]
 
 
-def notes() -> dict[str, str]:
+QUESTIONS = [f"what was done to the {THINGS[i * 7 % 12]} of day {i}?" for i in (3, 11, 22)]
+
+
+def notes(count: int) -> dict[str, str]:
     return {
         f"{THINGS[i % 12]}/{i}.md": f"# Day {i}\n\nThe {THINGS[i * 7 % 12]} of day {i} was oiled.\n"
-        for i in range(MANY)
+        for i in range(count)
     }
 
 
@@ -112,12 +112,12 @@ def kinds(index_folder: Path) -> Iterator[tuple[str, str, Damage]]:
         yield "catalog.sqlite3", f"pages at {one} and {two} swapped", swapped_pages(one, two)
     for what in (
         "UPDATE chunk SET text = replace(text, 'oiled', 'sold')",
-        "UPDATE chunk SET heading_path = '[\"Night\"]' WHERE rowid = 402",
+        "UPDATE chunk SET heading_path = '[\"Night\"]' WHERE rowid = 12",
         "UPDATE chunk SET start_line = 77",
         "UPDATE embedding SET vector = zeroblob(768)",
         "DELETE FROM embedding WHERE rowid % 3 = 0",
-        "DELETE FROM chunk WHERE rowid = 402",
-        "UPDATE fts_1_content SET c2 = 'x' WHERE id = 402",
+        "DELETE FROM chunk WHERE rowid = 12",
+        "UPDATE fts_1_content SET c2 = 'x' WHERE id = 12",
     ):
         yield "catalog.sqlite3", what, altered(what)
     yield "chroma", "removed", shutil.rmtree
@@ -169,47 +169,33 @@ def one(folder: Path, mode: str, right: list[list[str]]) -> list[str]:
     return bad
 
 
-def forked(work: Callable[[], list[str]]) -> list[str]:
-    reader, writer = os.pipe()
-    if not (pid := os.fork()):
-        os.close(reader)
-        try:
-            bad = work()
-        except BaseException as error:
-            traceback.print_exc()
-            bad = [f"{type(error).__name__}: {error}"]
-        sys.stdout.flush()
-        with os.fdopen(writer, "w") as pipe:
-            json.dump(bad, pipe)
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader) as pipe:
-        told = pipe.read()
-    _, status = os.waitpid(pid, 0)
-    bad = json.loads(told) if told else []
-    return [f"signal {os.WTERMSIG(status)}", *bad] if os.WIFSIGNALED(status) else bad
-
-
 def main(only: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="ragvault-damage-") as place:
-        base, work = Path(place) / "index", Path(place) / "work"
+        work = Path(place) / "work"
+        bases = {}
+        for count in (FEW, MANY):
+            base = bases[count] = Path(place) / str(count)
 
-        def build() -> list[str]:
-            with stack(base, make_vault(Path(place) / "notes", notes())) as container:
-                (Path(place) / "right").write_text(json.dumps(ranking(container, [])))
-            return []
+            def build(base: Path = base, count: int = count) -> list[list[str]] | None:
+                vault = make_vault(base.with_name(f"notes-{count}"), notes(count))
+                with stack(base, vault) as container:
+                    return ranking(container, [])
 
-        assert not forked(build)
-        right = json.loads((Path(place) / "right").read_text())
+            right, signal = forked(build)
+            assert right and not signal, right
+            base.with_name(f"right-{count}").write_text(json.dumps(right))
         run = worse = 0
-        for file, what, do in kinds(base):
+        for file, what, do in kinds(bases[MANY]):
             if only and not any(word in f"{file} {what}" for word in only):
                 continue
+            base = bases[MANY if "chroma" in file else FEW]
+            right = json.loads(base.with_name(f"right-{base.name}").read_text())
             shutil.rmtree(work, ignore_errors=True)
             shutil.copytree(base, work)
             do(work / file)
             mode = "chroma" if "chroma" in file else "auto"
-            bad = forked(lambda mode=mode: one(work, mode, right))
+            bad, signal = forked(lambda mode=mode, right=right: one(work, mode, right))
+            bad = [f"signal {signal}"] if signal else [bad] if isinstance(bad, str) else bad
             run, worse = run + 1, worse + bool(bad)
             print("BAD" if bad else "ok ", file, what, *bad, flush=True)
     print(f"{run} kinds of damage, {worse} bad")
