@@ -4,7 +4,6 @@ a list of them with sizes and hashes. The vector store isn't in it: it is filled
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import os
@@ -13,13 +12,12 @@ import sqlite3
 import tempfile
 import time
 import zipfile
-import zlib
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from ragvault import __version__
+from ragvault.adapters.facts import sha256_of
 from ragvault.adapters.files import private_folder, reported, sync_folder
 from ragvault.adapters.sqlite.catalog import SqliteCatalog
 from ragvault.adapters.sqlite.history import HISTORY_NAME
@@ -31,23 +29,12 @@ from ragvault.adapters.sqlite.integrity import (
     problems,
     problems_of,
 )
-from ragvault.errors import StoreDamagedError, UsageError
+from ragvault.errors import RagvaultError, StoreDamagedError, UsageError
 
 _DATABASES = (CATALOG_NAME, HISTORY_NAME)
-_FILES = (VAULTS_NAME, "facts.json")
-_MOVED = (*(name + end for name in _DATABASES for end in COMPANIONS), *_FILES, "chroma")
+_PIECES = (*_DATABASES, VAULTS_NAME, "facts.json")
+_MOVED = (*_PIECES, *(name + end for name in _DATABASES for end in COMPANIONS[1:]), "chroma")
 _LIST = "ragvault-backup.json"
-_BLOCK = 1 << 20
-_NOT_WHOLE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    KeyError,
-    TypeError,
-    ValueError,
-    RuntimeError,
-    EOFError,
-    NotImplementedError,
-)
 
 
 def write_backup(index: Path, target: Path) -> int:
@@ -56,28 +43,23 @@ def write_backup(index: Path, target: Path) -> int:
     is a backup. Raises StoreDamagedError, UsageError, StoreError."""
     if target.exists() and not _is_backup(target):
         raise UsageError(f"{target} is there, and is no backup of ragvault's.", "Choose another.")
-    with _beside(target) as place:
-        for name in _DATABASES:
-            if (index / name).exists():
-                _copy(index / name, place / name)
-        for name in _FILES:
-            if (index / name).exists():
-                shutil.copyfile(index / name, place / name)
-        pieces = sorted(place.iterdir())
-        described = {"ragvault": __version__, "made_at": time.time()}
-        files = {piece.name: _described(piece) for piece in pieces}
+    with reported(target), tempfile.TemporaryDirectory(dir=target.parent) as folder:
+        place, listed = Path(folder), {}
+        for name in (name for name in _PIECES if (index / name).exists()):
+            (_copy if name in _DATABASES else shutil.copyfile)(index / name, place / name)
+            listed[name] = _described(place / name)
+        about = {"ragvault": __version__, "made_at": time.time(), "files": listed}
         with (place / "zip").open("wb") as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-                archive.writestr(_LIST, json.dumps({**described, "files": files}, indent=1))
-                for piece in pieces:
-                    archive.write(piece, piece.name)
+                archive.writestr(_LIST, json.dumps(about, indent=1))
+                for name in listed:
+                    archive.write(place / name, name)
             file.flush()
             os.fsync(file.fileno())
         (place / "zip").chmod(0o600)
-        size = (place / "zip").stat().st_size
         (place / "zip").replace(target)
         sync_folder(target.parent)
-        return size
+    return target.stat().st_size
 
 
 def unpack(source: Path, index: Path) -> Path:
@@ -88,37 +70,33 @@ def unpack(source: Path, index: Path) -> Path:
     try:
         with source.open("rb") as file, zipfile.ZipFile(file) as archive, reported(index):
             for name, expected in json.loads(archive.read(_LIST))["files"].items():
-                if name not in (*_DATABASES, *_FILES):
+                if name not in _PIECES:
                     raise ValueError(f"{name} is no part of an index")
                 with archive.open(name) as piece, (place / name).open("wb") as into:
-                    shutil.copyfileobj(piece, into, _BLOCK)
+                    shutil.copyfileobj(piece, into)
                 if _described(place / name) != expected:
                     raise ValueError(f"{name} isn't as it was written")
-        if not (place / CATALOG_NAME).exists():
-            raise KeyError(CATALOG_NAME)
         for name in _DATABASES:
             if (place / name).exists() and (found := _problems(place / name)):
                 raise ValueError(f"{name}: {found[0]}")
         _make_ready(place / CATALOG_NAME)
-    except OSError as error:
+    except BaseException as error:
         shutil.rmtree(place, ignore_errors=True)
-        why = error.strerror or str(error)
-        raise UsageError(f"{source} can't be read: {why}.", "Give the backup's path.") from error
-    except _NOT_WHOLE as error:
-        shutil.rmtree(place, ignore_errors=True)
+        if isinstance(error, RagvaultError) or not isinstance(error, Exception):
+            raise
+        why = getattr(error, "strerror", None) or error  # else whatever a broken ZIP may cause
         raise UsageError(
-            f"{source} isn't a whole backup of ragvault's ({error}).",
+            f"{source} isn't a backup of ragvault's that can be read ({why}).",
             "Nothing was changed. Take another backup.",
         ) from error
-    except BaseException:
-        shutil.rmtree(place, ignore_errors=True)
-        raise
     return place
 
 
 def _make_ready(catalog: Path) -> None:
     """Bring it to today's schema, or refuse a newer one. The vector store that it was in step with
     isn't this index's, and nobody may take its state for the one that is in memory."""
+    if not catalog.exists():
+        raise ValueError("it holds no catalog")
     with closing(SqliteCatalog(catalog)) as opened:
         for vault in opened.vaults():
             opened.set_vector_watermark(vault.name, None)
@@ -140,20 +118,16 @@ def put_in_place(place: Path, index: Path) -> Path | None:
                 path.rename(kept / path.name)
         for piece in sorted(place.iterdir()):
             piece.rename(index / piece.name)
-        place.rmdir()
         sync_folder(index)
     return kept
 
 
 def _copy(database: Path, target: Path) -> None:
     """SQLite's own copy: a state that somebody committed, without a log beside it."""
+    uri = f"{database.absolute().as_uri()}?mode=ro"
     try:
-        uri = f"{database.absolute().as_uri()}?mode=ro"
-        with (
-            closing(sqlite3.connect(uri, uri=True)) as here,
-            closing(sqlite3.connect(target)) as to,
-        ):
-            here.backup(to)
+        with closing(sqlite3.connect(uri, uri=True)) as one, closing(sqlite3.connect(target)) as to:
+            one.backup(to)
         found = _problems(target)
     except sqlite3.Error as error:
         found = [str(error)]
@@ -165,22 +139,11 @@ def _problems(database: Path) -> list[str]:
     return problems_of(database, problems if database.name == CATALOG_NAME else page_problems)
 
 
-@contextmanager
-def _beside(target: Path) -> Iterator[Path]:
-    with reported(target), tempfile.TemporaryDirectory(dir=target.parent) as folder:
-        yield Path(folder)
-
-
 def _is_backup(file: Path) -> bool:
-    try:
-        with zipfile.ZipFile(file) as archive:
-            return _LIST in archive.namelist()
-    except (OSError, *_NOT_WHOLE):
-        return False
+    with suppress(OSError, zipfile.BadZipFile), zipfile.ZipFile(file) as archive:
+        return _LIST in archive.namelist()
+    return False
 
 
 def _described(file: Path) -> dict[str, Any]:
-    stream: IO[bytes]
-    with file.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return {"size": file.stat().st_size, "sha256": digest}
+    return {"size": file.stat().st_size, "sha256": sha256_of(file)}
