@@ -87,7 +87,8 @@ def page_problems(connection: sqlite3.Connection, *, quick: bool = False) -> lis
     """What SQLite's own check says of any file; ``quick`` leaves out its indexes."""
     check = "quick_check" if quick else "integrity_check"
     rows = connection.execute(f"PRAGMA {check}(5)").fetchall()
-    return [str(row[0]) for row in rows if row[0] != "ok"]
+    told = [str(row[0]).removeprefix("*** in database main ***\n") for row in rows]
+    return [line.partition("\n")[0] for line in told if line != "ok"]
 
 
 def quick_problems(connection: sqlite3.Connection) -> list[str]:
