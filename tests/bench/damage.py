@@ -120,6 +120,14 @@ def kinds(index_folder: Path) -> Iterator[tuple[str, str, Damage]]:
         "UPDATE fts_1_content SET c2 = 'x' WHERE id = 12",
     ):
         yield "catalog.sqlite3", what, altered(what)
+    for what in (  # as another version of Chroma leaves it, or as nobody does
+        "INSERT INTO migrations SELECT dir, 99, '00099-later.sqlite.sql', sql, hash FROM migrations"
+        " WHERE dir = 'sysdb' AND version = 1",
+        "UPDATE migrations SET hash = 'x'",
+        "DELETE FROM collections",
+        "UPDATE embeddings SET embedding_id = 'x' || embedding_id",
+    ):
+        yield "chroma/chroma.sqlite3", what, altered(what)
     yield "chroma", "removed", shutil.rmtree
     yield "chroma", "a file in its place", lambda p: (shutil.rmtree(p), p.write_text("no folder"))
 
