@@ -81,7 +81,7 @@ def repair(container: Container) -> Generator[Finding | IndexEvent | Remaining, 
     try:
         yield from index(container, IndexRequest(thorough=True))
     except VaultPathError:  # the only vault there is
-        if not all(one.kind is Kind.OUT_OF_REACH for one in found):
+        if not any(one.kind is Kind.OUT_OF_REACH for one in found):
             raise
     yield Remaining(tuple(verify(container)))
 
