@@ -71,6 +71,7 @@ def indexer(folder: Path, vault: Path, until: float) -> Counter[str]:
         edition += 1
         for number in chance.sample(range(NOTES), 6):
             write(vault, number, edition)
+        time.sleep(chance.uniform(0, 8))  # sometimes the watcher is the first to see it
         with stack(folder, index={"lock_timeout_s": 60}) as container:
             try:
                 list(index(container, IndexRequest(full=edition % 10 == 0)))

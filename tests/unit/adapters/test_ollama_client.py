@@ -52,6 +52,13 @@ def test_loopback_and_not() -> None:
         assert not is_loopback(url), url
 
 
+def test_which_way_a_request_takes_is_said() -> None:
+    """The prompt holds the notes' text: a proxy that one has forgotten reads it."""
+    near, far = (OllamaServer(OllamaSettings(host=h)).route for h in (URL, "http://10.0.0.7"))
+    assert "redirects are refused" in near and "redirects are refused" in far
+    assert "no proxy" in near and "environment" in far
+
+
 def test_a_name_without_a_tag_means_latest() -> None:
     assert same_model("llama3.2", "llama3.2:latest")
     assert same_model("me/model:7b", "me/model:7b")
