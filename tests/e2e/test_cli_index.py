@@ -259,7 +259,7 @@ def test_doctor_finds_the_broken_part_and_its_remedy(cli: Cli, vault: Path) -> N
     ill = cli("doctor")
     assert ill.code == 1
     assert "✗ Vector store" in ill.out and "✗ Vault folders" in ill.out
-    assert "ragvault index" in ill.out
+    assert "ragvault repair" in ill.out
     broken = cli("doctor", "--json", RAGVAULT_EMBEDDING_PATH="/nowhere/model.onnx")
     failed = {c["name"]: c["remedy"] for c in broken.json["checks"] if c["state"] == "failed"}
     assert failed["Embedding model"]
