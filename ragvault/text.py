@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
@@ -76,6 +77,8 @@ def one_line(name: str) -> str:
 
 def normalise(text: str) -> str:
     """NFKC, lower case, Arabic letters and marks folded: the form in which words are compared."""
+    if text.isascii():
+        return text.lower()
     text = unicodedata.normalize("NFKC", text).lower()
     return _ARABIC_MARKS.sub("", text).translate(_ARABIC_LETTERS)
 
@@ -90,7 +93,10 @@ def index_text(text: str) -> str:
         run = match.group()
         return f" {' '.join(run[i : i + 2] for i in range(max(1, len(run) - 1)))} "
 
-    text = _ARABIC_WORD.sub(lambda m: _ARABIC_PREFIX.sub("", m.group()), normalise(text))
+    text = normalise(text)
+    if text.isascii():
+        return text
+    text = _ARABIC_WORD.sub(lambda m: _ARABIC_PREFIX.sub("", m.group()), text)
     return _UNSPACED_RUN.sub(bigrams, text)
 
 
@@ -100,7 +106,8 @@ _SHORT_FORM = re.compile(r"(?<=\w)'(?=(?:s|t|re|ve|ll|d|m)\b)", re.IGNORECASE)
 
 def tokens(text: str) -> list[str]:
     """The words of ``index_text(text)`` in order, stopwords included, apostrophes dropped."""
-    return _WORD.findall(index_text(_SHORT_FORM.sub("", text.replace("’", "'"))))
+    text = text.replace("’", "'")
+    return _WORD.findall(index_text(_SHORT_FORM.sub("", text) if "'" in text else text))
 
 
 def words(text: str) -> list[str]:
@@ -128,6 +135,7 @@ _SCRIPTS = {
     "he": "\u0590-\u05ff", "hi": "\u0900-\u097f", "th": "\u0e00-\u0e7f",
 }  # fmt: skip
 _OF_SCRIPT = tuple((name, re.compile(f"[{letters}]")) for name, letters in _SCRIPTS.items())
+_ANY_SCRIPT = re.compile(f"[{''.join(_SCRIPTS.values())}]")
 _LETTERS_OF = {"de": "äöüß", "es": "ñ¿¡", "fr": "êœëîûç", "pt": "ãõç", "it": "ìò"}
 _LETTER = 0.5  # a word with such a letter counts for half of a stopword
 _READ = 20_000  # characters from which a language is told
@@ -172,18 +180,21 @@ def language_of(text: str, expected: Sequence[str] = ()) -> str:
     more than half a word then. Reads at most 20,000 characters.
     """
     text = text[:_READ].lower()
-    letters = sum(map(str.isalpha, text))
-    for name, script in _OF_SCRIPT:
-        # A Japanese text is mostly kana; a Chinese one has none.
-        if 3 * len(script.findall(text)) > letters:
-            return name
+    if not text.isascii() and _ANY_SCRIPT.search(text):
+        letters = sum(map(str.isalpha, text))
+        for name, script in _OF_SCRIPT:
+            # A Japanese text is mostly kana; a Chinese one has none.
+            if 3 * len(script.findall(text)) > letters:
+                return name
     scores: dict[str, float] = {}
-    for word in re.findall(r"[^\W\d_]+(?:['’](?:s|t|re|ve|ll|d|m)\b)?", text):
-        told = _evidence().get(word.replace("’", "'"), ())
+    evidence = _evidence()
+    said = Counter(re.findall(r"[^\W\d_]+(?:['’](?:s|t|re|ve|ll|d|m)\b)?", text))
+    for word, times in said.items():
+        told = evidence.get(word.replace("’", "'"), ())
         if not told and not word.isascii():
             told = tuple((n, _LETTER) for n, own in _LETTERS_OF.items() if set(own) & set(word))
         for name, share in told:
-            scores[name] = scores.get(name, 0.0) + share
+            scores[name] = scores.get(name, 0.0) + times * share
     if expected:  # "die cast" is no German where no note is
         scores = {n: score for n, score in scores.items() if n in expected or score >= 1}
     rank = {name: len(expected) - place for place, name in enumerate(expected)}

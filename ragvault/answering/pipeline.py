@@ -25,11 +25,9 @@ import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from ragvault.answering.check.support import is_verbatim
-from ragvault.answering.check.uncertainty import admits
-from ragvault.answering.citations.stream import CitationStream, CitedText
 from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle, Marks
 from ragvault.answering.context import Neighbours
 from ragvault.answering.pointed import point
@@ -56,6 +54,9 @@ from ragvault.model import (
 )
 from ragvault.ports import ChatModel
 from ragvault.text import snippet
+
+if TYPE_CHECKING:
+    from ragvault.answering.citations.stream import CitedText
 
 GREETING = "Hello! Ask me something about your notes."
 THANKS = "You're welcome! Ask me anything else about your notes."
@@ -190,6 +191,8 @@ def _drafted(
 ) -> Generator[Cited | Token, None, _Draft]:
     """Ask the model and show what may be shown. A failure after something was shown is kept
     beside it; else it is raised."""
+    from ragvault.answering.citations.stream import CitationStream
+
     assert request.chat is not None
     strike = request.settings.unsupported == "drop"
     stream = CitationStream(
@@ -234,6 +237,8 @@ def _concluded(request: AnswerRequest, draft: _Draft, prompt: Prompt, model: str
 
 def _written(request: AnswerRequest, draft: _Draft) -> Answer:
     """The draft with its references, its caveats and what of the confidence remains."""
+    from ragvault.answering.check.uncertainty import admits
+
     text, evidence = draft.cited, request.evidence
     claims = [s for s in text.statements if not s.is_uncertain]
     wrong = text.unsupported

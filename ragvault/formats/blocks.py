@@ -9,6 +9,7 @@ quadratic in a long list of them, and chunks keep them verbatim anyway.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -38,6 +39,8 @@ _LEAVES: dict[str, BlockKind] = {
     "table_open": "table",
     "delimited": "delimited",
 }
+# Of processor time, for one note: twice what 20 MB of plain prose take.
+PARSE_SECONDS = 10.0
 _TASK = re.compile(r"(?:[>\s]*(?:[-*+]|\d{1,9}[.)]))+\s+\[[ xX]\](?:\s|$)")
 _CALLOUT = re.compile(r"\s*>\s*\[!")
 
@@ -61,13 +64,19 @@ class Outline:
     blocks: tuple[Block, ...]
 
 
-def outline(lines: Sequence[str], start: int = 0) -> Outline:
-    """The structure of ``lines[start:]``; its line numbers are those in ``lines``. Linear."""
+class TooSlowError(Exception):
+    """Quotes in quotes, lists in lists: each level costs the parser one more look at the text."""
+
+
+def outline(lines: Sequence[str], start: int = 0, seconds: float = PARSE_SECONDS) -> Outline:
+    """The structure of ``lines[start:]``; its line numbers are those in ``lines``. Linear in the
+    lines times how deep they are nested. Raises TooSlowError after so much processor time."""
     headings: list[Heading] = []
     code: set[int] = set()
     tokens: list[Token] = []
     # A NUL never gets here (the note would be binary); any other character is one to the parser.
-    _parser().block.parse("\n".join(lines[start:]), _parser(), {}, tokens)
+    until = {"until": time.thread_time() + seconds}
+    _parser().block.parse("\n".join(lines[start:]), _parser(), until, tokens)
     for i, token in enumerate(tokens):
         if token.map is None:
             continue
@@ -161,7 +170,15 @@ def _parser() -> MarkdownIt:
     md.disable("reference")
     ends = ["paragraph", "blockquote", "list"]
     md.block.ruler.before("fence", "delimited", _delimited, {"alt": ends})
+    md.block.ruler.before("table", "clock", _clock)
     return md
+
+
+def _clock(state: StateBlock, *_place: object) -> bool:
+    """Makes no block; looks at the clock before each one."""
+    if time.thread_time() > state.env["until"]:
+        raise TooSlowError
+    return False
 
 
 def _delimited(state: StateBlock, line: int, end: int, silent: bool) -> bool:

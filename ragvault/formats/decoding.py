@@ -10,6 +10,7 @@ import re
 from pathlib import PurePosixPath
 
 MAX_TITLE_CHARS = 300
+ENDLESS = 100_000  # characters of a line that nobody wrote for reading
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -34,6 +35,9 @@ def read_lines(data: bytes) -> tuple[list[str], tuple[str, ...]]:
     lines = text.split("\n") if "\r" not in text else _LINE_END.split(text)
     if not lines[-1]:  # a last line end opens no further line
         lines.pop()
+    longest = max(map(len, lines), default=0)
+    if longest > ENDLESS:
+        warnings = (*warnings, f"a line of {longest:,} characters is cut into plain pieces")
     return lines, warnings
 
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from ragvault.formats.blocks import Heading, outline
+from ragvault.formats.blocks import PARSE_SECONDS, Heading, Outline, TooSlowError, outline
 from ragvault.formats.dates import date_from_fields, date_from_path
 from ragvault.formats.decoding import read_lines, title_of
 from ragvault.formats.frontmatter import Frontmatter, read_frontmatter
 from ragvault.formats.inline import clean_tag, heading_text, inline_tags, unique
+from ragvault.formats.plain_text import paragraphs
 from ragvault.model import HeadingPath, Note, Section
 
 
-def read_markdown(rel_path: str, data: bytes, mtime: float) -> Note:
+def read_markdown(rel_path: str, data: bytes, mtime: float, seconds: float = PARSE_SECONDS) -> Note:
     """Read one note. ``mtime`` in seconds since the epoch is its date when nothing else tells.
+    One whose structure takes more than ``seconds`` of processor time is read as plain text.
 
     The title is the frontmatter's, else the first level-1 heading, else the file's name. The
     date is the first that can be read of the frontmatter's ``dates.DATE_KEYS``, else the one in
@@ -25,7 +27,12 @@ def read_markdown(rel_path: str, data: bytes, mtime: float) -> Note:
     if front is not None and front.warning:
         warnings = (*warnings, front.warning)
     body = front.lines[1] if front is not None else 0
-    found = outline(lines, body)
+    try:
+        found = outline(lines, body, seconds)
+    except TooSlowError:
+        found = Outline((), frozenset(), paragraphs(lines, body))
+        slow = f"reading its Markdown takes over {seconds:g} s: cut into plain pieces, no headings"
+        warnings = (*warnings, slow)
     named = [(heading, heading_text(heading.source)) for heading in found.headings]
     named = [(heading, name) for heading, name in named if name]
     tags = inline_tags(lines, body, found.code_lines)

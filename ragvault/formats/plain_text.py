@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ragvault.formats.dates import date_from_path
 from ragvault.formats.decoding import read_lines, title_of
 from ragvault.model import Block, Note, Section
@@ -14,12 +16,7 @@ def read_plain_text(rel_path: str, data: bytes, mtime: float) -> Note:
     Linear in the file.
     """
     lines, warnings = read_lines(data)
-    blocks: list[Block] = []
-    for at, line in enumerate(lines):
-        if blocks and line.strip() and blocks[-1].last == at - 1:
-            blocks[-1] = Block("paragraph", blocks[-1].first, at)
-        elif line.strip():
-            blocks.append(Block("paragraph", at, at))
+    blocks = paragraphs(lines)
     section = Section((), 1, len(lines), "\n".join(lines))
     date = date_from_path(rel_path)
     return Note(
@@ -32,6 +29,17 @@ def read_plain_text(rel_path: str, data: bytes, mtime: float) -> Note:
         frontmatter_lines=None,
         sections=(section,) if blocks else (),
         lines=tuple(lines),
-        blocks=tuple(blocks),
+        blocks=blocks,
         warnings=warnings,
     )
+
+
+def paragraphs(lines: Sequence[str], start: int = 0) -> tuple[Block, ...]:
+    """What stands between blank lines in ``lines[start:]``."""
+    blocks: list[Block] = []
+    for at in range(start, len(lines)):
+        if blocks and lines[at].strip() and blocks[-1].last == at - 1:
+            blocks[-1] = Block("paragraph", blocks[-1].first, at)
+        elif lines[at].strip():
+            blocks.append(Block("paragraph", at, at))
+    return tuple(blocks)

@@ -28,7 +28,7 @@ from itertools import takewhile
 
 from ragvault.config.settings import ChunkingSettings
 from ragvault.formats.inline import says_nothing
-from ragvault.ingest.split import Piece, cost_of, piece_text, split_lines
+from ragvault.ingest.split import Piece, costs_of, piece_text, split_lines
 from ragvault.model import Chunk, HeadingPath, Note, Section
 from ragvault.ports import TokenCounter
 from ragvault.text import without_definitions
@@ -159,7 +159,8 @@ def _is_bare(section: Section) -> bool:
 
 def _is_short(section: Section, note: Note) -> bool:
     """A few words before the first heading: tags, a link up."""
-    return section is not note.sections[-1] and len(section.text.split()) <= _SHORT_PREAMBLE
+    words = section.text.split(None, _SHORT_PREAMBLE)
+    return section is not note.sections[-1] and len(words) <= _SHORT_PREAMBLE
 
 
 def _common(a: HeadingPath, b: HeadingPath) -> HeadingPath:
@@ -241,8 +242,7 @@ class _Maker:
 
     def _costs(self, units: Sequence[_Unit]) -> list[int]:
         texts = [self._whole(unit).embed_text for unit in units]
-        counts = self._counter.count_tokens(texts)
-        return [cost_of(count, text) for count, text in zip(counts, texts, strict=True)]
+        return costs_of(self._counter, texts, self._limit)
 
     def _whole(self, unit: _Unit) -> _Draft:
         lines = self._note.lines[unit.first - 1 : unit.last]
@@ -260,11 +260,12 @@ class _Maker:
         title, path = self._header(unit)
         place = (unit.first - 1, unit.last - unit.links - 1)
         header = embed_format(title, path, 0, "")
-        header_cost, front_cost = self._counter.count_tokens([header, self._front_text])
+        front_cost = costs_of(self._counter, [self._front_text], self._limit)[0]
+        header_cost = self._counter.count_tokens([header])[0]
         budget = max(1, self._limit - header_cost - 2)
         lead = None
         if unit.front:
-            lead = (self._front_last - 1, cost_of(front_cost, self._front_text))
+            lead = (self._front_last - 1, front_cost)
         drafts: list[_Draft] = []
         for _ in range(_ATTEMPTS):
             overlap = int(self._overlap * budget)

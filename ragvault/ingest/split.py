@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import ceil
 
+from ragvault.formats.decoding import ENDLESS
 from ragvault.formats.inline import says_nothing
 from ragvault.model import Block, Note
 from ragvault.ports import TokenCounter
@@ -60,8 +61,13 @@ class _Atom:
     cost: int = 0
 
 
-def cost_of(tokens: int, text: str) -> int:
-    return max(tokens, ceil(len(text) / CHARS_PER_TOKEN))
+def costs_of(counter: TokenCounter, texts: Sequence[str], enough: int) -> list[int]:
+    """Tokens of each text. What is longer than ``enough`` tokens for its characters alone isn't
+    counted: more is not asked."""
+    floors = [ceil(len(text) / CHARS_PER_TOKEN) for text in texts]
+    pairs = zip(texts, floors, strict=True)
+    counts = iter(counter.count_tokens([text for text, floor in pairs if floor <= enough]))
+    return [max(next(counts), floor) if floor <= enough else floor for floor in floors]
 
 
 def split_lines(
@@ -91,9 +97,9 @@ def split_lines(
     body = _block_atoms(_within(note.blocks, first, last, lines), lines, "", 0)
     atoms.extend(_fitting(body, lines, counter, budget))
     repeats = sorted({atom.piece.repeat for atom in atoms})
-    repeat_costs = dict(zip(repeats, counter.count_tokens(repeats), strict=True))
+    repeat_costs = dict(zip(repeats, costs_of(counter, repeats, budget), strict=True))
     for text, cost in repeat_costs.items():
-        if cost_of(cost, text) > budget // 4:  # an opening that leaves no room for the rest
+        if cost > budget // 4:  # an opening that leaves no room for the rest
             atoms = [
                 replace(atom, piece=replace(atom.piece, repeat=""))
                 if atom.piece.repeat == text
@@ -123,14 +129,14 @@ def _fitting(
     """Take apart what is too long until all fits: one count a round, few rounds. An atom that
     was not counted yet has no cost."""
     while texts := [piece_text(atom.piece, lines) for atom in atoms if not atom.cost]:
-        costs = map(cost_of, counter.count_tokens(texts), texts)
+        costs = iter(costs_of(counter, texts, budget))
         fitting: list[_Atom] = []
         for atom in atoms:
             if atom.cost:
                 fitting.append(atom)
                 continue
             cost = next(costs)
-            parts = _parts(atom, lines) if cost > budget else []
+            parts = _parts(atom, lines, budget) if cost > budget else []
             fitting.extend(parts or [replace(atom, cost=max(1, cost))])
         atoms = fitting
     return atoms
@@ -198,7 +204,7 @@ def _is_empty(block: Block, lines: Sequence[str]) -> bool:
     return is_text and says_nothing(text)
 
 
-def _parts(atom: _Atom, lines: Sequence[str]) -> list[_Atom]:
+def _parts(atom: _Atom, lines: Sequence[str], budget: int) -> list[_Atom]:
     """The next smaller atoms of one that is too long; none when it can't be cut."""
     piece = atom.piece
     if atom.block is not None and atom.block.children:
@@ -211,6 +217,9 @@ def _parts(atom: _Atom, lines: Sequence[str]) -> list[_Atom]:
         parts = _block_atoms(children, lines, repeat, depth)
     elif atom.block is not None and piece.first < piece.last:
         parts = list(_line_atoms(atom.block, lines, piece.repeat))
+    elif piece.end - piece.start > ENDLESS:  # sentences, let alone words, would fill the memory
+        stretches = _stretches(lines[piece.first][: piece.end], piece.start, 2 * budget)
+        parts = [_Atom(replace(piece, start=a, end=b), _WORD) for a, b in stretches]
     else:
         text = lines[piece.first][piece.start : piece.end]
         parts = []
@@ -264,6 +273,17 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
             end = space
         for a, b in sentence_spans(text[at:end]):
             yield at + a, at + b
+        at = end
+
+
+def _stretches(text: str, at: int, size: int) -> Iterator[tuple[int, int]]:
+    """Spans of at most ``size`` characters from ``at`` on, cut at spaces where there are any."""
+    while at < len(text):
+        end = min(len(text), at + size)
+        if end < len(text) and (space := text.rfind(" ", at, end)) > at:
+            end = space + 1
+        if text[at:end].strip():
+            yield at, end
         at = end
 
 

@@ -9,8 +9,8 @@ business where it gives ``sentence_embedding``, else its folder's (``head``); at
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Sequence
-from functools import cached_property
+from collections.abc import Callable, Collection, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,8 @@ from ragvault.adapters.models import EMBEDDING, PrefixedEmbedder, unit_rows
 from ragvault.adapters.onnx.head import Head
 from ragvault.adapters.onnx.int8 import has_vnni, in_int8
 from ragvault.adapters.onnx.model_files import DATA_PACKAGE_SHA256, ModelFiles, find_model
-from ragvault.adapters.onnx.runtime import Rewrite, Session, SideBySide
+from ragvault.adapters.onnx.prepared import prepare, read_prepared
+from ragvault.adapters.onnx.runtime import Session, SideBySide, open_session
 from ragvault.adapters.onnx.tokenizer import Tokenizer
 from ragvault.config.profiles import model_named
 
@@ -173,20 +174,35 @@ class OnnxEmbedder(PrefixedEmbedder):
     def _load_session(self) -> _SentenceModel:
         with self._lock:
             if self._session is None:
-                self.files.verify()
+                opened = None
+                if self.files.sha256 == DATA_PACKAGE_SHA256:
+                    opened = self._opened()
+                else:
+                    self.files.verify()
                 empty = self._load_tokenizer().encode("", 8)
-                rewrite = in_int8 if self._is_int8 else None
-                self._session = _SentenceModel(self.files.model, self._head, empty, rewrite)
+                self._session = _SentenceModel(self.files.model, self._head, empty, opened)
             return self._session
+
+    def _opened(self) -> Callable[[], Any]:
+        """Of the bundled model what an earlier run prepared, else the file, checked."""
+        kind = "int8" if self._is_int8 else "float"
+        folder = self._facts.path.parent if self._facts.path else None
+        if (prepared := read_prepared(folder, kind)) is None:
+            self.files.verify()
+            data = self.files.model.read_bytes()
+            model = in_int8(data) if self._is_int8 else data
+            if (prepared := prepare(folder, kind, model)) is None:
+                return partial(open_session, model)
+        return partial(open_session, prepared, is_prepared=True)
 
 
 class _SentenceModel(Session):
     """The model, and the reading of its output. ``probe`` are the ids of an empty text."""
 
     def __init__(
-        self, file: Path, head: Head, probe: Sequence[int], rewrite: Rewrite | None = None
+        self, file: Path, head: Head, probe: Sequence[int], opened: Callable[[], Any] | None
     ) -> None:
-        super().__init__(file, EMBEDDING, rewrite)
+        super().__init__(file, EMBEDDING, opened)
         self._head = head
         if _WHOLE not in self.outputs:
             head.load()

@@ -15,23 +15,24 @@ from typing import Any
 from ragvault.adapters.models import Purpose, first_line
 from ragvault.errors import ModelError
 
-Rewrite = Callable[[bytes], bytes]
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
 class Session:
-    """A BERT-like model: token ids in, one of its ``outputs`` out. ``rewrite`` makes the file's
-    bytes into those that are loaded.
+    """A BERT-like model: token ids in, one of its ``outputs`` out. ``opened`` opens what is
+    computed with, where that isn't the file as it is.
 
     Raises the purpose's error for a file that can't be loaded and for a run that fails:
     onnxruntime raises a dozen classes that share no base but Exception.
     """
 
-    def __init__(self, file: Path, purpose: Purpose, rewrite: Rewrite | None = None) -> None:
+    def __init__(
+        self, file: Path, purpose: Purpose, opened: Callable[[], Any] | None = None
+    ) -> None:
         self._file = file
         self._purpose = purpose
         try:
-            self._session = _open(rewrite(file.read_bytes()) if rewrite else str(file))
+            self._session = opened() if opened else open_session(str(file))
         except Exception as error:
             if "External " in str(error):  # data or initializer: a file beside it
                 raise purpose.error(
@@ -72,18 +73,37 @@ class Session:
         )
 
 
-def _open(model: str | bytes) -> Any:
-    # Read once, on import: from 1.31 on it would otherwise make a device id under ~/.cache and
-    # report to its makers.
-    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-    import onnxruntime as ort
+def version() -> str:
+    return str(_library().__version__)
 
+
+def open_session(
+    model: str | bytes, *, save_to: Path | None = None, is_prepared: bool = False
+) -> Any:
+    """Raises whatever onnxruntime does. The optimised graph goes to ``save_to``; one that comes
+    from there ``is_prepared``."""
+    ort = _library()
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    if save_to is not None:
+        options.optimized_model_filepath = str(save_to)
+        options.add_session_config_entry("session.save_model_format", "ORT")
+    if is_prepared:
+        # Not ``use_ort_model_bytes_for_initializers``, which is quicker still: 1.32 crashes.
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def _library() -> Any:
+    # Read once, on import: from 1.31 on it would otherwise make a device id under ~/.cache and
+    # report to its makers.
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+    import onnxruntime
+
+    return onnxruntime
 
 
 class SideBySide:

@@ -10,6 +10,7 @@ from typing import Any
 from ragvault.adapters.models import encodable, first_line
 from ragvault.adapters.onnx.model_files import BUNDLED_TOKENIZER
 from ragvault.errors import EmbedderUnavailableError
+from ragvault.formats.decoding import ENDLESS
 
 _HEAD_CHARS = 64  # characters a token of the window that are tokenised at first
 _PIECE_CHARS = 65_536
@@ -41,7 +42,9 @@ class PassageCounter:
         if len(self._counts) > _WORDS:
             self._counts.clear()
         new = list(set().union(*words).difference(self._counts))
-        self._counts.update(zip(new, self._tokenizer.count(new), strict=True))
+        endless = {word: len(word) for word in new if len(word) > ENDLESS}  # no need to know
+        new = [word for word in new if word not in endless]
+        self._counts.update(zip(new, self._tokenizer.count(new), strict=True), **endless)
         return [sum(map(self._counts.__getitem__, each)) for each in words]
 
 

@@ -16,12 +16,12 @@ from ragvault.model import Hit
 from ragvault.text import one_line
 
 _PAIRS = {"[": "]", "(": ")", "【": "】", "{": "}"}
-# What any citation begins with.
-_START = re.compile(r"[\[!(【{]|(?<!\w)[fs](?=[io])", re.IGNORECASE)
+# What any citation begins with; the first brackets of a long row are looked at no further.
+_START = re.compile(r"!|([\[(【{])(?!\1\1\1)|(?<!\w)[fs](?=[io])", re.IGNORECASE)
 _WIKILINK = re.compile(r"!?\[\[([^\[\]|#\n]+)(?:#([^\[\]|\n]+))?(?:\|[^\[\]\n]*)?\]\]")
 _BARE = re.compile(r"(?<![\w·\[(])(?:source\s+)?(?:file|source)\s*:\s*(?=[^\s\[(])", re.IGNORECASE)
 _CODE = re.compile(
-    r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)"  # a fence
+    r"^ {0,3}(`{3,}+|~{3,}+)[^\n]*+\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)"  # a fence
     r"|(?<!`)(`+)(?!`)(?P<span>[^\n]*?[^`\n])\2(?!`)",
     re.MULTILINE | re.DOTALL,
 )

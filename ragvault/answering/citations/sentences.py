@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Literal, TypeAlias
 
 from ragvault.answering.citations.brackets import CitedContext
 from ragvault.answering.citations.parse import parse
@@ -19,26 +20,28 @@ _MARKER = re.compile(r"\s*(?:(?:[-*+#>|]|\d{1,3}[.)]|[a-z]\))\s*)+")
 _OPENERS = "[(【"
 _CLOSERS = {"[": "]", "(": ")", "【": "】"}
 _LABELS = ("file:", "source:", "section:")
-_LOOKAHEAD = 600  # characters of an open bracket that may still become a citation
+# For what an end waits: nothing (there is none yet), any text, or the end of an open bracket.
+Waiting: TypeAlias = Literal["", "text", "bracket"]
+LOOKAHEAD = 600  # characters of an open bracket that may still become a citation
 _WINDOW = 4000  # of a draft that is looked at first: its sentences are shorter
 
 
-def next_end(buffer: str, known: CitedContext, *, final: bool) -> tuple[int | None, bool]:
+def next_end(buffer: str, known: CitedContext, *, final: bool) -> tuple[int | None, Waiting]:
     """Where the first complete sentence ends, with its citations and white space; None while
-    that can't be told. And whether it is waited for. A code fence is one piece. Linear in the
-    sentence, whatever follows it."""
+    that can't be told, and what it waits for. A code fence is one piece. Linear in the sentence,
+    whatever follows it."""
     window = _WINDOW
     while window < len(buffer):
         end, waiting = _next_end(buffer[:window], known, final=False)
-        if end is not None and end <= window - 2 * _LOOKAHEAD:
+        if end is not None and end <= window - 2 * LOOKAHEAD:
             return end, waiting
         window *= 2
     return _next_end(buffer, known, final=final)
 
 
-def _next_end(buffer: str, known: CitedContext, *, final: bool) -> tuple[int | None, bool]:
+def _next_end(buffer: str, known: CitedContext, *, final: bool) -> tuple[int | None, Waiting]:
     if not buffer or (not final and not buffer.strip()):
-        return None, False
+        return None, ""
     whole = len(buffer) if final else None
     fence = _FENCE_OPEN.search(buffer)
     if fence and not buffer[: fence.start()].strip():
@@ -46,14 +49,14 @@ def _next_end(buffer: str, known: CitedContext, *, final: bool) -> tuple[int | N
         closing = re.compile(rf"(?m)^[ \t]{{0,3}}{mark}[`~]*[ \t]*(?:\n|\Z)")
         closed = closing.search(buffer, fence.end())
         if closed is None:
-            return whole, True
-        return _with_citations(buffer, closed.end(), known, final=final), True
+            return whole, "text"
+        return _with_citations(buffer, closed.end(), known, final=final)
     limit = fence.start() if fence else len(buffer)
     masked = _mask(buffer[:limit], parse(buffer[:limit], known))
     end = _sentence_end(masked)
     if end is not None:
-        return _with_citations(buffer, end, known, final=final), True
-    return (limit if fence else whole), bool(fence)
+        return _with_citations(buffer, end, known, final=final)
+    return (limit, "text") if fence else (whole, "")
 
 
 def _mask(text: str, citations: Sequence[RawCitation]) -> str:
@@ -72,7 +75,7 @@ def _sentence_end(masked: str) -> int | None:
     spans = sentence_spans(masked)
     for start, end in spans[:-1]:
         if not _MARKER.fullmatch(masked[start:end]) and not _in_bracket(
-            masked[max(0, end - 2 * _LOOKAHEAD) : end]
+            masked[max(0, end - 2 * LOOKAHEAD) : end]
         ):
             return end
     return None
@@ -85,12 +88,14 @@ def _in_bracket(text: str) -> bool:
     return (
         opened >= 0
         and "]" not in line[opened:]
-        and len(line) - opened < _LOOKAHEAD
+        and len(line) - opened < LOOKAHEAD
         and bool(re.match(r"\[\s*(?:\w+\s*:|chunk|$)", line[opened:], re.IGNORECASE))
     )
 
 
-def _with_citations(buffer: str, end: int, known: CitedContext, *, final: bool) -> int | None:
+def _with_citations(
+    buffer: str, end: int, known: CitedContext, *, final: bool
+) -> tuple[int | None, Waiting]:
     """Extend a sentence over the citations right behind it, and over white space.
 
     "It is Go. [File: a.md]" cites the sentence before it. None while more has to come.
@@ -100,12 +105,12 @@ def _with_citations(buffer: str, end: int, known: CitedContext, *, final: bool) 
         body = rest.lstrip()
         gap = len(rest) - len(body)
         if not body:
-            return len(buffer) if final else None
+            return (len(buffer) if final else None), "text"
         length = _citation_length(body, known, final=final)
         if length is None:
-            return None
+            return None, "bracket" if body[0] in _OPENERS else "text"
         if length == 0 or (_starts_statement(body[length:]) and "\n" in rest[:gap]):
-            return end + gap
+            return end + gap, "text"
         end += gap + length
         tail = re.match(r"[ \t]*[.;,](?=\s|$)", buffer[end:])
         end += tail.end() if tail else 0
@@ -123,10 +128,10 @@ def _citation_length(body: str, known: CitedContext, *, final: bool) -> int | No
     if body[0] in _OPENERS:
         line = body.split("\n", 1)[0]
         is_open = line.count(body[0]) > line.count(_CLOSERS[body[0]])
-        if is_open and not final and len(line) == len(body) and len(body) < _LOOKAHEAD:
+        if is_open and not final and len(line) == len(body) and len(body) < LOOKAHEAD:
             return None
     elif any(lowered.startswith(label) or label.startswith(lowered) for label in _LABELS):
-        if not final and "\n" not in body and len(body) < _LOOKAHEAD:
+        if not final and "\n" not in body and len(body) < LOOKAHEAD:
             return None
     else:
         return 0

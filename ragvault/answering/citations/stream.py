@@ -30,7 +30,7 @@ from ragvault.answering.check.support import (
 from ragvault.answering.check.uncertainty import is_uncertain
 from ragvault.answering.citations.brackets import CitedContext
 from ragvault.answering.citations.render import Sentence, read, render
-from ragvault.answering.citations.sentences import next_end
+from ragvault.answering.citations.sentences import LOOKAHEAD, Waiting, next_end
 from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle, Marks
 from ragvault.model import Citation, Cited, Hit, Token
 from ragvault.text import strip_controls, words
@@ -109,7 +109,7 @@ class CitationStream:
         self._strike = strike
         self._buffer = ""
         self._tried = 0  # length of the buffer when it was last found to hold no whole sentence
-        self._waiting = False  # a sentence has ended, but a citation of it may follow
+        self._waiting: Waiting = ""  # a sentence has ended, but a citation of it may follow
         self._held: list[_Settled] = []
         self._cited: dict[str, Hit] = {}  # by chunk id, in order of first citation
         self._gap = ""  # white space owed before the next piece
@@ -163,9 +163,12 @@ class CitationStream:
             return False
         if self._waiting and char in "\n])】":
             return True
+        if self._waiting == "bracket" and len(self._buffer) < self._tried + LOOKAHEAD:
+            return False
         if char == "\n" and self._buffer[:_LONG].lstrip()[:3] in ("```", "~~~"):
             return True
-        return not char.isspace() and (self._waiting or bool(_ENDED.search(self._buffer[-24:])))
+        may_end = self._waiting or _ENDED.search(self._buffer[-24:])
+        return not char.isspace() and bool(may_end)
 
     def _advance(self, *, final: bool, drop_last: bool = False) -> list[Cited | Token]:
         shown: list[Cited | Token] = []

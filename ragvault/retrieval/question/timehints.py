@@ -22,13 +22,14 @@ from ragvault.retrieval.question.timepatterns import (
     DAY,
     FIRST_YEAR,
     NUMBER,
-    PATTERNS,
     UNIT,
     UNITS,
     DayRange,
     back,
     calendar_unit,
     count_of,
+    may_name_a_time,
+    patterns,
 )
 
 _BOUND = re.compile(
@@ -56,7 +57,7 @@ def _periods(text: str, today: date) -> list[_Period]:
     """The times that the text names, in order, none overlapping; the longest reading of each."""
     found = [
         _Period(*match.span(), *days, pattern.relative)
-        for pattern in PATTERNS
+        for pattern in (patterns() if may_name_a_time(text) else ())
         for match in pattern.words.finditer(text)
         if pattern.lead is None or pattern.lead.search(text[: match.start()])
         if (days := pattern.read(match, today))

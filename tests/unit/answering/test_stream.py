@@ -153,6 +153,24 @@ def test_a_long_draft_without_any_full_stop_stays_affordable() -> None:
     assert result.cited
 
 
+@pytest.mark.parametrize(
+    "unit", ["[", "(", "`", "[ (", "[File: ", "x [a] ", "1. ", "Dr. ", "```\n"]
+)
+@pytest.mark.parametrize("before", ["", "The backend is Go.\n\n"])
+def test_what_a_mad_model_repeats_is_read_in_linear_work(unit: str, before: str) -> None:
+    """32,000 of them took seconds: each was read as what might yet become a citation. Four times
+    the draft may cost four times the work, and some."""
+
+    def work(size: int) -> float:
+        draft = before + (unit * size)[:size]
+        began = time.thread_time()
+        run(draft, 5)
+        return time.thread_time() - began
+
+    work(500)
+    assert work(16_000) < 12 * work(4_000) + 0.05
+
+
 def test_a_note_that_says_what_it_leaves_out_is_quoted_not_taken_for_an_admission() -> None:
     """The answer would be withheld because the note itself says "is not included in the text"."""
     note = hit("debt.md", "Debt", "The debt is 5 million. Interest is not included in this note.")

@@ -175,6 +175,26 @@ def test_hostile_markdown_ends(text):
     assert "\n".join(note.lines).strip() == text.strip()
 
 
+def test_what_takes_the_parser_too_long_is_cut_into_plain_pieces_and_named():
+    """4.5 MB of quotes in quotes took 70 s, and every note after them waited."""
+    text = "---\ntags: deep\n---\n# Deep\n\n" + ("> " * 80 + "said\n\n") * 300 + "The end.\n"
+    note = read_markdown("deep.md", text.encode(), 0.0, 0.05)
+    assert any("plain pieces" in warning for warning in note.warnings)
+    assert (note.title, note.tags) == ("deep", ("deep",))
+    assert [section.heading_path for section in note.sections] == [()]
+    held = {line for b in note.blocks for line in range(b.first, b.last + 1)}
+    assert held >= {at for at, line in enumerate(note.lines) if line.strip()}
+
+
+def test_a_note_of_usual_nesting_has_all_the_time_that_it_needs():
+    text = "# A\n\n- one\n  - two\n    > three\n" * 200
+    assert read_markdown("a.md", text.encode(), 0.0).warnings == ()
+
+
+def test_an_endless_line_is_named():
+    assert "100,001 characters" in parsed("# A\n" + "x" * 100_001).warnings[0]
+
+
 def _tree(blocks: tuple[Block, ...]) -> list[object]:
     return [
         (b.kind, b.first, b.last, _tree(b.children)) if b.children else (b.kind, b.first, b.last)

@@ -281,6 +281,27 @@ def test_a_blob_that_is_one_token_does_not_make_an_endless_chunk():
     assert sum(len(c.text) for c in chunks) >= 50_000
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("word", ["word ", "x" * 7, "漢字", "한국어 "])
+def test_an_endless_line_is_cut_without_looking_at_each_word(word):
+    """30 MB in one line: an object a word, and all of them counted again and again, filled the
+    memory and took a minute."""
+
+    class Careful(CharCounter):
+        seen = 0
+
+        def count_tokens(self, texts):
+            self.seen += sum(map(len, texts))
+            return super().count_tokens(texts)
+
+    counter, text = Careful(), word * (400_000 // len(word))
+    chunks = chunked(text, window=100, counter=counter, rel_path="a.md")
+    found = sum(len("".join(chunk.text.split())) for chunk in chunks)
+    assert found >= len("".join(text.split()))
+    assert max(counter.count_tokens([c.embed_text for c in chunks])) <= 100
+    assert counter.seen < 16 * len(text)
+
+
 def test_title_and_headings_longer_than_the_window_leave_room_for_text():
     text = "# " + "title words " * 15 + "\n## " + "more words " * 15 + "\n" + _sentences(20)
     chunks = chunked(text, window=40)
