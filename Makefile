@@ -9,6 +9,7 @@ WORK   ?= /tmp/ragvault-tune
 VAULT  ?=
 WRITE  ?=
 ONLY   ?=
+GROW   ?=
 MINUTES ?= 10
 FOUND  ?= .fuzz
 EMBEDDINGGEMMA ?=
@@ -84,8 +85,9 @@ docs: $(VENV)/.installed-dev ## write help, settings and sample output into READ
 golden: $(VENV)/.installed-dev ## show what golden files would change: make golden [WRITE=1]
 	$(PY) -m tests.support.golden $(if $(WRITE),--write)
 
-bench: bench-needs-a-vault $(VENV)/.installed-dev ## measure: make bench VAULT=~/notes [OUT=results.json] [ONLY=help,search]
+bench: bench-needs-a-vault $(VENV)/.installed-dev ## measure: make bench VAULT=~/notes [OUT=results.json] [ONLY=help,search] [GROW=folder]
 	$(PY) -m tests.bench.bench "$(VAULT)" --out "$(OUT)" $(if $(ONLY),--only "$(ONLY)")
+	$(if $(GROW),$(PY) -m tests.bench.growth "$(VAULT)" "$(GROW)")
 
 tune: $(VENV)/.installed-dev ## what each setting of the ranking does on each set: make tune [SETS=folder] [WORK=folder]
 	$(PY) -m tests.bench.tune "$(WORK)" evals $(SETS)

@@ -1,154 +1,195 @@
-"""What a search costs as the vault grows.
+"""What everything costs as the vault grows.
 
-    python -m tests.bench.growth VAULT FOLDER [--sizes 10,10000,100000]
+    python -m tests.bench.growth VAULT FOLDER [--sizes 1000,10000,100000] [--model bundled]
 
-For each size an index is made in FOLDER, straight through both stores: the words are VAULT's, the
-vectors random directions around a hundred centres, so that no model has to run. Then `search` is
-timed, warm (in this process, median over the questions) and cold (a process of its own). An index
-that is there already is measured as it is.
+For each size one synthetic vault, the same on every machine (VAULT's sentences, ten passages a
+note, forty folders, a tag and a date each), is indexed by the program into FOLDER; then refreshed
+with nothing to do and after an edit of one note, and searched: in a process of its own, and in
+this one by each kind of filter. Vectors are 16 numbers from a table, so that no model has to run;
+``--model bundled`` runs the real one. The last column is the slope between the smallest and the
+largest vault, on logarithmic axes: 0 costs the same whatever its size, 1 is linear.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
+import json
+import math
+import os
 import random
 import sys
 import time
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from statistics import median
+from statistics import quantiles
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from ragvault.config.settings import IndexSettings, Settings
-from ragvault.ingest.plan import text_fingerprint
-from ragvault.ingest.write import watermark_of
-from ragvault.model import (
-    Chunk,
-    Note,
-    NoteFile,
-    NoteWrite,
-    Request,
-    VaultInfo,
-    VectorRecord,
-    collection_of,
-)
+from ragvault.config.settings import Settings
+from ragvault.model import Request, Timing
 from ragvault.service import search
 from ragvault.wiring import Container
 from tests.bench import vaults
-from tests.bench.measure import Bench, Cost, median_of
+from tests.bench.bench import IMPORTS
+from tests.bench.measure import Bench, Run, run
+from tests.support.tiny_onnx import VOCABULARY, write_model
 
-PER_NOTE = 10  # chunks; a vault of fewer notes has one a note
-BATCH = 500  # notes
-QUESTIONS = 12
-
-
-def _record_of(chunk: Chunk, vectors: dict[str, np.ndarray]) -> VectorRecord:
-    return VectorRecord(chunk.id, vectors[chunk.text_hash], chunk.rel_path.rpartition("/")[0])
-
-
-def note_of(number: int, sections: list[str], fingerprint: str) -> NoteWrite:
-    """A note of one section a chunk, as parsing and chunking would give it, without a file."""
-    path = f"folder {number % 40:02d}/note {number:06d}.md"
-    title, lines, chunks = f"Note {number}", [f"# Note {number}"], []
-    for index, body in enumerate(sections):
-        heading = (title, f"Part {index}")
-        lines += [f"## Part {index}", body]
-        text_hash = hashlib.sha256(f"{number}/{index}/{body}".encode()).hexdigest()
-        at = len(lines)
-        text = f"## Part {index}\n{body}"
-        chunk_id = hashlib.sha256(f"v/{path}/{index}".encode()).hexdigest()[:32]
-        chunks.append(
-            Chunk(chunk_id, "v", path, heading, 0, index, at - 1, at, text, text, text_hash)
-        )
-    note = Note(path, title, (), (), 1.7e9, "", None, (), tuple(lines), ())
-    file = NoteFile(path, Path(path), 1, 1)
-    return NoteWrite(file, text_hash, note, tuple(chunks), fingerprint)
+PER_NOTE = 10  # passages
+QUESTIONS = 40
+DIMENSIONS = 16
+FILTERS = {
+    "no filter": {},
+    "a folder": {"folders": ("folder 07",)},
+    "a tag": {"tags": ("tag-3",)},
+    "a month": {"since": 1.71e9, "until": 1.7126e9},
+}
+Figures = dict[str, float]
 
 
-def notes_of(vault: Path, chunks: int, fingerprint: str) -> Iterator[NoteWrite]:
-    words, dice = vaults.sentences(vault), random.Random(5)
-    per_note = PER_NOTE if chunks > 10_000 else 1
-    for number in range(chunks // per_note):
-        sections = [" ".join(dice.choices(words, k=3)) for _ in range(per_note)]
-        yield note_of(number, sections, fingerprint)
+def vault_of(source: Path, target: Path, passages: int) -> None:
+    """The synthetic vault, unless it is there."""
+    if target.exists():
+        return
+    words, dice = vaults.sentences(source), random.Random(5)
+    for number in range(passages // PER_NOTE):
+        folder = target / f"folder {number % 40:02d}"
+        folder.mkdir(parents=True, exist_ok=True)
+        day = f"{2020 + number % 6}-{number % 12 + 1:02d}-{number % 28 + 1:02d}"
+        lines = [f"---\ndate: {day}\ntags: [tag-{number % 25}]\n---", f"# Note {number}"]
+        lines += [
+            f"## Part {part}\n\n{' '.join(dice.choices(words, k=3))} Item {number}."
+            for part in range(PER_NOTE)
+        ]
+        (folder / f"note {number:06d}.md").write_text("\n\n".join(lines) + "\n", encoding="utf-8")
 
 
-def build(container: Container, vault: Path, chunks: int) -> None:
-    """Fill both stores. Linear in the chunks; Chroma takes most of it (750 a second)."""
-    catalog, store = container.new_catalog, container.vectors
-    embedder = container.embedder
-    fingerprint = text_fingerprint(container.settings.chunking, embedder.max_tokens)
-    collection = collection_of("v", embedder.fingerprint)
-    catalog.add_vault(VaultInfo("v", container.data_dir, "folder"))
-    dice = np.random.default_rng(7)
-    centres = dice.normal(size=(100, embedder.dimensions))
-    batch: list[NoteWrite] = []
-
-    def flush() -> None:
-        hashes = [c.text_hash for w in batch for c in w.chunks]
-        near = centres[dice.integers(0, len(centres), len(hashes))]
-        rows = near + 0.8 * dice.normal(size=(len(hashes), embedder.dimensions))
-        rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
-        vectors = dict(zip(hashes, rows, strict=True))
-        for write in batch:
-            store.upsert(collection, [_record_of(chunk, vectors) for chunk in write.chunks])
-        catalog.store_vectors(embedder.fingerprint, vectors)
-        catalog.commit("v", batch, [])
-        batch.clear()
-
-    for write in notes_of(vault, chunks, fingerprint):
-        batch.append(write)
-        if len(batch) >= BATCH:
-            flush()
-    if batch:
-        flush()
-    catalog.finish_vault("v", fingerprint=embedder.fingerprint, indexed_at=time.time())
-    catalog.set_vector_watermark("v", watermark_of(store.identity, embedder.fingerprint))
+def tiny_model(folder: Path) -> Path:
+    """Words as random directions; a text's vector is the mean of its words'."""
+    place = folder / "tiny.onnx"
+    if not place.exists():
+        table = np.random.default_rng(7).normal(size=(VOCABULARY, DIMENSIONS))
+        write_model(place, table=table.astype(np.float32))
+    return place
 
 
-def warm(container: Container, questions: list[str]) -> Cost:
-    """Median cost of a search once everything is loaded (the first one isn't counted)."""
-    costs: list[Cost] = []
-    for question in [questions[0], *questions]:
-        wall, cpu = time.perf_counter(), time.process_time()
-        search.search(container, Request(question=question), 10, now=datetime.now())
-        costs.append(Cost(time.perf_counter() - wall, time.process_time() - cpu))
-    return median_of(costs[1:])
+class Grown:
+    """One size: a vault, its index, and what is measured on it."""
+
+    def __init__(self, bench: Bench, source: Path, passages: int, model: Path | None) -> None:
+        self.bench, self.passages = bench, passages
+        self.vault = bench.folder / f"vault {passages}"
+        self.index = bench.folder / f"index {passages}"
+        if model is not None:
+            os.environ["RAGVAULT_EMBEDDING_PATH"] = str(model)
+        vault_of(source, self.vault, passages)
+
+    def ragvault(self, *arguments: str) -> Run:
+        environment = self.bench.environment(self.index)
+        if model := os.environ.get("RAGVAULT_EMBEDDING_PATH"):
+            environment["RAGVAULT_EMBEDDING_PATH"] = model
+        command = [self.bench.python, "-m", "ragvault", *arguments]
+        return run(command, environment, ok=(0, 3))
+
+    def indexed(self) -> Iterator[tuple[str, float]]:
+        ran = self.ragvault("index", str(self.vault), "--json")
+        done = json.loads(ran.stdout)["vaults"][0]
+        if done["added"]:
+            yield "index, passages a second of processor", self.passages / ran.cost.cpu
+            yield "index, peak memory MB", ran.peak_mb
+
+    def refreshed(self) -> Iterator[tuple[str, float]]:
+        self.ragvault("index")
+        walk = self.bench.script("walk_stat.py", str(self.vault), *IMPORTS).cost
+        nothing = self.ragvault("index").cost
+        yield "refresh, nothing to do, CPU ms", 1000 * nothing.cpu
+        yield "the same ÷ walk + stat + imports", nothing.cpu / walk.cpu
+        note = next(self.vault.rglob("*.md"))
+        with note.open("a", encoding="utf-8") as file:
+            file.write(f"Edited {time.time_ns()}.\n")
+        yield "refresh, one note edited, CPU ms", 1000 * self.ragvault("index").cost.cpu
+
+    def cold(self) -> Iterator[tuple[str, float]]:
+        runs = [self.ragvault("search", "what was decided and why") for _ in range(4)][1:]
+        best = min(runs, key=lambda run: run.cost.cpu)
+        yield "search, cold, CPU ms", 1000 * best.cost.cpu
+        yield "search, cold, peak memory MB", best.peak_mb
+        runs = [self.ragvault("status") for _ in range(2)]
+        yield "status, CPU ms", 1000 * min(run.cost.cpu for run in runs)
+
+    def warm(self, questions: list[str]) -> Iterator[tuple[str, float]]:
+        """By the processor time of the whole process, which others on the machine hardly move."""
+        settings = {"path": str(self.index)}
+        model = os.environ.get("RAGVAULT_EMBEDDING_PATH")
+        with Container(Settings(index=settings, embedding={"path": model})) as container:
+            for name, part in FILTERS.items():
+                costs, legs = [], []
+                for question in [questions[0], *questions]:
+                    began = time.process_time()
+                    request = Request(question=question, **part)
+                    found = search.search(container, request, 10, now=datetime.now())
+                    costs.append(1000 * (time.process_time() - began))
+                    legs.append(found.retrieval.timings_ms)
+                p50, p95 = _percentiles(costs[1:])
+                yield f"search, {name}, p50 ms", p50
+                yield f"search, {name}, p95 ms", p95
+                if name == "no filter":
+                    for leg in (Timing.EMBED, Timing.LEXICAL, Timing.VECTOR, Timing.BLEND):
+                        wall = [timings.get(leg, 0.0) for timings in legs[1:]]
+                        yield f"  of it {leg}, p50 ms by the clock", _percentiles(wall)[0]
+            for part, size in container.sizes():
+                yield f"{part}, MB on disk", size / 1e6
+
+    def figures(self, questions: list[str]) -> Figures:
+        parts = (self.indexed(), self.refreshed(), self.cold(), self.warm(questions))
+        return {name: value for part in parts for name, value in part}
+
+
+def _percentiles(values: list[float]) -> tuple[float, float]:
+    cuts = quantiles(values, n=20, method="inclusive")
+    return cuts[9], cuts[18]
+
+
+def table(sizes: list[int], found: dict[int, Figures]) -> Table:
+    drawn = Table(title="as the vault grows", title_justify="left")
+    drawn.add_column("passages")
+    for name in (*(f"{size:,}" for size in sizes), "× last/first", "slope"):
+        drawn.add_column(name, justify="right")
+    first, last = found[sizes[0]], found[sizes[-1]]
+    for name in last:
+        cells = [f"{found[size][name]:,.1f}" if name in found[size] else "" for size in sizes]
+        if name in first and first[name] > 0 and last[name] > 0 and len(sizes) > 1:
+            ratio = last[name] / first[name]
+            slope = math.log(ratio) / math.log(sizes[-1] / sizes[0])
+            cells += [f"{ratio:.2f}", f"{slope:.2f}"]
+        drawn.add_row(name, *cells)
+    return drawn
 
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("vault", type=Path)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--sizes", default="10,10000,100000", help="chunks, separated by commas")
+    parser.add_argument("--sizes", default="1000,10000,100000", help="separated by commas")
+    parser.add_argument("--model", choices=("tiny", "bundled"), default="tiny")
     options = parser.parse_args(argv)
-    dice = random.Random(11)
-    sentences = vaults.sentences(options.vault)
+    folder = options.folder.absolute() / options.model
+    folder.mkdir(parents=True, exist_ok=True)
+    model = tiny_model(folder) if options.model == "tiny" else None
+    dice, sentences = random.Random(11), vaults.sentences(options.vault)
     questions = [" ".join(dice.choice(sentences).split()[:9]) for _ in range(QUESTIONS)]
-    drawn = Table(title="`search` as the vault grows, medians", title_justify="left")
-    for name in ("chunks", "warm", "warm, CPU", "cold", "cold, CPU", "index on disk"):
-        drawn.add_column(name, justify="right")
-    for size in (int(part) for part in options.sizes.split(",")):
-        folder = options.folder / str(size)
-        is_new = not (folder / "catalog.sqlite3").exists()
-        with Container(Settings(index=IndexSettings(path=str(folder)))) as container:
-            if is_new:
-                build(container, options.vault, size)
-            cost = warm(container, questions)
-            disk = sum(part for _, part in container.sizes()) / 1e6
-            chunks = container.catalog.vaults()[0].chunks
-        bench = Bench(options.folder)
-        runs = [bench.ragvault(folder, "search", q, ok=(0, 3)).cost for q in questions[:4]]
-        cold = Cost(median(r.wall for r in runs[1:]), median(r.cpu for r in runs[1:]))
-        figures = (f"{s * 1000:,.0f} ms" for s in (cost.wall, cost.cpu, cold.wall, cold.cpu))
-        drawn.add_row(f"{chunks:,}", *figures, f"{disk:,.0f} MB")
+    found: dict[int, Figures] = {}
+    sizes = [int(part) for part in options.sizes.split(",")]
+    for size in sizes:
+        kept = folder / f"figures {size}.json"  # of the index, which is made once
+        old = json.loads(kept.read_text()) if kept.exists() else {}
+        new = Grown(Bench(folder), options.vault, size, model).figures(questions)
+        found[size] = {**{n: v for n, v in old.items() if n.startswith("index")}, **new}
+        kept.write_text(json.dumps(found[size], indent=1))
         Console(stderr=True).print(f"{size:,} measured")
-    Console(width=None if sys.stdout.isatty() else 100).print(drawn)
+    Console(width=None if sys.stdout.isatty() else 110).print(table(sizes, found))
     return 0
 
 

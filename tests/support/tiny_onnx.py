@@ -22,13 +22,15 @@ def write_model(
     input_name: str = "input_ids",
     dimensions: int = 3,
     axis: int = 1,
+    table: np.ndarray | None = None,
 ) -> Path:
     """A model that looks each token up in a table: (1, n, d), or ``pooled`` over ``axis``.
 
-    Row i of the table is (i, 1, 1, …), or ``value`` throughout.
+    Row i of the ``table`` is (i, 1, 1, …), or ``value`` throughout, unless it is given.
     """
-    table = np.ones((VOCABULARY, dimensions), np.float32)
-    table[:, 0] = np.arange(VOCABULARY)
+    if table is None:
+        table = np.ones((VOCABULARY, dimensions), np.float32)
+        table[:, 0] = np.arange(VOCABULARY)
     if value is not None:
         table[:] = value
     nodes = [node("Gather", ["table", input_name], ["tokens"])]

@@ -22,14 +22,15 @@ from ragvault.retrieval.question.timepatterns import (
     DAY,
     FIRST_YEAR,
     NUMBER,
+    PATTERNS,
     UNIT,
     UNITS,
     DayRange,
     back,
     calendar_unit,
+    compiled,
     count_of,
     may_name_a_time,
-    patterns,
 )
 
 _BOUND = re.compile(
@@ -57,9 +58,9 @@ def _periods(text: str, today: date) -> list[_Period]:
     """The times that the text names, in order, none overlapping; the longest reading of each."""
     found = [
         _Period(*match.span(), *days, pattern.relative)
-        for pattern in (patterns() if may_name_a_time(text) else ())
-        for match in pattern.words.finditer(text)
-        if pattern.lead is None or pattern.lead.search(text[: match.start()])
+        for pattern in (PATTERNS if may_name_a_time(text) else ())
+        for match in compiled(pattern.words).finditer(text)
+        if not pattern.lead or compiled(pattern.lead).search(text[: match.start()])
         if (days := pattern.read(match, today))
     ]
     periods: list[_Period] = []

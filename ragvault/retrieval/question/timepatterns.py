@@ -210,15 +210,14 @@ _LEAD = (
 class Pattern(NamedTuple):
     """``relative``: the words count from today. ``lead`` has to stand right before a match."""
 
-    words: re.Pattern[str]
+    words: str
     read: _Reader
     relative: bool = False
-    lead: re.Pattern[str] | None = None
+    lead: str = ""
 
 
 def _absolute(words: str, read: _Reader, lead: str = "") -> Pattern:
-    before = re.compile(rf"\b(?:{lead})\s+$", re.IGNORECASE) if lead else None
-    return Pattern(re.compile(words, re.IGNORECASE), read, False, before)
+    return Pattern(words, read, False, rf"\b(?:{lead})\s+$" if lead else "")
 
 
 def _relative(words: str, read: _Reader, lead: str = "") -> Pattern:
@@ -226,113 +225,117 @@ def _relative(words: str, read: _Reader, lead: str = "") -> Pattern:
     return _absolute(words, read, lead)._replace(relative=True)
 
 
-_DAYS = {
-    r"day\s+before\s+yesterday|vorgestern|anteayer|avant-hier|l['’]altro\s+ieri|anteontem"
-    r"|eergisteren": _days_ago(2, 2),
-    r"yesterday|last\s+night|gestern|ayer|hier\s+soir|ieri|ontem|gisteren": _days_ago(1, 1),
-    r"today|tonight|this\s+(?:morning|afternoon|evening)|heute|hoy|aujourd['’]hui|oggi|hoje"
-    r"|vandaag": _days_ago(0, 0),
-    r"recently|lately|kürzlich|neulich|recientemente|récemment|recentemente|onlangs": _days_ago(
-        RECENT_DAYS, 0
+PATTERNS = (
+    _absolute(
+        rf"{_NOT_BEFORE}(?P<y>{_YEAR})(?P<s>[-/.])(?P<m>\d\d?)(?P=s)(?P<d>\d\d?){_END}",
+        _calendars("day"),
     ),
-}
+    _absolute(rf"{_NOT_BEFORE}(?P<d>\d\d?)\.(?P<m>\d\d?)\.(?P<y>{_YEAR}){_END}", _calendars("day")),
+    _absolute(rf"{_NOT_BEFORE}(?P<y>{_YEAR})-(?P<m>0[1-9]|1[0-2]){_END}", _calendars("month")),
+    _absolute(
+        rf"{_NOT_BEFORE}(?P<d>\d\d?)(?P<ord>st|nd|rd|th|\.)?\s+(?:of\s+|de\s+)?(?P<mon>{_MONTH})\b"
+        rf"{_YEAR_TAIL}?",
+        _calendars("day"),
+    ),
+    _absolute(
+        rf"\b(?P<mon>{_MONTH})\.?\s+(?:the\s+)?(?P<d>\d\d?)(?P<ord>st|nd|rd|th)?{_NOT_AFTER}"
+        rf"{_YEAR_TAIL}?",
+        _calendars("day"),
+    ),
+    _absolute(rf"\b(?P<mon>{_MONTH})\.?{_YEAR_TAIL}{_NOT_AFTER}", _calendars("month")),
+    _absolute(
+        rf"(?P<mon>(?!mars\b)(?:{_MONTH}))\b(?P<y>)(?!\s+(?:be|have|not)\b|[-']|\s+\d)",
+        _calendars("month"),
+        rf"{_LEAD}|im|last|después\s+de",
+    ),
+    _absolute(r"(?P<mon>mars)\b(?P<y>)", _calendars("month"), "en|depuis|avant|après|début|fin"),
+    _absolute(
+        rf"{_NOT_BEFORE}q(?P<q>[1-4])[\s/-]\s*(?:of\s+)?(?P<y>{_YEAR}){_NOT_AFTER}",
+        _calendars("quarter"),
+    ),
+    _absolute(
+        r"q(?P<q>[1-4])\b(?P<y>)(?!\s+(?:of|to)\b)",
+        _calendars("quarter"),
+        "in|during|since|before|after|until|for|last|this",
+    ),
+    _absolute(rf"(?P<y>{_YEAR}){_NOT_AFTER}{_COUNTED}", _read_year, rf"{_LEAD}|year|im\s+jahr"),
+    _absolute(
+        rf"(?:^|(?<=[\s(,]))(?P<y>{_YEAR}){_NOT_AFTER}{_COUNTED}(?=\s*[?!.)]*\s*$)", _read_bare_year
+    ),
+    _relative(
+        r"day\s+before\s+yesterday|vorgestern|anteayer|avant-hier|l['’]altro\s+ieri|anteontem"
+        r"|eergisteren",
+        _days_ago(2, 2),
+    ),
+    _relative(
+        r"yesterday|last\s+night|gestern|ayer|hier\s+soir|ieri|ontem|gisteren", _days_ago(1, 1)
+    ),
+    _relative(
+        r"today|tonight|this\s+(?:morning|afternoon|evening)|heute|hoy|aujourd['’]hui|oggi|hoje"
+        r"|vandaag",
+        _days_ago(0, 0),
+    ),
+    _relative(
+        rf"(?:this|current|dies(?:e|er|en|em|es)|n?est[ea]|cette|ce|quest[oa]|deze|dit)\s+(?P<u>{UNIT})",
+        lambda match, today: calendar_unit(UNITS[match["u"].lower()], today),
+    ),
+    _relative(
+        rf"(?:last|previous|letzte[nrsm]?|vergangene[nrsm]?|vorige|afgelopen)\s+(?P<u>(?!days?\b|tag)(?:{UNIT}))",
+        _read_last,
+    ),
+    _relative(
+        rf"(?:(?:la|el|il|lo|n?[ao])\s+)?(?P<u>{UNIT})\s+(?:pass?ad[oa]|scors[oa]|passat[oa])",
+        _read_last,
+    ),
+    _relative(rf"(?:la\s+|le\s+|l['’])(?P<u>{UNIT})\s+(?:dernier|dernière|passée?)", _read_last),
+    _relative(rf"past\s+(?P<n>)(?P<u>{UNIT})", _read_past),
+    _relative(
+        rf"(?:last|past|previous|letzten|vergangenen|últim[oa]s|derni(?:er|ère)s|ultim[ie]|afgelopen|laatste)\s+"
+        rf"(?P<n>{NUMBER})\s+"
+        rf"(?P<u>{UNIT})",
+        _read_past,
+    ),
+    _relative(
+        rf"l[eoa]s\s+(?P<n>{NUMBER})\s+(?:últim[oa]s|derni(?:er|ère)s)\s+(?P<u>{UNIT})", _read_past
+    ),
+    _relative(rf"l[oa]s\s+últim[oa]s\s+(?P<n>{NUMBER})\s+(?P<u>{UNIT})", _read_past),
+    _relative(rf"(?P<n>{NUMBER})\s+(?P<u>{UNIT})\s+(?:ago|fa|geleden)", _read_ago),
+    _relative(rf"(?:vor|hace|il\s+y\s+a|há)\s+(?P<n>{NUMBER})\s+(?P<u>{UNIT})", _read_ago),
+    _relative(
+        rf"(?:last|past|previous|this|letzte[nr]|vorige|afgelopen)\s+(?P<w>{_WEEKDAY})",
+        _read_weekday,
+    ),
+    _relative(rf"(?P<w>{_WEEKDAY})\s+(?:dernier|pasado|scors[oa]|passad[oa])", _read_weekday),
+    _relative(
+        rf"(?P<w>{_WEEKDAY})",
+        _read_weekday,
+        r"on|since|before|after|until|till|by|am|seit|el|desde\s+el|depuis",
+    ),
+    _relative(
+        r"recently|lately|kürzlich|neulich|recientemente|récemment|recentemente|onlangs",
+        _days_ago(RECENT_DAYS, 0),
+    ),
+)
+
 _LETTERS = re.compile(r"[^\W\d_]+")
-# One of these is in whatever a pattern without a digit matches.
-_TIME_WORDS = frozenset(
-    _LETTERS.findall(" ".join((*UNITS, *WEEKDAYS, *MONTHS)))
-    + [word for days in _DAYS for word in _LETTERS.findall(re.sub(r"\\s|\(.*?\)", " ", days))]
+# One of these is in all that a pattern without a digit finds.
+_TIME_WORDS = frozenset((*UNITS, *MONTHS)).union(
+    *map(_LETTERS.findall, WEEKDAYS),
+    *(
+        _LETTERS.findall(re.sub(r"\(\?!.*|\\[bs]", " ", pattern.words))
+        for pattern in PATTERNS
+        if "(?P<" not in pattern.words
+    ),
 )
 
 
 def may_name_a_time(text: str) -> bool:
-    """Whether it is worth making the patterns, which takes as long as searching for a question."""
+    """Whether it is worth compiling the patterns, which takes as long as a search."""
     said = _LETTERS.findall(text.lower())
     return any(map(str.isdigit, text)) or not _TIME_WORDS.isdisjoint(said)
 
 
 @cache
-def patterns() -> tuple[Pattern, ...]:
-    """Compiled at the first use: few questions name a time."""
-    return (
-        _absolute(
-            rf"{_NOT_BEFORE}(?P<y>{_YEAR})(?P<s>[-/.])(?P<m>\d\d?)(?P=s)(?P<d>\d\d?){_END}",
-            _calendars("day"),
-        ),
-        _absolute(
-            rf"{_NOT_BEFORE}(?P<d>\d\d?)\.(?P<m>\d\d?)\.(?P<y>{_YEAR}){_END}", _calendars("day")
-        ),
-        _absolute(rf"{_NOT_BEFORE}(?P<y>{_YEAR})-(?P<m>0[1-9]|1[0-2]){_END}", _calendars("month")),
-        _absolute(
-            rf"{_NOT_BEFORE}(?P<d>\d\d?)(?P<ord>st|nd|rd|th|\.)?\s+(?:of\s+|de\s+)?(?P<mon>{_MONTH})\b"
-            rf"{_YEAR_TAIL}?",
-            _calendars("day"),
-        ),
-        _absolute(
-            rf"\b(?P<mon>{_MONTH})\.?\s+(?:the\s+)?(?P<d>\d\d?)(?P<ord>st|nd|rd|th)?{_NOT_AFTER}"
-            rf"{_YEAR_TAIL}?",
-            _calendars("day"),
-        ),
-        _absolute(rf"\b(?P<mon>{_MONTH})\.?{_YEAR_TAIL}{_NOT_AFTER}", _calendars("month")),
-        _absolute(
-            rf"(?P<mon>(?!mars\b)(?:{_MONTH}))\b(?P<y>)(?!\s+(?:be|have|not)\b|[-']|\s+\d)",
-            _calendars("month"),
-            rf"{_LEAD}|im|last|después\s+de",
-        ),
-        _absolute(
-            r"(?P<mon>mars)\b(?P<y>)", _calendars("month"), "en|depuis|avant|après|début|fin"
-        ),
-        _absolute(
-            rf"{_NOT_BEFORE}q(?P<q>[1-4])[\s/-]\s*(?:of\s+)?(?P<y>{_YEAR}){_NOT_AFTER}",
-            _calendars("quarter"),
-        ),
-        _absolute(
-            r"q(?P<q>[1-4])\b(?P<y>)(?!\s+(?:of|to)\b)",
-            _calendars("quarter"),
-            "in|during|since|before|after|until|for|last|this",
-        ),
-        _absolute(rf"(?P<y>{_YEAR}){_NOT_AFTER}{_COUNTED}", _read_year, rf"{_LEAD}|year|im\s+jahr"),
-        _absolute(
-            rf"(?:^|(?<=[\s(,]))(?P<y>{_YEAR}){_NOT_AFTER}{_COUNTED}(?=\s*[?!.)]*\s*$)",
-            _read_bare_year,
-        ),
-        *(_relative(words, read) for words, read in _DAYS.items()),
-        _relative(
-            rf"(?:this|current|dies(?:e|er|en|em|es)|n?est[ea]|cette|ce|quest[oa]|deze|dit)\s+(?P<u>{UNIT})",
-            lambda match, today: calendar_unit(UNITS[match["u"].lower()], today),
-        ),
-        _relative(
-            rf"(?:last|previous|letzte[nrsm]?|vergangene[nrsm]?|vorige|afgelopen)\s+(?P<u>(?!days?\b|tag)(?:{UNIT}))",
-            _read_last,
-        ),
-        _relative(
-            rf"(?:(?:la|el|il|lo|n?[ao])\s+)?(?P<u>{UNIT})\s+(?:pass?ad[oa]|scors[oa]|passat[oa])",
-            _read_last,
-        ),
-        _relative(
-            rf"(?:la\s+|le\s+|l['’])(?P<u>{UNIT})\s+(?:dernier|dernière|passée?)", _read_last
-        ),
-        _relative(rf"past\s+(?P<n>)(?P<u>{UNIT})", _read_past),
-        _relative(
-            rf"(?:last|past|previous|letzten|vergangenen|últim[oa]s|derni(?:er|ère)s|ultim[ie]|afgelopen|laatste)\s+"
-            rf"(?P<n>{NUMBER})\s+"
-            rf"(?P<u>{UNIT})",
-            _read_past,
-        ),
-        _relative(
-            rf"l[eoa]s\s+(?P<n>{NUMBER})\s+(?:últim[oa]s|derni(?:er|ère)s)\s+(?P<u>{UNIT})",
-            _read_past,
-        ),
-        _relative(rf"l[oa]s\s+últim[oa]s\s+(?P<n>{NUMBER})\s+(?P<u>{UNIT})", _read_past),
-        _relative(rf"(?P<n>{NUMBER})\s+(?P<u>{UNIT})\s+(?:ago|fa|geleden)", _read_ago),
-        _relative(rf"(?:vor|hace|il\s+y\s+a|há)\s+(?P<n>{NUMBER})\s+(?P<u>{UNIT})", _read_ago),
-        _relative(
-            rf"(?:last|past|previous|this|letzte[nr]|vorige|afgelopen)\s+(?P<w>{_WEEKDAY})",
-            _read_weekday,
-        ),
-        _relative(rf"(?P<w>{_WEEKDAY})\s+(?:dernier|pasado|scors[oa]|passad[oa])", _read_weekday),
-        _relative(
-            rf"(?P<w>{_WEEKDAY})",
-            _read_weekday,
-            r"on|since|before|after|until|till|by|am|seit|el|desde\s+el|depuis",
-        ),
-    )
+def compiled(words: str) -> re.Pattern[str]:
+    """At the first use: few questions name a time."""
+    return re.compile(words, re.IGNORECASE)
