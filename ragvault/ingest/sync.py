@@ -212,7 +212,7 @@ class _Run:
 
     def _write_words(self, plan: Plan) -> None:
         """Write what the plan says. Removals first: they free space and cost nothing."""
-        self.progress.start(self.vault.name, len(plan.writes), "notes")
+        self.progress.start(self.vault.name, len(plan.writes), "notes searchable")
         for part in batched(plan.removed, STORE_SLICE):
             self.words.write((), part)
             self.report.removed.extend(part)
@@ -220,7 +220,8 @@ class _Run:
         batch = _Batch()
         for file in plan.writes:
             self._add(batch, file, moved.get(file.rel_path))
-            if batch.is_full(self.parts.batch_chunks):
+            # The newest notes can be searched after a second, not after a whole batch.
+            if batch.is_full(self.parts.batch_chunks // (1 if self.done else 4)):
                 self._flush(batch, moved)
                 batch = _Batch()
         self._flush(batch, moved)
@@ -289,7 +290,7 @@ class _Run:
         self.vectors = vectors
         lacking = self.catalog.lacking(name, embedder.fingerprint)
         total = sum(chunks for _, chunks in lacking)
-        self.progress.start(name, total, "passages")
+        self.progress.start(name, total, "passages embedded")
         self._embed(vectors, lacking, {file.rel_path: file for file in found.files})
         filled = vectors.finish(
             words.fresh, words.gone, is_in_step=is_in_step, indexed_at=self.parts.now()

@@ -27,7 +27,6 @@ _HANGS_S = 10
 def _targets() -> dict[str, Callable[[bytes], None]]:
     """Each takes any bytes. Raises for what must not be."""
     from ragvault.answering.citations.stream import CitationStream
-    from ragvault.cli.render.places import file_uri, obsidian_uri
     from ragvault.cli.render.search import shell_quoted
     from ragvault.config.file import load_text
     from ragvault.config.settings import ChunkingSettings
@@ -36,6 +35,7 @@ def _targets() -> dict[str, Callable[[bytes], None]]:
     from ragvault.formats.decoding import NotTextError
     from ragvault.ingest.chunk import chunk_note
     from ragvault.ingest.paths import shown
+    from ragvault.service.originals import file_uri, obsidian_uri
     from tests.support.answering import hit
     from tests.support.chunking import CharCounter, WordCounter, uncovered_lines
 

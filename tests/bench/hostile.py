@@ -1,9 +1,10 @@
 """Seventy model servers that aren't one, or have gone mad, each asked by the whole program.
 
-    python -m tests.bench.hostile VAULT [FOLDER]
+    python -m tests.bench.hostile VAULT QUESTION [FOLDER]
 
-Each is asked `ask` on an index of VAULT. Every run has to end within the limit that is set, under
-300 MB, and with the notes' own words (0), "not in your notes" (3) or "the model server" (5).
+Each is met by `ask QUESTION` on an index of VAULT, which is kept in FOLDER. Every run has to end
+within the limit that is set, under 300 MB, and with the notes' own words (0), "not in your notes"
+(3) or "the model server" (5).
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from rich.table import Table
 from tests.bench.measure import Bench, run
 from tests.support.hostile_server import OK, Reply, hostile_server, part
 
-QUESTION = "how do I list the files of a git branch"
 TIMEOUT_S = 2.0
 LIMIT_S = (
     10 * TIMEOUT_S + 40
@@ -172,17 +172,17 @@ def servers() -> Iterable[tuple[str, str, Reply]]:
 
 
 def main(argv: list[str]) -> int:
-    if not argv:
+    if len(argv) < 2:
         sys.exit(__doc__)
     with tempfile.TemporaryDirectory(prefix="ragvault-hostile-") as made:
-        bench = Bench(Path(argv[1]) if len(argv) > 1 else Path(made))
+        bench = Bench(Path(argv[2]) if len(argv) > 2 else Path(made))
         index = bench.folder / "index"
         if not (index / "catalog.sqlite3").exists():
             bench.ragvault(index, "index", argv[0])
-        return _asked(bench, index)
+        return _asked(bench, index, argv[1])
 
 
-def _asked(bench: Bench, index: Path) -> int:
+def _asked(bench: Bench, index: Path, question: str) -> int:
     drawn = Table(title="`ask` with a hostile model server", title_justify="left")
     for name in ("server", "exit", "seconds", "MB", "what was said"):
         drawn.add_column(name, justify="right" if name in ("exit", "seconds", "MB") else "left")
@@ -194,7 +194,7 @@ def _asked(bench: Bench, index: Path) -> int:
                 "RAGVAULT_OLLAMA_HOST": host,
                 "RAGVAULT_OLLAMA_TIMEOUT_S": str(TIMEOUT_S),
             }
-            ask = [bench.python, "-m", "ragvault", "ask", "--json", QUESTION]
+            ask = [bench.python, "-m", "ragvault", "ask", "--json", question]
             command = [shutil.which("timeout") or "/usr/bin/timeout", f"{2 * LIMIT_S:g}", *ask]
             done = run(command, environment, ok=tuple(range(-64, 256)))
         said = json.loads(done.stdout or "{}")

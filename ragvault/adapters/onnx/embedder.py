@@ -174,24 +174,21 @@ class OnnxEmbedder(PrefixedEmbedder):
     def _load_session(self) -> _SentenceModel:
         with self._lock:
             if self._session is None:
-                opened = None
-                if self.files.sha256 == DATA_PACKAGE_SHA256:
-                    opened = self._opened()
-                else:
+                opened = self._opened() if self._is_int8 else None
+                if opened is None:
                     self.files.verify()
                 empty = self._load_tokenizer().encode("", 8)
                 self._session = _SentenceModel(self.files.model, self._head, empty, opened)
             return self._session
 
     def _opened(self) -> Callable[[], Any]:
-        """Of the bundled model what an earlier run prepared, else the file, checked."""
-        kind = "int8" if self._is_int8 else "float"
+        """The bundled model in int8: as an earlier run prepared it, else from its checked file.
+        (In floats it would take four times the room.)"""
         folder = self._facts.path.parent if self._facts.path else None
-        if (prepared := read_prepared(folder, kind)) is None:
+        if (prepared := read_prepared(folder, "int8")) is None:
             self.files.verify()
-            data = self.files.model.read_bytes()
-            model = in_int8(data) if self._is_int8 else data
-            if (prepared := prepare(folder, kind, model)) is None:
+            model = in_int8(self.files.model.read_bytes())
+            if (prepared := prepare(folder, "int8", model)) is None:
                 return partial(open_session, model)
         return partial(open_session, prepared, is_prepared=True)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ragvault.adapters.onnx import model_files
+from ragvault.adapters.onnx import embedder as embedder_module, model_files
 from ragvault.adapters.onnx.embedder import OnnxEmbedder
 from ragvault.config.settings import Settings
 
@@ -25,8 +25,13 @@ def kept(index: Path) -> list[Path]:
     return sorted(path for path in index.iterdir() if path.name != "facts.json")
 
 
-@pytest.fixture(scope="module")
-def plain() -> np.ndarray:
+@pytest.fixture(autouse=True)
+def vnni(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedder_module, "has_vnni", lambda: True)
+
+
+@pytest.fixture
+def plain(vnni: None) -> np.ndarray:
     return embedded(None)
 
 

@@ -749,7 +749,14 @@ def test_progress_reaches_its_total(world: World) -> None:
     (world.root / "bad.md").write_bytes(b"\x00" * 100)
     shown = Recorder()
     report = world.sync(progress=shown)
-    assert shown.done == shown.totals == {"notes": 3, "passages": report.chunks}
+    assert (
+        shown.done
+        == shown.totals
+        == {
+            "notes searchable": 3,
+            "passages embedded": report.chunks,
+        }
+    )
     assert shown.finished == 1
 
 
