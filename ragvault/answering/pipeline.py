@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from ragvault.answering.check.support import is_verbatim
 from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle, Marks
 from ragvault.answering.context import Neighbours
-from ragvault.answering.pointed import point
+from ragvault.answering.pointed import near, point
 from ragvault.answering.prompt import build_prompt
 from ragvault.answering.quote.extract import Quote, extract
 from ragvault.config.settings import AnswerSettings, OllamaSettings
@@ -281,6 +281,11 @@ def _quoted(
     if not quotes or request.evidence.confidence < request.min_confidence:
         return AnswerRun(_pointed(request), None, spent, notices)
     said = compose(quotes, request.evidence, request.style)
+    if said.caveats:  # not sure: who reads on finds what else there is
+        also = near(
+            request.question, request.evidence, request.neighbours, quotes, today=request.today
+        )
+        said = replace(said, also=also)
     said = replace(said, caveats=(*said.caveats, *caveats))
     for reference in said.references:
         first = next(c for c in said.citations if c.chunk_id == reference.hit.chunk.id)
@@ -342,7 +347,7 @@ def _also(request: AnswerRequest, references: Sequence[Reference]) -> tuple[Refe
 
 
 def _pointed(request: AnswerRequest) -> Abstention:
-    return point(request.evidence, request.neighbours, request.evidence.confidence)
+    return point(request.question, request.evidence, request.neighbours, today=request.today)
 
 
 def _notice(error: ModelError) -> str:

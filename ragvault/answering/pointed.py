@@ -1,39 +1,81 @@
-"""The place that most likely holds the answer, where no words of it do for certain: the passages
-that match best, whole and as people read them.
+"""The place that most likely holds the answer, where no words of it do for certain: what matches
+best, for a person to read.
 
-The first one stands with the rest of its section, since that is what one would open and read.
+The first passage stands with the rest of its section, since that is what one would open and read;
+of each other one its best lines. The same stands beneath an answer that isn't sure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 from itertools import pairwise
 
 from ragvault.answering.context import Neighbours, joined
 from ragvault.answering.quote import show
-from ragvault.model import AbstainReason, Abstention, Evidence, Hit
-from ragvault.text import one_line, strip_controls
+from ragvault.answering.quote.extract import Quote, extract
+from ragvault.model import AbstainReason, Abstention, Detail, Evidence, Hit, Reference
+from ragvault.text import one_line, snippet, strip_controls
 
-MOST = 5  # passages
 _LONGEST = 2400  # characters of a section that is shown whole
+_LONGEST_LINES = 200  # characters of another passage's best lines
 
 
-def point(evidence: Evidence, neighbours: Neighbours, confidence: float) -> Abstention:
-    """The evidence's passages as they are shown, best first, and where the first one is."""
-    shown = evidence.hits[:MOST]
-    first = shown[0]
+def point(
+    question: str, evidence: Evidence, neighbours: Neighbours, *, today: date | None = None
+) -> Abstention:
+    """Where the first passage is, with what is shown of each, best first."""
+    first = evidence.hits[0]
     section = " › ".join(map(one_line, first.chunk.heading_path))
     place = one_line(first.chunk.rel_path) + (f" › {section}" if section else "")
+    shown = near(question, evidence, neighbours, today=today)
     return Abstention(
         AbstainReason.INSUFFICIENT_INFORMATION,
-        confidence,
+        evidence.confidence,
         f"This is most likely in {place}",
-        nearest=shown,
-        passages=(
-            _section(first, neighbours.get(first.chunk.id, ())),
-            *(_passage([hit]) for hit in shown[1:]),
-        ),
+        nearest=tuple(one.hit for one in shown),
+        passages=tuple(one.evidence for one in shown),
     )
+
+
+def near(
+    question: str,
+    evidence: Evidence,
+    neighbours: Neighbours,
+    quoted: Sequence[Quote] = (),
+    *,
+    today: date | None = None,
+) -> tuple[Reference, ...]:
+    """What was found, to be read: the first passage whole, where more stands there than was
+    ``quoted``, and the best lines of others that nothing was quoted from."""
+    ids = dict.fromkeys(quote.hit.chunk.id for quote in quoted)
+    found: list[Reference] = []
+    for number, hit in enumerate(evidence.near or evidence.hits):
+        text = ""
+        if not number:
+            text = _section(hit, neighbours.get(hit.chunk.id, ()))
+            said = "\n".join((*hit.chunk.heading_path, *(quote.shown for quote in quoted)))
+            text = text if any(line.strip() not in said for line in text.split("\n")) else ""
+        elif hit.chunk.id not in ids:
+            (best, *_) = extract(question, [hit], detail=Detail.BRIEF, today=today) or [None]
+            text = _cut(_body(best)) if best else ""
+        if text or not ids:
+            found.append(Reference(len(ids) + len(found) + 1, hit, snippet(text), text))
+    return tuple(found)
+
+
+def _body(quote: Quote) -> str:
+    """Without the names of its place, which stands above it."""
+    names, dash, body = quote.shown.partition(" —")
+    place = {quote.hit.note.title, *quote.hit.chunk.heading_path, str(quote.hit.note.day)[:10]}
+    return body.strip() if dash and place.issuperset(names.split(" · ")) else quote.shown
+
+
+def _cut(lines: str) -> str:
+    if len(lines) <= _LONGEST_LINES:
+        return lines
+    end = max(lines.rfind(gap, 0, _LONGEST_LINES) for gap in " \n")
+    return f"{lines[: end if end > 0 else _LONGEST_LINES].rstrip()} …"
 
 
 def _section(hit: Hit, beside: Sequence[Hit]) -> str:

@@ -188,7 +188,7 @@ class GateSettings(_Part):
     """When ragvault says no instead of answering."""
 
     min_confidence: Unit = Field(
-        default=0.45,
+        default=0.48,
         description="Below this confidence ragvault says where to look instead of answering.",
     )
 

@@ -14,7 +14,8 @@
      "seconds", "notices": [],
      "questions": [{"id", "origin", "lang", "answerable", "question", "answered", "reason",
                     "confidence", "gated", "features": {}, "answer_values": {}, "mode", "seconds",
-                    "printed": {"verdict", "warned", "quotes_right", "confidence"} | null,
+                    "printed": {"verdict", "warned", "quotes_right", "confidence", "there", "found"}
+                      | null,
                     "legs": {leg: {"values": {measure: x}}},
                     "found": [{"rel_path", "heading_path", "start_line", "end_line", "snippet",
                     "score"}]}]}

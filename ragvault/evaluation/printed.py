@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 from ragvault.evaluation.dataset import Question
 from ragvault.evaluation.places import in_section
-from ragvault.model import Abstention, Answer, AskResult
+from ragvault.model import Abstention, Answer, AskResult, Hit
 from ragvault.model.retrieval import Described
 
+FIRST = 10  # passages
 THRESHOLDS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # of the curve
 
 
@@ -41,12 +42,16 @@ OF_OTHERS = tuple(Verdict)[6:]
 @dataclass(frozen=True, slots=True)
 class Printed:
     """``quotes_right``: the quotes that were judged hold the answer, printed or not; ``warned``:
-    the answer carries a caveat; ``confidence`` is that of the quotes."""
+    the answer carries a caveat; ``confidence`` is that of the quotes. ``there``: the answer stands
+    on the page, in an answer or in what is shown beside one; ``found``: among the ten passages
+    that rank first."""
 
     verdict: Verdict
     warned: bool
     quotes_right: bool
     confidence: float
+    there: bool = False
+    found: bool = False
 
 
 def judge_printed(question: Question, result: AskResult) -> Printed | None:
@@ -57,12 +62,22 @@ def judge_printed(question: Question, result: AskResult) -> Printed | None:
     outcome = result.outcome
     warned = isinstance(outcome, Answer) and bool(outcome.caveats or outcome.unsupported)
     quotes = "\n".join(quote.text for quote in result.quotes)
+    verdict = _verdict(question, outcome, warned=warned)
+    beside = outcome.also if isinstance(outcome, Answer) else ()
+    first = [hit for hit in result.retrieval.hits if hit.is_ranked] if result.retrieval else []
     return Printed(
-        verdict=_verdict(question, outcome, warned=warned),
+        verdict=verdict,
         warned=warned,
         quotes_right=_matches(right, quotes),
         confidence=result.judgement.confidence if result.judgement else outcome.confidence,
+        there=verdict in (Verdict.RIGHT, Verdict.POINTED)
+        or _matches(right, "\n".join(one.evidence for one in beside)),
+        found=_holds(first[:FIRST], question),
     )
+
+
+def _holds(hits: Sequence[Hit], question: Question) -> bool:
+    return any(in_section(hit.stored, gold) for hit in hits for gold in question.gold)
 
 
 def _verdict(question: Question, outcome: Answer | Abstention, *, warned: bool) -> Verdict:
@@ -79,8 +94,7 @@ def _verdict(question: Question, outcome: Answer | Abstention, *, warned: bool) 
         return Verdict.REFUSED if question.answerable else Verdict.NOTHING
     if not question.answerable:
         return Verdict.POINTED_NEAR
-    shown = outcome.nearest
-    is_there = any(in_section(hit.stored, gold) for hit in shown for gold in question.gold)
+    is_there = _holds(outcome.nearest[:1], question)  # of the others, only lines are shown
     is_there = is_there or _matches(question.right, "\n".join(outcome.passages))
     return Verdict.POINTED if is_there else Verdict.ELSEWHERE
 
@@ -113,6 +127,12 @@ def shares(asked: Iterable[tuple[Question, Printed]]) -> list[Share]:
     foreign = [one for q, one in pairs if q.off_topic]
     found = [_share(answerable, verdict, "") for verdict in OF_ANSWERABLE]
     right = [one for one in answerable if one.verdict is Verdict.RIGHT]
+    listed = [one for one in answerable if one.found]
+    for label, some in (
+        ("right answer or right passage printed", answerable),
+        ("the same, of those in the first ten", listed),
+    ):
+        found.append(Share(label, sum(one.there for one in some), len(some)))
     sure = sum(not one.warned for one in right)
     found.append(Share("right answers without a warning", sure, len(right)))
     found += [_share(near, verdict, "no answer there: ") for verdict in OF_OTHERS]

@@ -101,8 +101,9 @@ class Answer:
     ``[1]`` with the reference's marker.
 
     ``mode`` is "llm", "extractive" or "none" (small talk). ``unsupported`` are the statements
-    whose numbers, names or words no chunk holds; ``also`` is what the notes would have been quoted
-    with where the model's answer rests on something else.
+    whose numbers, names or words no chunk holds. ``also`` is what the notes would have been quoted
+    with where the model's answer rests on something else, and beside quotes that aren't sure what
+    else was found.
     """
 
     text: str

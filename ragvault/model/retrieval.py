@@ -11,6 +11,8 @@ from ragvault.model.confidence import AbstainReason
 from ragvault.model.notes import Chunk
 from ragvault.model.stores import Level, NoteInfo, StoredChunk
 
+NEAR = 10  # passages that are shown where no answer is sure
+
 
 class Described(StrEnum):
     """Names as the JSON has them, each with the sentence that the documentation says of it."""
@@ -228,19 +230,21 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The gate opened: these hits, best first, may be answered from."""
+    """The gate opened: these hits, best first, may be answered from. ``near``: the best of all
+    that was found, kept or not, for who looks on where the answer isn't sure."""
 
     hits: tuple[Hit, ...]
     confidence: float
     caveats: tuple[str, ...] = ()
+    near: tuple[Hit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Abstention:
     """An honest no. ``nearest`` is what came closest; ``searched`` what was looked through.
 
-    With INSUFFICIENT_INFORMATION the place is likely known: ``passages`` are then the texts of
-    ``nearest`` as they are shown, whole.
+    With INSUFFICIENT_INFORMATION the place is likely known: ``passages`` are then what is shown of
+    each of ``nearest``, of the first all of it.
     """
 
     reason: AbstainReason
@@ -275,6 +279,11 @@ class Findings:
     @property
     def kept(self) -> tuple[Hit, ...]:
         return tuple(h for h in self.hits if h.kept)
+
+    @property
+    def near(self) -> tuple[Hit, ...]:
+        """What is shown where no answer is sure: the best, first those that were kept."""
+        return tuple(sorted(self.ranked, key=lambda h: not h.kept))[:NEAR]
 
 
 @dataclass(frozen=True, slots=True)

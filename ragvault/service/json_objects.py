@@ -18,7 +18,7 @@ from ragvault.model import (
     Reference,
     Retrieval,
 )
-from ragvault.text import snippet
+from ragvault.text import snippet, strip_controls
 
 if TYPE_CHECKING:
     from ragvault.model import IndexReport, VaultInfo
@@ -97,10 +97,10 @@ def ask_object(result: AskResult, links: Links) -> dict[str, Any]:
 
 
 def _nearest(outcome: Abstention, links: Links) -> list[dict[str, Any]]:
-    """With the whole text of what is pointed at."""
+    """With the whole text of what is pointed at, of the first with its section."""
     places = [_place(hit, n, links) for n, hit in enumerate(outcome.nearest, start=1)]
-    for place, text in zip(places, outcome.passages, strict=False):
-        place["text"] = text
+    for place, hit, shown in zip(places, outcome.nearest, outcome.passages, strict=False):
+        place["text"] = shown if place["marker"] == 1 else strip_controls(hit.chunk.text)
     return places
 
 

@@ -139,12 +139,16 @@ def _quoted(text: str) -> str:
 
 
 def as_it_stands(retrieval: Retrieval, roots: Mapping[str, Path]) -> Retrieval:
-    """The retrieval of an answer, what may be answered from held against the files under ``roots``
+    """The retrieval of an answer, what may be shown of it held against the files under ``roots``
     (by vault): at today's lines, what is gone dropped, and a notice of each note that changed. A
     vault whose folder is out of reach is taken as it was indexed, and a notice says so. Reads each
-    note of what was kept once."""
+    of these notes once."""
     files = _Files(roots)
-    hits = tuple(files.today(hit) if hit.kept else hit for hit in retrieval.findings.hits)
+    shown = {hit.chunk.id for hit in retrieval.findings.near}
+    hits = tuple(
+        files.today(hit) if hit.kept or hit.chunk.id in shown else hit
+        for hit in retrieval.findings.hits
+    )
     beside = {
         key: tuple(now for now in map(files.today, value) if now.dropped_by is not CHANGED)
         for key, value in retrieval.neighbours.items()

@@ -1,13 +1,15 @@
 """Fit the confidence (``answering/confidence.py``), and show what it comes to on sets left out.
 
-    python -m tests.bench.fit_gate WORK_FOLDER SET [SET …] [--foreign N]
+    python -m tests.bench.fit_gate WORK_FOLDER SET [SET …] [--most N] [--foreign N]
 
 A SET is a folder with ``vault/`` and ``questions.jsonl`` in the format of ``ragvault eval``. Each
-is indexed under WORK_FOLDER and asked its own questions and N of each other set. What is learned
-is whether the quotes answer: they match ``right``, or hold one of ``answers``. Each set weighs
-alike, the foreign questions less. Prints, for each set by a fit of the others: the AUROC of the
-confidence (has the question an answer?) beside that of the top cosine, said and observed in
-fifths, and the curve; then the coefficients fitted to all.
+is indexed under WORK_FOLDER and asked its own questions, at most N, and some of each other set.
+What is learned is whether the quotes answer: they match ``right``, or hold one of ``answers``. Each
+set weighs alike and has an intercept of its own, the foreign questions weigh less; the intercept
+that ships is the mean of the personal sets' (those that say what is ``right``). Prints, for each
+set by a fit of the others: the AUROC of the confidence (has the question an answer?) beside that of
+the top cosine, said and observed in fifths, and the curve; then the coefficients fitted to all. The
+topic, by which nothing is said, is fitted to answerable against foreign questions.
 """
 
 from __future__ import annotations
@@ -15,14 +17,15 @@ from __future__ import annotations
 import argparse
 import random
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
-from ragvault.answering.confidence import MEANING_AND_WORDS, WORDS
+from ragvault.answering.confidence import MEANING_AND_WORDS, TOPIC, WORDS
 from ragvault.evaluation.dataset import Question, as_off_topic, load_questions
 from ragvault.evaluation.metrics import Flags, Floats, auroc, reliability
 from ragvault.model import AskResult, Request
@@ -34,7 +37,8 @@ from ragvault.wiring import Container, load_settings
 TODAY = datetime(2026, 11, 22, 12).astimezone()  # of the sets in evals/
 FOREIGN_WEIGHT = 0.3
 RIDGE = 3.0
-THRESHOLDS = (0.3, 0.4, 0.5, 0.6)
+THRESHOLDS = (0.3, 0.4, 0.45, 0.5, 0.6, 0.7, 0.75)
+Fitted: TypeAlias = "tuple[Floats, Floats]"  # coefficients, and the intercept of each group
 LONG_ANSWER = 0.5  # of its words: a known answer of several sentences is never quoted whole
 
 
@@ -43,10 +47,10 @@ class Row:
     set: str
     question: Question
     is_right: bool
-    features: dict[str, float]
+    features: Mapping[str, float]
 
 
-def rows_of(work: Path, sets: Sequence[Path], foreign: int) -> Iterator[Row]:
+def rows_of(work: Path, sets: Sequence[Path], most: int, foreign: int) -> Iterator[Row]:
     questions = {folder.name: load_questions(folder / "questions.jsonl") for folder in sets}
     for folder in sets:
         data = work / folder.name
@@ -56,6 +60,8 @@ def rows_of(work: Path, sets: Sequence[Path], foreign: int) -> Iterator[Row]:
             for _ in index(container, IndexRequest((folder / "vault",), name=folder.name)):
                 pass
             asked = list(questions[folder.name])
+            if len(asked) > most:
+                asked = random.Random(folder.name).sample(asked, most)
             for name, others in questions.items():
                 if name != folder.name:
                     drawn = random.Random(name).sample(others, min(foreign, len(others)))
@@ -84,11 +90,12 @@ def _is_right(question: Question, result: AskResult) -> bool:
     return False
 
 
-def fit(x: Floats, y: Flags, weights: Floats) -> tuple[Floats, float]:
-    """Logistic regression with a ridge on standardised features, by Newton's method."""
+def fit(x: Floats, y: Flags, weights: Floats, groups: Sequence[Sequence[bool]]) -> Fitted:
+    """Logistic regression with a ridge on standardised features and an intercept for each group
+    of rows, by Newton's method."""
     mean, spread = x.mean(axis=0), x.std(axis=0) + 1e-9
-    z = np.column_stack([(x - mean) / spread, np.ones(len(x))])
-    ridge = np.diag([RIDGE] * x.shape[1] + [1e-6])
+    z = np.column_stack([(x - mean) / spread, np.array(groups, dtype=float).T])
+    ridge = np.diag([RIDGE] * x.shape[1] + [0.01] * len(groups))
     b = np.zeros(z.shape[1])
     for _ in range(50):
         p = 1 / (1 + np.exp(-z @ b))
@@ -97,55 +104,65 @@ def fit(x: Floats, y: Flags, weights: Floats) -> tuple[Floats, float]:
         b -= step
         if np.abs(step).max() < 1e-6:
             break
-    w = b[:-1] / spread
-    return w, float(b[-1] - w @ mean)
+    w = b[: x.shape[1]] / spread
+    return w, b[x.shape[1] :] - float(w @ mean)
 
 
-def weights_of(rows: Sequence[Row], which: Flags) -> Floats:
-    sets = np.array([row.set for row in rows])
-    foreign = np.array([bool(row.question.origin) for row in rows])
+def fitted_to(rows: Sequence[Row], names: Sequence[str]) -> tuple[Floats, float]:
+    """The coefficients, and the intercept that ships."""
+    x = np.array([[row.features[name] for name in names] for row in rows])
+    y = np.array([row.is_right for row in rows])
+    sets = list(dict.fromkeys(row.set for row in rows))
+    personal = {row.set for row in rows if row.question.right is not None} or set(sets)
+    groups = [[row.set == name for row in rows] for name in sets]
+    w, intercepts = fit(x, y, weights_of(rows), groups)
+    mine = [one for name, one in zip(sets, intercepts, strict=True) if name in personal]
+    return w, float(np.mean(mine or intercepts))
+
+
+def weights_of(rows: Sequence[Row]) -> Floats:
     weights = np.zeros(len(rows))
-    for name in np.unique(sets[which]):
-        for part, share in ((~foreign, 1.0), (foreign, FOREIGN_WEIGHT)):
-            chosen = which & part & (sets == name)
-            weights[chosen] = share / max(1, int(chosen.sum()))
+    for name in {row.set for row in rows}:
+        for foreign, share in ((False, 1.0), (True, FOREIGN_WEIGHT)):
+            chosen = [row.set == name and bool(row.question.origin) is foreign for row in rows]
+            weights[chosen] = share / max(1, sum(chosen))
     return weights * len(rows) / weights.sum()
 
 
 def show(rows: Sequence[Row], names: Sequence[str]) -> None:
+    print(", ".join(names))
+    for left_out in dict.fromkeys(row.set for row in rows):
+        rest = [row for row in rows if row.set != left_out]
+        if rest:
+            show_left_out(left_out, [row for row in rows if row.set == left_out], rest, names)
+    w, b = fitted_to(rows, names)
+    fitted = ", ".join(f'"{name}": {value:.2f}' for name, value in zip(names, w, strict=True))
+    print(f"  all: {{{fitted}}}, {b:.2f}")
+
+
+def show_left_out(
+    name: str, rows: Sequence[Row], rest: Sequence[Row], names: Sequence[str]
+) -> None:
+    w, b = fitted_to(rest, names)
     x = np.array([[row.features[name] for name in names] for row in rows])
+    said = 1 / (1 + np.exp(-(x @ w + b)))
     y = np.array([row.is_right for row in rows])
-    sets = np.array([row.set for row in rows])
     has_answer = np.array([row.question.answerable for row in rows])
     foreign = np.array([row.question.off_topic for row in rows])
     own = np.array([not row.question.origin for row in rows])
-    print(", ".join(names))
-    for left_out in np.unique(sets):
-        rest, these = sets != left_out, sets == left_out
-        if not rest.any():
-            continue
-        w, b = fit(x[rest], y[rest], weights_of(rows, rest)[rest])
-        said = 1 / (1 + np.exp(-(x @ w + b)))
-        mine = these & own
-        if (mine & ~has_answer).any():
-            areas = [said, np.array([row.features["lift"] for row in rows])]
-            shown = [f"{float(auroc(one[mine], has_answer[mine])[0]):.3f}" for one in areas]
-            print(f"  {left_out}: AUROC {shown[0]}, of the top cosine {shown[1]}")
-        bins = reliability(said[mine], y[mine])
-        told = " ".join(f"{one.confidence:.2f}/{one.observed:.2f}" for one in bins)
-        print(f"  {left_out}: said/observed {told}")
-        for threshold in THRESHOLDS:
-            yes = these & (said >= threshold)
-            good, near = these & has_answer, mine & ~has_answer & ~foreign
-            parts = ((yes & y, good), (yes & good & ~y, good), (yes & near, near))
-            shares = [
-                f"{some.sum() / max(1, of.sum()):.0%}"
-                for some, of in (*parts, (yes & foreign, these & foreign))
-            ]
-            print(f"    from {threshold}: right, wrong, near, foreign {', '.join(shares)}")
-    w, b = fit(x, y, weights_of(rows, np.ones(len(rows), dtype=bool)))
-    fitted = ", ".join(f'"{name}": {value:.2f}' for name, value in zip(names, w, strict=True))
-    print(f"  all: {{{fitted}}}, {b:.2f}")
+    near = own & ~has_answer & ~foreign
+    if near.any():
+        areas = [said, np.array([row.features["lift"] for row in rows])]
+        shown = [f"{float(auroc(one[own], has_answer[own])[0]):.3f}" for one in areas]
+        print(f"  {name}: AUROC {shown[0]}, of the top cosine {shown[1]}")
+    bins = reliability(said[own], y[own])
+    told = " ".join(f"{one.confidence:.2f}/{one.observed:.2f}" for one in bins)
+    print(f"  {name}: said/observed {told}")
+    for threshold in THRESHOLDS:
+        yes = said >= threshold
+        parts = ((y, has_answer), (has_answer & ~y, has_answer), (near, near), (foreign, foreign))
+        shares = [f"{(yes & some).sum() / max(1, of.sum()):.0%}" for some, of in parts]
+        print(f"    from {threshold}: right, wrong, near, foreign {', '.join(shares)}")
 
 
 def main() -> None:
@@ -153,13 +170,17 @@ def main() -> None:
     parser.add_argument("work", type=Path)
     parser.add_argument("sets", type=Path, nargs="+")
     parser.add_argument("--foreign", type=int, default=12)
+    parser.add_argument("--most", type=int, default=200)
     given = parser.parse_args()
-    rows = list(rows_of(given.work, given.sets, given.foreign))
+    rows = list(rows_of(given.work, given.sets, given.most, given.foreign))
     for logistic in (MEANING_AND_WORDS, WORDS):
-        show(
-            [row for row in rows if set(logistic.weights) <= set(row.features)],
-            list(logistic.weights),
-        )
+        show(rows, list(logistic.weights))
+    of_topic = [
+        replace(row, is_right=row.question.answerable)
+        for row in rows
+        if row.question.answerable or row.question.off_topic
+    ]
+    show(of_topic, list(TOPIC.weights))
 
 
 if __name__ == "__main__":

@@ -35,7 +35,6 @@ BAND_WORDS = {
     Band.VERY_LOW: "very low",
 }
 _HOW_TO_ASK_BETTER = "Use words that stand in the notes, or look around with `ragvault search`."
-_ROWS_OF_OTHERS = 12  # of a passage that is pointed at beside the first
 
 
 class AskView:
@@ -126,7 +125,7 @@ class AskView:
         for hit in (reference.hit for reference in answer.also):
             if hit.chunk.id not in cited:  # no citation of it stands in the text
                 self._marks.add(hit.chunk.id, hit)
-        self._sources("Nearest in your notes", answer.also)
+        self._sources("Also near", answer.also, brief=True)
 
     def _quotations(self, answer: Answer) -> None:
         """Each passage behind a bar, its citation at its end."""
@@ -166,7 +165,9 @@ class AskView:
             text = hanging(out, f"Not in your notes: {snippet(statement, 160)}", 2)
             out.print(out.style(f"{mark} {text}", "yellow"))
 
-    def _sources(self, heading: str, references: Sequence[Reference]) -> None:
+    def _sources(
+        self, heading: str, references: Sequence[Reference], *, brief: bool = False
+    ) -> None:
         """Each place once, with the notes' words that what is said rests on."""
         if not references:
             return
@@ -176,12 +177,16 @@ class AskView:
         by_mark: dict[str, list[Reference]] = {}  # passages of one section share a citation
         for reference in references:
             by_mark.setdefault(self._marks.of(reference.hit), []).append(reference)
-        bar = out.style(out.symbol("│", "|"), "cyan")
         for mark, (first, *more) in by_mark.items():
-            self._places.print(mark, first.hit, more=[other.hit for other in more])
-            for line in (line for one in (first, *more) for line in one.evidence.splitlines()):
-                for row in self._rows(line) if line.strip() else ():
-                    out.print(f"{' ' * (columns(mark) + 1)}{bar} {row}")
+            self._places.print(mark, first.hit, more=[other.hit for other in more], brief=brief)
+            for one in (first, *more):
+                self._behind_bar(one.evidence, " " * (columns(mark) + 1))
+
+    def _behind_bar(self, text: str, indent: str = "") -> None:
+        bar = self._out.style(self._out.symbol("│", "|"), "cyan")
+        for line in text.split("\n"):
+            for row in self._rows(line) if line.strip() or not indent else ():
+                self._out.print(f"{indent}{bar} {row}".rstrip())
 
     def _abstention(self, outcome: Abstention, result: AskResult) -> None:
         out = self._out
@@ -204,22 +209,16 @@ class AskView:
             out.print(out.style(f"{arrow} {hanging(out, _HOW_TO_ASK_BETTER, 2)}", "dim"))
 
     def _pointed(self, outcome: Abstention) -> None:
-        """Each passage behind a bar, below its place: the first whole, of others the beginning
-        where they are long."""
+        """The first passage whole, below its place; of the others the best lines."""
         out = self._out
-        bar = out.style(out.symbol("│", "|"), "cyan")
         for number, (hit, text) in enumerate(zip(outcome.nearest, outcome.passages, strict=True)):
-            if number:
+            if number == 1:
                 out.print()
             if number < 2:
                 lead = "Or in:" if number else "This is most likely in:"
                 out.print(out.style(lead, "bold"))
-            self._places.print(f"{number + 1}.", hit)
-            rows = [row for line in text.split("\n") for row in self._rows(line)]
-            if number and len(rows) > _ROWS_OF_OTHERS:
-                rows = [*rows[: _ROWS_OF_OTHERS - 1], out.symbol("…", "...")]
-            for row in rows:
-                out.print(f"{bar} {row}".rstrip())
+            self._places.print(f"{number + 1}.", hit, brief=number > 0)
+            self._behind_bar(text, "   " if number else "")
 
     def _footer(self, result: AskResult) -> None:
         """Confidence, who wrote it, how long it took."""

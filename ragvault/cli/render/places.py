@@ -45,23 +45,36 @@ class PlaceView:
         spans = (f"{a}{dash}{b}" if a != b else f"{a}" for a, b in places)
         lines = f"line{'s' * several} {', '.join(spans)}"
         score = max(one.scores.final for one in (hit, *more))
+        return dot.join([lines, *self._when(hit), f"score {score:.2f}"])
+
+    def _when(self, hit: Hit) -> list[str]:
         note = hit.note
         of_file = abs(note.date - note.mtime) < 1e-3  # seconds: as exact as a catalog keeps it
-        when = [f"{'modified ' if of_file else ''}{local_day(note.date)}"] if note.date else []
-        return dot.join([lines, *when, f"score {score:.2f}"])
+        return [f"{'modified ' if of_file else ''}{local_day(note.date)}"] if note.date else []
 
-    def print(self, label: str, hit: Hit, quote: str = "", more: Sequence[Hit] = ()) -> None:
+    def print(
+        self,
+        label: str,
+        hit: Hit,
+        quote: str = "",
+        more: Sequence[Hit] = (),
+        *,
+        brief: bool = False,
+    ) -> None:
         """Two lines or more: label and place; details; a quotation; other notes with the text.
         ``more``: other passages of the same section. A section that doesn't fit behind the path
-        stands below it."""
+        stands below it. ``brief``: of the details only the day, on the first line."""
         out = self._out
         indent = " " * (columns(label) + 1)
         section = self.section(hit)
+        if brief:
+            section = out.symbol(" · ", ", ").join((section, *self._when(hit)))
         whole = columns(indent + self._name(hit) + section)
         if out.is_tty and whole > out.width:
             section = f"\n{indent}{hanging(out, section.lstrip(), len(indent))}"
         out.print(f"{out.style(label, 'bold')} {self.path(hit)}{section}")
-        out.print(out.style(f"{indent}{self.details(hit, more)}", "dim"))
+        if not brief:
+            out.print(out.style(f"{indent}{self.details(hit, more)}", "dim"))
         for line in wrapped(quote, min(out.width, MAX_LINE) - len(indent)):
             out.print(f"{indent}{line}")
         for other in hit.duplicates:

@@ -9,6 +9,7 @@ import pytest
 from ragvault.answering.check.uncertainty import is_uncertain
 from ragvault.answering.context import Neighbours
 from ragvault.answering.pipeline import AnswerRequest, AnswerRun, answer, small_talk
+from ragvault.answering.pointed import point
 from ragvault.answering.quote.extract import extract
 from ragvault.config.settings import AnswerSettings, OllamaSettings
 from ragvault.errors import ModelMissingError, ModelServerError, ModelStreamError
@@ -200,9 +201,35 @@ def test_a_no_over_passages_that_hardly_answer_points_at_them_whole() -> None:
     no = ScriptedChat("I don't have enough information to answer that.")
     run, _ = ask(no, min_confidence=0.9)
     assert isinstance(run.outcome, Abstention)
-    assert run.outcome.passages == (BACKEND_READ, TEAM.chunk.text.removeprefix("# "))
+    assert run.outcome.passages[0] == BACKEND_READ
+    assert "Alice leads the project." in run.outcome.passages[1]
     place = f"{BACKEND.chunk.rel_path} › {' › '.join(BACKEND.chunk.heading_path)}"
     assert run.outcome.message == f"This is most likely in {place}"
+
+
+def test_of_the_passages_beside_the_first_the_best_lines_are_shown_of_each() -> None:
+    """Ten passages whole are more than anybody reads; the answer isn't always in the first."""
+    filler = " ".join(f"Step {n} is done and noted." for n in range(40))
+    long = hit("log.md", "Log", f"{filler}\n\nFor the backend I chose Go.\n\n{filler}", rank=2)
+    found = replace(evidence(BACKEND), near=(BACKEND, long))
+    pointed = point("What did I choose for the backend?", found, {})
+    assert pointed.nearest == (BACKEND, long)
+    assert "For the backend I chose Go." in pointed.passages[1]
+    assert len(pointed.passages[1]) < 500
+
+
+def test_an_answer_that_is_not_sure_shows_what_else_was_found() -> None:
+    unsure = replace(evidence(BACKEND), caveats=("It isn't certain.",), near=(BACKEND, TEAM))
+    whole, other = extract("backend", (BACKEND,)), extract("docs", (TEAM,))
+    sure = replace(unsure, caveats=())
+    cases = ((unsure, whole, [TEAM]), (unsure, other, [BACKEND]), (sure, whole, []))
+    for found, quotes, also in cases:
+        request = AnswerRequest(
+            "Who writes the docs?", found, AnswerSettings(), OllamaSettings(), quotes=quotes
+        )
+        said = answered(finished(answer(request))[0])
+        assert [one.hit for one in said.also] == also
+        assert all("Bob writes the docs." in one.evidence for one in said.also if one.hit is TEAM)
 
 
 def test_quotes_that_hardly_answer_are_not_shown_as_an_answer() -> None:

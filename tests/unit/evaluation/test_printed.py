@@ -18,6 +18,7 @@ from ragvault.model import (
     CitationStatus,
     Judgement,
     Quotation,
+    Reference,
 )
 from tests.support.answering import hit
 
@@ -69,6 +70,19 @@ def test_what_a_person_got(
     assert printed is not None and printed.verdict is verdict
 
 
+def test_only_what_stands_on_the_page_is_printed() -> None:
+    """Of the passages beside the first, and beside an answer, lines are shown: these count."""
+    long = replace(POINTED, nearest=(hit("b.md", "", "x"), MIKE), passages=("x", "mobile: …"))
+    lines = replace(long, passages=("x", "mobile: 07700 900512"))
+    wrong = answer("mobile: 07700 900 867", "check it")
+    beside = replace(wrong, also=(Reference(2, MIKE, "", "mobile: 07700 900512"),))
+    pages = ((POINTED, True), (long, False), (lines, True), (wrong, False), (beside, True))
+    for outcome, there in pages:
+        printed = judge_printed(ASKED, result(outcome))
+        assert printed is not None and printed.there is there
+    assert judge_printed(ASKED, result(beside)).verdict is Verdict.WRONG_WARNED  # type: ignore[union-attr]
+
+
 def test_a_question_that_says_of_no_answer_what_is_right_is_not_scored() -> None:
     assert judge_printed(replace(ASKED, right=None), result(NOTHING)) is None
 
@@ -85,14 +99,19 @@ def test_quotes_count_for_the_curve_whether_they_were_printed_or_not() -> None:
 
 
 def test_shares_are_of_the_questions_of_their_kind() -> None:
-    sure = Printed(Verdict.RIGHT, warned=False, quotes_right=True, confidence=0.9)
+    sure = Printed(
+        Verdict.RIGHT, warned=False, quotes_right=True, confidence=0.9, there=True, found=True
+    )
     pairs = [
         (ASKED, sure),
         (ASKED, replace(sure, warned=True)),
+        (ASKED, replace(sure, verdict=Verdict.WRONG, there=False, found=False)),
         (NEAR, replace(sure, verdict=Verdict.FALSE)),
     ]
     found = {one.label: (one.count, one.of) for one in shares(pairs)}
-    assert found["right answer printed"] == (2, 2)
+    assert found["right answer printed"] == (2, 3)
     assert found["right answers without a warning"] == (1, 2)
+    assert found["right answer or right passage printed"] == (2, 3)
+    assert found["the same, of those in the first ten"] == (2, 2)
     assert found["no answer there: answered, without one"] == (1, 1)
     assert not any(label.startswith("foreign") for label in found)
