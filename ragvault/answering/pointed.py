@@ -19,6 +19,7 @@ from ragvault.text import one_line, snippet, strip_controls
 
 _LONGEST = 2400  # characters of a section that is shown whole
 _LONGEST_LINES = 200  # characters of another passage's best lines
+_LONGEST_LINE = 96  # and beneath an answer, where it shall not push that off the screen
 
 
 def point(
@@ -57,8 +58,9 @@ def near(
             said = "\n".join((*hit.chunk.heading_path, *(quote.shown for quote in quoted)))
             text = text if any(line.strip() not in said for line in text.split("\n")) else ""
         elif hit.chunk.id not in ids:
-            (best, *_) = extract(question, [hit], detail=Detail.BRIEF, today=today) or [None]
-            text = _cut(_body(best)) if best else ""
+            best = extract(question, [hit], detail=Detail.BRIEF, today=today)
+            lines = "\n".join(map(_body, best))
+            text = snippet(lines, _LONGEST_LINE) if ids else _cut(lines)
         if text or not ids:
             found.append(Reference(len(ids) + len(found) + 1, hit, snippet(text), text))
     return tuple(found)
