@@ -124,12 +124,7 @@ class VectorIndex(Protocol):
         """Ids that aren't there are ignored."""
 
     def query(
-        self,
-        key: str,
-        vector: Vector,
-        n: int,
-        *,
-        folders: Collection[str] | None = None,
+        self, key: str, vector: Vector, n: int, *, folders: Collection[str] | None = None
     ) -> list[ScoredId]:
         """At most ``n`` nearest by cosine, best first; ties by id."""
 

@@ -61,11 +61,8 @@ MONTHS: dict[str, int] = {
 
 
 def strip_controls(text: str) -> str:
-    """Remove terminal escape sequences, control characters and bidi overrides.
-
-    Tabs and newlines stay; CR LF and lone CR become LF. For anything that a note, a model or a
-    file name puts on a terminal.
-    """
+    """Without terminal escape sequences, control characters and bidi overrides, for anything that
+    a note, a model or a file name puts on a terminal. Tabs stay; CR LF and lone CR become LF."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _CONTROLS.sub("", _ESCAPES.sub("", text))
 
@@ -84,10 +81,7 @@ def normalise(text: str) -> str:
 
 
 def index_text(text: str) -> str:
-    """Text as FTS5 should tokenise it: normalised, unspaced scripts as bigrams.
-
-    A run of one character stays as it is. Linear in the text.
-    """
+    """Text as FTS5 should tokenise it: normalised, unspaced scripts as bigrams."""
 
     def bigrams(match: re.Match[str]) -> str:
         run = match.group()
@@ -250,11 +244,9 @@ _ABBREVIATION = re.compile(
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """(start, end) of each sentence, trimmed of white space, in order.
-
-    A blank line or the start of a list item, heading, quote or table row ends one too. Common
-    abbreviations, initials and decimal points don't.
-    """
+    """(start, end) of each sentence, trimmed of white space, in order. A blank line or the start of
+    a list item, heading, quote or table row ends one too; abbreviations, initials and decimal
+    points don't."""
     spans: list[tuple[int, int]] = []
     start = 0
     for match in _SENTENCE_END.finditer(text):
@@ -297,10 +289,8 @@ def grapheme_runs(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _joins(text: str, start: int, at: int) -> bool:
-    """True when a cut before ``text[at]`` would tear a grapheme (UAX #29, in short).
-
-    ``start`` is a place before it where a grapheme begins.
-    """
+    """Whether a cut before ``text[at]`` would tear a grapheme (UAX #29, in short); at ``start``,
+    before it, one begins."""
     char, before = text[at], text[at - 1]
     if _is_flag_letter(char) and _is_flag_letter(before):
         letters = 1
@@ -349,11 +339,8 @@ def without_definitions(lines: Sequence[str]) -> int:
 
 
 def snippet(text: str, max_length: int = 200) -> str:
-    """The start of a text, for a list of sources (disclosures-rag.md, ``truncateSnippet``).
-
-    Cut after the last full stop when that is beyond 70 % of ``max_length``, else at the last
-    word with an ellipsis. White space is folded; control characters are removed.
-    """
+    """The start of a text on one line (disclosures-rag.md, ``truncateSnippet``): cut after the last
+    full stop when that is beyond 70 % of ``max_length``, else at the last word with an ellipsis."""
     text = " ".join(strip_controls(text).split())
     if len(text) <= max_length:
         return text

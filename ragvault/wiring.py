@@ -7,18 +7,18 @@ for what it uses.
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, cast
 
 from ragvault.config.backends import EMBEDDERS, RERANKERS, VECTOR_STORES
 from ragvault.config.profiles import PROFILES
-from ragvault.errors import EmbedderUnavailableError, NoIndexError, StoreError
+from ragvault.errors import EmbedderUnavailableError, NoIndexError, StoreError, UsageError
 
 if TYPE_CHECKING:
     from ragvault.adapters.facts import FactStore
@@ -54,6 +54,21 @@ def locate_config(config: Path | None = None) -> tuple[Path, bool]:
     return config_file.locate(config, os.environ)
 
 
+def write_file(target: Path, text: str, remedy: str) -> None:
+    """A file that a person asked for, whole or not at all; its folder is made, its permissions
+    stay. Raises UsageError, with the remedy, when it can't be written."""
+    from ragvault.adapters.files import replace_file
+
+    target = target.resolve()  # a link to a file kept elsewhere stays a link
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
+        replace_file(target, text.encode(), mode)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UsageError(f"{target} can't be written: {reason}.", remedy) from error
+
+
 def index_folder(settings: Settings) -> Path:
     """Where the index lives: ``index.path``, else the platform's data folder."""
     if settings.index.path is not None:
@@ -84,22 +99,14 @@ def settings_of(kept: str, today: Settings) -> Settings:
     return today.model_copy(update={"embedding": embedding, "ollama": ollama})
 
 
-def _class_at(place: str) -> Any:
-    """The class that ``config.backends`` names as "module:class"."""
-    module, _, name = place.partition(":")
-    return getattr(importlib.import_module(module), name)
-
-
 class Container:
-    """What a command works with, each built at its first use and closed in reverse order.
-
-    Use as a context manager.
-    """
+    """What a command works with, each built at its first use and closed in reverse order: a
+    context manager."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.data_dir = index_folder(settings)
-        self._closers: list[Callable[[], None]] = []
+        self._opened = ExitStack()
         self._reranker: Reranker | None = None
         self._embedders: dict[str, Embedder] = {}
 
@@ -109,7 +116,9 @@ class Container:
     def catalog(self) -> SqliteCatalog:
         """The catalog that is there. Raises NoIndexError when nothing was ever indexed."""
         try:
-            return self._kept(self.make_catalog(self.data_dir, create=False))
+            return self._opened.enter_context(
+                closing(self.make_catalog(self.data_dir, create=False))
+            )
         except NoIndexError:
             if self.files.is_catalog_gone():
                 raise NoIndexError(
@@ -124,7 +133,7 @@ class Container:
         from ragvault.adapters.files import private_folder
 
         private_folder(self.data_dir)
-        return self._kept(self.make_catalog(self.data_dir))
+        return self._opened.enter_context(closing(self.make_catalog(self.data_dir)))
 
     @cached_property
     def files(self) -> IndexFiles:
@@ -143,7 +152,6 @@ class Container:
         opened = self.__dict__.pop("catalog", None), self.__dict__.pop("new_catalog", None)
         for catalog in opened:
             if catalog is not None:
-                self._closers.remove(catalog.close)
                 with suppress(StoreError):
                     catalog.close()
         return self.files.set_catalog_aside()
@@ -155,18 +163,12 @@ class Container:
 
         return SqliteCatalog(folder / CATALOG_NAME, create=create)
 
-    def _kept(self, catalog: SqliteCatalog) -> SqliteCatalog:
-        self._closers.append(catalog.close)
-        return catalog
-
     @cached_property
     def history(self) -> SqliteHistory:
         """The answers that were given. Its file is made by the first."""
         from ragvault.adapters.sqlite.history import HISTORY_NAME, SqliteHistory
 
-        history = SqliteHistory(self.data_dir / HISTORY_NAME)
-        self._closers.append(history.close)
-        return history
+        return self._opened.enter_context(closing(SqliteHistory(self.data_dir / HISTORY_NAME)))
 
     def set_history_aside(self) -> Path | None:
         """Rename a damaged history; the next answer begins a new one. Raises StoreError."""
@@ -190,9 +192,8 @@ class Container:
     def vectors(self) -> VectorIndex:
         """The vector store that ``store.mode`` names, which is opened at its first use."""
         store = self.settings.store
-        index: VectorIndex = _class_at(VECTOR_STORES[store.mode])(self.data_dir, store)
-        self._closers.append(index.close)
-        return index
+        index: VectorIndex = resolve_name(VECTOR_STORES[store.mode])(self.data_dir, store)
+        return self._opened.enter_context(closing(index))
 
     def lock(self) -> IndexLock:
         """The writer's lock on the index folder."""
@@ -200,15 +201,9 @@ class Container:
 
         return IndexLock(self.data_dir, timeout_s=self.settings.index.lock_timeout_s)
 
-    def was_said(self, what: str) -> bool:
-        """Whether ``remember_said`` was told so, in this run or an earlier one."""
-        return self._facts().get("said", what) is not None
-
-    def remember_said(self, what: str) -> None:
-        """A piece of advice was given: not again."""
-        self._facts().put("said", what, "yes")
-
-    def _facts(self) -> FactStore:
+    @property
+    def facts(self) -> FactStore:
+        """What takes long to find out, and what was said once."""
         from ragvault.adapters.facts import FactStore
 
         return FactStore(self._facts_file())
@@ -255,10 +250,10 @@ class Container:
     def _embedder(self, settings: Settings, known: Sequence[str]) -> Embedder:
         made = json.dumps([embedder_settings(settings), *sorted(known)])
         if made not in self._embedders:
-            kind = _class_at(EMBEDDERS[self._backend_of(settings)])
+            kind = resolve_name(EMBEDDERS[self._backend_of(settings)])
             self._embedders[made] = kind(settings, self._facts_file())
             self._embedders[made].keep_to(known)
-            self._closers.append(self._embedders[made].close)
+            self._opened.callback(self._embedders[made].close)
         return self._embedders[made]
 
     @cached_property
@@ -278,7 +273,7 @@ class Container:
             return wanted.backend
         if PROFILES[wanted.profile].served is None or is_here(wanted):
             return "onnx"
-        served = _class_at(EMBEDDERS["ollama"])(settings, self._facts_file())
+        served = resolve_name(EMBEDDERS["ollama"])(settings, self._facts_file())
         try:
             return "ollama" if served.model else "onnx"
         except EmbedderUnavailableError:
@@ -328,23 +323,20 @@ class Container:
         if backend == "none" or wanted is False:
             return None
         if self._reranker is None:
-            kind = _class_at(RERANKERS[backend])
+            kind = resolve_name(RERANKERS[backend])
             self._reranker = kind(self.settings, self._facts_file())
-            self._closers.append(self._reranker.close)
+            self._opened.callback(self._reranker.close)
         return self._reranker
 
     @cached_property
     def chat(self) -> OllamaChat:
-        chat = self.make_chat()
-        self._closers.append(chat.close)
-        return chat
+        return self._opened.enter_context(closing(self.make_chat()))
 
     @cached_property
     def assistant(self) -> OllamaChat:
         """The same for what helps the search, which waits less long."""
-        chat = self.make_chat(self.settings.ollama.assist_timeout_s)
-        self._closers.append(chat.close)
-        return chat
+        wait_s = self.settings.ollama.assist_timeout_s
+        return self._opened.enter_context(closing(self.make_chat(wait_s)))
 
     def make_chat(self, max_wait_s: float = float("inf")) -> OllamaChat:
         """The model server, waiting for it no longer than so; the caller closes it."""
@@ -356,14 +348,7 @@ class Container:
 
     def close(self) -> None:
         """Close what was opened, last first. Each is closed even if one before it fails."""
-        failure: BaseException | None = None
-        while self._closers:
-            try:
-                self._closers.pop()()
-            except Exception as error:
-                failure = failure or error
-        if failure is not None:
-            raise failure
+        self._opened.close()
 
     def __enter__(self) -> Container:
         return self

@@ -1,8 +1,7 @@
 """Facts about models that take long to find out: hashes of their files, digests, dimensions.
 
-One JSON file beside the index. It is a cache: lost, damaged or unwritable, everything is found
-out afresh. A reader never sees half of it; when two processes write at once the last one wins and
-the other's facts are found out again next time.
+One JSON file beside the index, a cache: lost, damaged, unwritable or overwritten by another
+process, everything is found out afresh.
 """
 
 from __future__ import annotations
@@ -28,13 +27,11 @@ class FactStore:
         self._facts: dict[str, dict[str, str]] | None = None
 
     def get(self, kind: str, key: str) -> str | None:
-        """What was put; None when it never was, or can't be read."""
         if self._facts is None:
             self._facts = self._read()
         return self._facts.get(kind, {}).get(key)
 
     def put(self, kind: str, key: str, value: str) -> None:
-        """Remember, if it can be written."""
         if self.get(kind, key) == value:
             return
         mine, self._facts = self._facts or {}, self._read()  # others may have written since

@@ -137,7 +137,9 @@ def best_known(names: list[str]) -> str | None:
 def prefixes_for(wanted: EmbeddingSettings, name: str, own: Path | None = None) -> Prefixes:
     """The prefixes of the model ``name`` (a hub id, a path, Ollama's name), whose folder holds
     the file ``own``. A prefix that is set, also an empty one, counts."""
-    trained = _of_folder(own) or _of_family(family_of(known_as(wanted, name)))
+    row = family_of(known_as(wanted, name))
+    known = Prefixes(row.query, row.document, "family") if row else Prefixes("", "", None)
+    trained = _of_folder(own) or known
     query, document = wanted.query_prefix, wanted.document_prefix
     if query is None and document is None:
         return trained
@@ -146,10 +148,6 @@ def prefixes_for(wanted: EmbeddingSettings, name: str, own: Path | None = None) 
         trained.document if document is None else document,
         "configuration",
     )
-
-
-def _of_family(row: Family | None) -> Prefixes:
-    return Prefixes("", "", None) if row is None else Prefixes(row.query, row.document, "family")
 
 
 def _of_folder(own: Path | None) -> Prefixes | None:

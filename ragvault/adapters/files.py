@@ -76,27 +76,29 @@ def private_folder(path: Path) -> Path:
 
 
 def atomic_write(path: Path, data: bytes | str, *, mode: int = 0o600) -> None:
-    """Replace a file whole or not at all, also if the machine stops in between.
-
-    Written beside, synced, renamed over; then the folder is synced so that the rename lasts.
-    Raises DiskFullError or StoreError; the old file is then still there.
-    """
-    content = data.encode() if isinstance(data, str) else data
+    """Replace a file whole or not at all, also if the machine stops in between. Raises
+    DiskFullError or StoreError; the old file is then still there."""
     with reported(path):
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            if os.name == "posix":
-                Path(name).chmod(mode)
-            Path(name).replace(path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                Path(name).unlink()
-            raise
-        sync_folder(path.parent)
+        replace_file(path, data.encode() if isinstance(data, str) else data, mode)
+
+
+def replace_file(path: Path, content: bytes, mode: int) -> None:
+    """Written beside, synced, renamed over; then the folder is synced so that the rename lasts.
+    Raises OSError."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if os.name == "posix":
+            Path(name).chmod(mode)
+        Path(name).replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(name).unlink()
+        raise
+    sync_folder(path.parent)
 
 
 def sync_folder(folder: Path) -> None:

@@ -24,11 +24,9 @@ _QUERIES = 512
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What a model is for: the section of its settings, and what its failures say.
-
-    The hints: ``remedy`` when a file of it can't be read, ``unloadable`` when it can't be loaded,
-    ``unusable`` when its output won't do.
-    """
+    """What a model is for: the section of its settings, and what its failures say. The hints:
+    ``remedy`` when a file of it can't be read, ``unloadable`` when it can't be loaded,
+    ``unusable`` when its output won't do."""
 
     noun: str
     section: str
@@ -120,7 +118,6 @@ class PrefixedEmbedder:
         raise NotImplementedError
 
     def _embed(self, texts: Sequence[str]) -> Matrix:
-        """Unit rows, one a text."""
         raise NotImplementedError
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:

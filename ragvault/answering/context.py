@@ -90,7 +90,7 @@ def pack(
             blocks.append(_block(number, hit, cut, style))
             continue
         passage, left = [hit], list(neighbours.get(hit.chunk.id, ()))
-        while near := [n for n in left if _adjoins(n, passage)]:
+        while near := [n for n in left if n.chunk.ordinal in _beside(passage)]:
             # What follows explains more often than what precedes.
             neighbour = max(near, key=lambda n: n.chunk.ordinal)
             left.remove(neighbour)
@@ -102,9 +102,8 @@ def pack(
     return Packed(tuple(found), tuple(beside), tuple(blocks))
 
 
-def _adjoins(neighbour: Hit, passage: Sequence[Hit]) -> bool:
-    first, last = passage[0].chunk.ordinal, passage[-1].chunk.ordinal
-    return neighbour.chunk.ordinal in (first - 1, last + 1)
+def _beside(passage: Sequence[Hit]) -> tuple[int, int]:
+    return passage[0].chunk.ordinal - 1, passage[-1].chunk.ordinal + 1
 
 
 def _shown(passage: Sequence[Hit], style: CitationStyle) -> str:
@@ -161,30 +160,23 @@ def without_control_tokens(text: str) -> str:
 
 
 def neutralise(text: str) -> str:
-    """A note's text as the prompt may hold it: readable, and unable to pass for the prompt.
-
-    Control characters go; delimiters, chunk labels, citations and chat template tokens get a
-    visible "·" in them. Ordinary text is unchanged.
-    """
+    """A note's text as the prompt may hold it: control characters go; delimiters, chunk labels,
+    citations and chat template tokens get a visible "·" in them."""
     text = without_control_tokens(text)
     text = _FORGED.sub(lambda m: f"{m.group()}·", text)
     return _BARE_HEADER.sub(lambda m: f"{m.group('indent')}·", text)
 
 
 def estimate_tokens(text: str) -> int:
-    """About how many tokens a chat model makes of the text, rather too many than too few.
-
-    No tokenizer of the model is at hand. English runs at 4 to 5 characters a token with the
-    tokenizers in use, code and tables at 2.5 to 3.5; some split every digit. So: letters a to z
-    0.31 each (3.2 to a token), digits 1, signs 0.7, line ends 0.6; other Latin letters 0.8;
-    all other scripts 1.3 a character, beyond the basic plane (emoji) 3. On prompts from three
-    vaults that is 14 to 25 % more than SmolLM2's own count. Linear.
-    """
+    """About how many tokens a chat model makes of the text, rather too many than too few: on
+    prompts from three vaults 14 to 25 % more than SmolLM2's own count. Linear."""
     return int(sum(map(_tokens_of, text))) + 1
 
 
 @cache
 def _tokens_of(char: str) -> float:
+    """English runs at 4 to 5 characters a token with the tokenizers in use, code and tables at
+    2.5 to 3.5; some split every digit."""
     code = ord(char)
     if code >= 128:
         return 0.8 if code < 0x250 else 1.3 if code < 0x10000 else 3.0

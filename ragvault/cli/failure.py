@@ -39,11 +39,8 @@ class UnexpectedError(RagvaultError):
 
 
 def as_reported(error: BaseException) -> RagvaultError:
-    """The failure that is reported for an exception.
-
-    typer's usage errors become ours; an interrupt is one too; anything else is a bug and says so
-    in one sentence.
-    """
+    """The failure that is reported for an exception: typer's usage errors become ours, what nobody
+    foresaw is a bug."""
     if isinstance(error, RagvaultError):
         return error
     if isinstance(error, KeyboardInterrupt | typer.Abort):

@@ -34,8 +34,8 @@ class Entry(NamedTuple):
 COMMANDS: dict[str, Entry] = {
     "index": Entry("Index a folder of notes, or refresh what is indexed.", "Use"),
     "ask": Entry("Answer a question from the notes, with citations.", "Use"),
-    "search": Entry("List the passages that match, with no answer.", "Use"),
-    "why": Entry("Say where a note stood, and what dropped it.", "Use"),
+    "search": Entry("List the passages that match, with no answer.", "Use", "search"),
+    "why": Entry("Say where a note stood, and what dropped it.", "Use", "search"),
     "eval": Entry("Measure how well ragvault finds, and how honestly it refuses.", "Use"),
     "show": Entry("Print a past answer as it was given.", "Look up", "past"),
     "sources": Entry(
@@ -51,8 +51,8 @@ COMMANDS: dict[str, Entry] = {
     "stats": Entry(
         "Show how often there was an answer, and what was asked in vain.", "Look up", "past"
     ),
-    "status": Entry("Show vaults, coverage, model, sizes, Ollama.", "Care"),
-    "doctor": Entry("Try each part for real and say what to mend.", "Care"),
+    "status": Entry("Show vaults, coverage, model, sizes, Ollama.", "Care", "upkeep"),
+    "doctor": Entry("Try each part for real and say what to mend.", "Care", "upkeep"),
     "verify": Entry("Compare notes, catalog and vectors.", "Care", "upkeep"),
     "repair": Entry("Mend what verify finds.", "Care", "upkeep"),
     "backup": Entry("Write the index into one file.", "Care", "upkeep"),
@@ -133,7 +133,7 @@ class PlainGroup(_Help, TyperGroup):
 
 
 class LazyGroup(_Help, TyperGroup):
-    """The top level. Its overview comes from the table; a command is imported when it is used."""
+    """The top level: a command is imported when it is used."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -178,16 +178,8 @@ def command_app(**settings: Any) -> typer.Typer:
 
 
 def unfolded(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command with an option for each field of its dataclasses, in their place, and called
-    with the dataclass that they fill:
-
-        @dataclass(frozen=True)
-        class Filters:
-            tag: Annotated[str | None, typer.Option("--tag")] = None
-
-        @app.command()
-        def search(query: str, *, filters: Filters) -> int: ...     # search --tag TAG QUERY
-    """
+    """The command with an option for each field of its dataclasses (such as ``options.Filters``),
+    in their place, and called with the dataclass that they fill."""
     given = inspect.signature(command, eval_str=True).parameters.values()
     groups: dict[str, Any] = {p.name: p.annotation for p in given if is_dataclass(p.annotation)}
     parameters: list[inspect.Parameter] = []

@@ -9,12 +9,22 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ragvault.errors import QuestionError
 from ragvault.model import Detail, Request
+
+
+def option(names: str, told: str, metavar: str | None = None, **more: Any) -> Any:
+    """An option: its names, such as "-n -k", what it is for, and how its value is called."""
+    return typer.Option(*names.split(), metavar=metavar, help=told, **more)
+
+
+def argument(metavar: str, told: str, **more: Any) -> Any:
+    """An argument: how it is called, and what it is for."""
+    return typer.Argument(metavar=metavar, help=told, **more)
 
 
 class FolderSelect(StrEnum):
@@ -25,27 +35,17 @@ class FolderSelect(StrEnum):
     OFF = "off"
 
 
-ConfigOption = Annotated[
-    Path | None,
-    typer.Option("--config", metavar="FILE", help="Configuration file to use."),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+ConfigOption = Annotated[Path | None, option("--config", "Configuration file to use.", "FILE")]
+JsonOption = Annotated[bool, option("--json", "Print one JSON object.")]
 VaultOption = Annotated[
-    list[str] | None,
-    typer.Option("--vault", metavar="NAME", help="Only this vault (repeatable)."),
+    list[str] | None, option("--vault", "Only this vault (repeatable).", "NAME")
 ]
 OpenOption = Annotated[
-    int | None,
-    typer.Option(
-        "--open", metavar="N", min=1, help="Open the N-th in the editor; alone: the first."
-    ),
+    int | None, option("--open", "Open the N-th in the editor; alone: the first.", "N", min=1)
 ]
-CopyOption = Annotated[
-    bool,
-    typer.Option("--copy", help="Copy the answer, as Markdown with wikilinks."),
-]
+CopyOption = Annotated[bool, option("--copy", "Copy the answer, as Markdown with wikilinks.")]
 DebugOption = Annotated[
-    bool, typer.Option("--debug", help="Show every candidate with its scores, and timings.")
+    bool, option("--debug", "Show every candidate with its scores, and timings.")
 ]
 
 
@@ -56,27 +56,23 @@ class Filters:
     vault: VaultOption = None
     folder: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--folder",
-            metavar="FOLDER",
-            help="Only this folder and those below it; vault/folder too (repeatable).",
+            "Only this folder and those below it; vault/folder too (repeatable).",
+            "FOLDER",
         ),
     ] = None
     tag: Annotated[
-        list[str] | None,
-        typer.Option("--tag", metavar="TAG", help="Only notes with this tag (repeatable)."),
+        list[str] | None, option("--tag", "Only notes with this tag (repeatable).", "TAG")
     ] = None
     since: Annotated[
         str | None,
-        typer.Option(
-            "--since",
-            metavar="WHEN",
-            help='Only notes from then on: 2024-03-01, 2024, "2 weeks", yesterday.',
+        option(
+            "--since", 'Only notes from then on: 2024-03-01, 2024, "2 weeks", yesterday.', "WHEN"
         ),
     ] = None
     until: Annotated[
-        str | None,
-        typer.Option("--until", metavar="WHEN", help="Only notes up to then, that day too."),
+        str | None, option("--until", "Only notes up to then, that day too.", "WHEN")
     ] = None
 
 
@@ -86,28 +82,26 @@ class SearchOptions:
 
     folder_select: Annotated[
         FolderSelect | None,
-        typer.Option(
+        option(
             "--folder-select",
-            metavar="HOW",
-            help="Choose likely folders: auto, llm (the model ranks them) or off.",
+            "Choose likely folders: auto, llm (the model ranks them) or off.",
+            "HOW",
             case_sensitive=False,
         ),
     ] = None
     expand: Annotated[
         bool | None,
-        typer.Option(
-            "--expand/--no-expand", help="Search other wordings too, written by the Ollama model."
-        ),
+        option("--expand/--no-expand", "Search other wordings too, written by the Ollama model."),
     ] = None
     hyde: Annotated[
         bool | None,
-        typer.Option("--hyde/--no-hyde", help="Search the Ollama model's guess at the answer too."),
+        option("--hyde/--no-hyde", "Search the Ollama model's guess at the answer too."),
     ] = None
     rerank: Annotated[
         bool | None,
-        typer.Option(
+        option(
             "--rerank/--no-rerank",
-            help="Read the best passages again with the reranker (rerank.backend, else onnx).",
+            "Read the best passages again with the reranker (rerank.backend, else onnx).",
         ),
     ] = None
 

@@ -69,13 +69,6 @@ class LoadedSettings:
         )
 
 
-def default_path() -> Path:
-    """The platform's place for the configuration file."""
-    import platformdirs
-
-    return platformdirs.user_config_path("ragvault", appauthor=False) / "config.yaml"
-
-
 def locate(explicit: Path | None, environ: Mapping[str, str]) -> tuple[Path, bool]:
     """The configuration file, and whether someone named it (then it has to exist)."""
     if explicit is not None:
@@ -83,7 +76,9 @@ def locate(explicit: Path | None, environ: Mapping[str, str]) -> tuple[Path, boo
     named = environ.get(ENV_CONFIG)
     if named:
         return Path(named).expanduser(), True
-    return default_path(), False
+    import platformdirs
+
+    return platformdirs.user_config_path("ragvault", appauthor=False) / "config.yaml", False
 
 
 def load(
@@ -275,16 +270,10 @@ class _Sources:
             raise _explained(first, self._origin(first["loc"])) from None
 
     def _origin(self, place: Sequence[str | int]) -> Origin:
-        """Of a place in the values: as near as the file's lines tell."""
-        origin = self.origins.get(".".join(map(str, place[:2])), DEFAULT)
-        if origin.kind in ("env", "flag"):
-            return origin
-        line, part = None, self.tree
-        for name in place:
-            if not isinstance(part, _Mapping) or name not in part:
-                break
-            line, part = part.lines[str(name)], part[str(name)]
-        return origin if line is None else Origin("file", f"{self.path}:{line}", line)
+        """Of a place in the values: its key's, else its section's."""
+        line = self.tree.lines.get(str(place[0]))
+        section = Origin("file", f"{self.path}:{line}", line) if line else DEFAULT
+        return self.origins.get(".".join(map(str, place[:2])), section)
 
 
 def value_of(key: Key, text: str, origin: Origin = FLAG) -> object:
@@ -327,10 +316,6 @@ def _explained(problem: ErrorDetails, origin: Origin) -> ConfigError:
         dotted, part = setting_at(place[:-1])
         what = f"key of `{dotted}`" if dotted else "section"
         return _unknown(label, str(place[-1]), names_in(part), what)
-    if problem["type"] == "value_error":  # a rule over several keys
-        sentence = problem["msg"].removeprefix("Value error, ").rstrip(".") + "."
-        dotted, _ = setting_at(place)
-        return ConfigError(f"{dotted}: {sentence}")
     return _bad_value(place, problem["input"], origin)
 
 

@@ -1,8 +1,7 @@
 """Keys of earlier versions that are no settings any more.
 
 A configuration file or variable that still has one works: the key is ignored, and a notice says
-why and where it stands. (An error would make every command fail after an upgrade, for a line
-whose only fault is its age.)
+why and where it stands.
 """
 
 from __future__ import annotations
@@ -29,7 +28,9 @@ REMOVED: dict[str, str] = {
     "retrieval.note_chunks": "it gained nothing",
     "retrieval.max_per_note": "there is no limit",
     "retrieval.expand_variants": "fixed at 3",
-    "retrieval.k_min": "fixed at 3, or k_default if that is lower",
+    "retrieval.k_min": "fixed at 3; `-k` sets the number",
+    "retrieval.k_default": "fixed at 5, by the question; `-k` sets the number",
+    "retrieval.k_max": "fixed at 8; `-k` sets the number",
     "retrieval.max_folders": "fixed at 8",
     "retrieval.max_question_chars": "fixed at 2000",
     "rerank.backend: late-interaction": "it gained nothing; there are onnx and cross-encoder",

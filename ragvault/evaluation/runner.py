@@ -61,7 +61,7 @@ _NOTICE_SHARE = 0.2
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     """``each_retriever``: also rank by words alone and by meaning alone. ``answers``: also answer;
-    ``use_model``: with the model server, which has to be there (``status.server_is_there``).
+    ``use_model``: with the model server, which has to be there (``status.ollama_status``).
     Without ``gate`` the questions are only ranked, several times faster: the gate judges quotes,
     and to choose these takes longer than to search."""
 

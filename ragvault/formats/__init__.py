@@ -14,8 +14,8 @@ files are notes is the setting ``index.extensions``.
 
 from __future__ import annotations
 
-import importlib
 from pathlib import PurePosixPath
+from pkgutil import resolve_name
 from typing import cast
 
 from ragvault.ports import NoteReader
@@ -32,5 +32,4 @@ def reader_for(rel_path: str) -> NoteReader:
     """The reader of a file, by its extension, whatever its case; what no reader is named for is
     read as Markdown."""
     place = READERS.get(PurePosixPath(rel_path).suffix.lower(), READERS[".md"])
-    module, _, name = place.partition(":")
-    return cast("NoteReader", getattr(importlib.import_module(module), name))
+    return cast("NoteReader", resolve_name(place))

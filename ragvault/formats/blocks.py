@@ -182,10 +182,8 @@ def _clock(state: StateBlock, *_place: object) -> bool:
 
 
 def _delimited(state: StateBlock, line: int, end: int, silent: bool) -> bool:
-    """``%%`` or ``$$`` at the start of a line, up to the line that closes it.
-
-    Only when something closes it: an unclosed mark is text, and hides no heading after it.
-    """
+    """``%%`` or ``$$`` at the start of a line, up to the line that closes it; an unclosed mark is
+    text, and hides no heading after it."""
     if state.level or state.is_code_block(line):
         return False
     start = state.bMarks[line] + state.tShift[line]

@@ -70,11 +70,9 @@ def date_from_fields(fields: Iterable[tuple[str, str]]) -> float | None:
 
 
 def parse_date(text: str) -> float | None:
-    """The first date that a frontmatter value names, or None.
-
-    A time with a zone is exact. Anything else is noon UTC of its day, so that the day is the
-    same one wherever the note is read. ``03/04/2024`` is month first, ``03.04.2024`` day first.
-    """
+    """The first date that a frontmatter value names, or None. A time with a zone is exact, anything
+    else noon UTC of its day: the same day wherever the note is read. ``03/04/2024`` is month first,
+    ``03.04.2024`` day first."""
     text = text.strip()[:200]
     if match := _ISO_TIME.search(text):
         try:

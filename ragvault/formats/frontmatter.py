@@ -83,10 +83,8 @@ class _UnreadableError(Exception):
 
 
 def read_frontmatter(lines: Sequence[str]) -> Frontmatter | None:
-    """The frontmatter at the top of a note's lines, or None.
-
-    Lines between two rules that hold no ``key: value`` are the note's text, not frontmatter.
-    """
+    """The frontmatter at the top of a note's lines, or None: lines between two rules that hold no
+    ``key: value`` are the note's text."""
     if not lines or lines[0].rstrip() != "---":
         return None
     end = next((i for i in range(1, len(lines)) if lines[i].rstrip() in ("---", "...")), None)
@@ -112,11 +110,8 @@ def read_frontmatter(lines: Sequence[str]) -> Frontmatter | None:
 
 
 def render(values: Map) -> str:
-    """Every value that a person would search, as ``key: value`` lines.
-
-    Lists are joined with commas, maps flattened (``key sub: value``). Booleans, nulls and bare
-    ids (UUIDs, hashes) are left out; URLs stay.
-    """
+    """Every value that a person would search, as ``key: value`` lines: lists joined with commas,
+    maps flattened (``key sub: value``), booleans, nulls and bare ids (UUIDs, hashes) left out."""
     lines: dict[str, list[str]] = {}
     for key, text in _leaves(values, ""):
         text = " ".join(plain_links(text).split())

@@ -55,9 +55,9 @@ def ignored_by(rules: Rules, rel: str, is_dir: bool) -> str | None:
 def rules_inside(
     rules: Rules, folder: str, base: str, names: Sequence[str], on_bad: Callable[[str, str], None]
 ) -> Rules:
-    """``rules`` and those of a folder's own ignore files. ``folder`` is its real path, ``base``
-    its path in the vault with a slash at the end, ``names`` the ignore files that it holds,
-    strongest first. ``on_bad(path in the vault, reason)`` is told of what can't be used."""
+    """``rules`` and those of a folder's own ignore files ``names``, strongest first. ``folder`` is
+    its real path, ``base`` that in the vault. ``on_bad(path in the vault, reason)`` is told of what
+    can't be used."""
     found: list[Rule] = []
     for name in names:
         source = base + name

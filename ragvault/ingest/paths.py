@@ -45,12 +45,9 @@ def is_within(path: str, folder: str) -> bool:
 
 
 def check_vault_path(given: str | Path, index_dir: Path, known: Sequence[VaultInfo] = ()) -> Path:
-    """The real, absolute path of a folder that can be indexed (``~`` and links resolved).
-
-    Raises VaultPathError for what is missing, a file, unreadable, or overlaps the index folder.
-    A folder that is the root of a ``known`` vault is fine (it is that vault); so is one inside
-    or around a known vault, see ``overlap_notice``. Whether it holds notes shows in the walk.
-    """
+    """The real, absolute path of a folder that can be indexed (``~`` and links resolved). Raises
+    VaultPathError for what is missing, a file, unreadable, or overlaps the index folder; a
+    ``known`` vault's root is fine, and so is a folder inside or around one."""
     text = str(given)
     if not text.strip() or "\0" in text:
         raise VaultPathError("The path of the vault is empty or holds a NUL character.")
@@ -68,9 +65,8 @@ def check_vault_path(given: str | Path, index_dir: Path, known: Sequence[VaultIn
         with os.scandir(real):
             pass
     except OSError as error:
-        if error.errno in GONE and any(real == os.path.realpath(v.path) for v in known):
-            raise unusable_root(real, error) from error
-        raise _unusable_path(text, error) from error
+        is_vault = any(real == os.path.realpath(v.path) for v in known)
+        raise unusable(text, error, is_vault=is_vault) from error
     index = os.path.realpath(index_dir)
     if is_within(index, real):
         raise VaultPathError(
@@ -97,8 +93,15 @@ def overlap_notice(path: Path, known: Sequence[VaultInfo]) -> str | None:
     return None
 
 
-def _unusable_path(text: str, error: OSError) -> VaultPathError:
-    path = shown(text)
+def unusable(folder: str, error: OSError, *, is_vault: bool) -> VaultPathError:
+    """For a folder that can't be listed. ``is_vault``: it is one, and was read before."""
+    path = shown(folder)
+    kept = "; what was indexed is kept" if is_vault else ""
+    if error.errno == errno.ENOENT and is_vault:
+        return VaultPathError(
+            f"The vault {path} is not there.",
+            f"Check the path, or mount the drive that it is on{kept}.",
+        )
     if error.errno == errno.ENOENT:
         return VaultPathError(f"There is no folder {path}.")
     if error.errno == errno.ENOTDIR:
@@ -108,20 +111,5 @@ def _unusable_path(text: str, error: OSError) -> VaultPathError:
         )
     return VaultPathError(
         f"The folder {path} can't be read: {error.strerror or error}.",
-        "Check its permissions (`ls -ld`), or the drive that it is on.",
-    )
-
-
-def unusable_root(root: str, error: OSError) -> VaultPathError:
-    path = shown(root)
-    if error.errno == errno.ENOENT:
-        return VaultPathError(
-            f"The vault {path} is not there.",
-            "Check the path, or mount the drive that it is on; what was indexed is kept.",
-        )
-    if error.errno == errno.ENOTDIR:
-        return VaultPathError(f"{path} is a file, not a folder of notes.")
-    return VaultPathError(
-        f"The vault {path} can't be read: {error.strerror or error}.",
-        "Check the folder's permissions or its drive; what was indexed is kept.",
+        f"Check its permissions (`ls -ld`), or the drive that it is on{kept}.",
     )

@@ -97,11 +97,9 @@ def make_plan(
     """Compare. Linear in files and states; hashes only what size and time leave in doubt, all if
     ``thorough``.
 
-    ``hash_of`` gives the SHA-256 of a file's content in hex; None when it can't be read (the run
-    then reports it). ``fingerprint`` is today's index fingerprint: a note that was written under
-    another one is changed. ``full`` makes every known note changed. ``unreadable`` are the paths
-    of the walk's result (folders end with a slash): known notes at or below them are kept, not
-    removed.
+    ``hash_of`` gives the SHA-256 of a file's content; None when it can't be read. A note that was
+    written under another ``fingerprint`` than today's is changed; with ``full`` every one is. What
+    is known at or below ``unreadable`` paths (folders end with a slash) is kept, not removed.
     """
     added: list[NoteFile] = []
     changed: list[NoteFile] = []

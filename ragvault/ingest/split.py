@@ -80,11 +80,10 @@ def split_lines(
     lead: tuple[int, int] | None = None,
 ) -> list[Piece]:
     """Pieces of at most ``budget`` tokens that cover every non-blank line of ``place`` (first and
-    last, from 0), in order.
-
-    ``lead`` is (last line, cost) of frontmatter at the start that stays whole. A line is cut only
-    when it alone exceeds the budget, a word only when it alone does. Neighbours share up to
-    ``overlap`` tokens of whole atoms. Linear in the lines, and in a piece's atoms.
+    last, from 0), in order. ``lead`` is (last line, cost) of frontmatter at the start that stays
+    whole. A line is cut only when it alone exceeds the budget, a word only when it alone does.
+    Neighbours share up to ``overlap`` tokens of whole atoms. Linear in the lines, and in a piece's
+    atoms.
     """
     budget = max(1, budget)
     first, last = place

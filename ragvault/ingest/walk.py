@@ -35,7 +35,7 @@ from ragvault.ingest.ignore import (
     rules_inside,
 )
 from ragvault.ingest.obsidian import VaultSettings, read_settings
-from ragvault.ingest.paths import GONE, is_within, key_of, printable, shown, unusable_root
+from ragvault.ingest.paths import GONE, is_within, key_of, printable, shown, unusable
 from ragvault.model import NoteFile, Skipped, kept_ns
 
 Scandir = Callable[[str], AbstractContextManager[Iterable[os.DirEntry[str]]]]
@@ -160,7 +160,7 @@ def walk(
                 entries = sorted(listing, key=lambda e: e.name)
         except OSError as error:
             if not base:
-                raise unusable_root(top, error) from error
+                raise unusable(top, error, is_vault=True) from error
             state.cannot(base, error, "folder")
             continue
         if not base:
@@ -188,7 +188,7 @@ def refuse_vanished(root: Path) -> None:
             if next(entries, None) is not None:
                 return
     except OSError as error:
-        raise unusable_root(str(root), error) from error
+        raise unusable(str(root), error, is_vault=True) from error
     raise VaultPathError(
         f"{shown(str(root))} became empty while it was read; what was indexed is kept.",
         "Mount the drive that it is on, and run `ragvault index` again.",

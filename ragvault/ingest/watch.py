@@ -1,10 +1,8 @@
 """Following a vault: each burst of changes → one call, for as long as it is wanted.
 
 The operating system's events (watchdog) say when to look, never what there is: a run walks the
-vault anyway. So an event too many costs one look, and one too few is made up for: every
-minute the walk is compared with the one before, which also covers what has no events at
-all (network drives, an overflown queue, a watch that died). Where the system has no watches left
-that comparison, more often, is all there is.
+vault anyway. Every minute the walk is compared with the one before, which covers what has no
+events (network drives, an overflown queue, a watch that died, no watches left).
 """
 
 from __future__ import annotations
@@ -125,10 +123,9 @@ def watch_vaults(
     """Call ``on_change`` for each vault's root once at the start (what changed before the watch
     stood must not be missed), then after each burst of changes, until ``stop`` is set.
 
-    Runs in the calling thread, and so does ``on_change``; what happens meanwhile is told after
-    it. A RagvaultError out of it is passed to ``notify`` and tried again later (the index was
-    busy, the disk full, the drive unplugged); Interrupted and anything else ends the watch.
-    ``notify`` is told, once each, when events can't be had and when a vault goes or comes back.
+    All in the calling thread. A RagvaultError of ``on_change`` is passed to ``notify`` and tried
+    again later (the index was busy, the disk full, the drive unplugged); anything else ends the
+    watch. ``notify`` is also told when events can't be had and when a vault goes or comes back.
     """
     from watchdog.observers import Observer
 

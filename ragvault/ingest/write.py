@@ -1,15 +1,5 @@
-"""Chunks to both stores: words at once, then vectors, in the order that survives a crash.
-
-The order (ARCHITECTURE.md says what each step is for):
-
-1. no watermark: from here on the vector store may differ
-2. words: batch by batch one catalog transaction in which a note's new chunks become visible and its
-   old ones invisible
-3. vectors: batch by batch into the embedding cache (work done is never lost)
-4. the vector store: new vectors in, those of chunks that are no more out
-5. the catalog says that the vault's vectors are whole, which may put their model in force; the
-   vectors of a model that is neither in force nor wanted go
-6. the watermark
+"""Chunks to both stores: words at once, then vectors, in the order that survives a crash (the six
+steps of ARCHITECTURE.md, "The order that survives a crash").
 
 A run that starts without its watermark fills the vector store afresh from the embedding cache.
 Afresh, as a graph that is mended loses chunks: Chroma 1.5.9 marks deleted vectors and goes on
@@ -21,15 +11,13 @@ reason a run that deleted a large share fills it afresh at its end.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from ragvault.errors import StoreDamagedError
 from ragvault.model import Chunk, NoteWrite, VectorRecord, collection_of
 from ragvault.ports import Catalog, Embedder, Progress, VectorIndex
-
-if TYPE_CHECKING:
-    pass
 
 EMBED_SLICE = 64  # texts a call: about a second of two cores, so that progress moves
 STORE_SLICE = 1000  # records a call to the vector store
@@ -38,21 +26,21 @@ MOST_DELETED = 0.2  # of a vault's vectors in one run, before its graph is made 
 T = TypeVar("T")
 
 
+@dataclass
 class WordWriter:
     """Writes one vault's notes into the catalog. ``fresh`` and ``gone`` are the ids of chunks that
     became visible, and of such as are no more."""
 
-    def __init__(self, vault: str, catalog: Catalog) -> None:
-        self._vault = vault
-        self._catalog = catalog
-        self.fresh: set[str] = set()
-        self.gone: set[str] = set()
-        self.has_begun = False
+    vault: str
+    catalog: Catalog
+    fresh: set[str] = field(default_factory=set)
+    gone: set[str] = field(default_factory=set)
+    has_begun: bool = False
 
     def begin(self) -> None:
         """Say that the vector store isn't in step any more."""
         if not self.has_begun:
-            self._catalog.set_vector_watermark(self._vault, None)
+            self.catalog.set_vector_watermark(self.vault, None)
         self.has_begun = True
 
     def write(self, writes: Sequence[NoteWrite], removed: Sequence[str] = ()) -> None:
@@ -61,45 +49,40 @@ class WordWriter:
             return
         self.begin()
         ids = {chunk.id for write in writes for chunk in write.chunks}
-        known = self._catalog.chunk_ids(self._vault, [write.file.rel_path for write in writes])
-        gone = self._catalog.commit(self._vault, writes, removed)
+        known = self.catalog.chunk_ids(self.vault, [write.file.rel_path for write in writes])
+        gone = self.catalog.commit(self.vault, writes, removed)
         self.fresh = (self.fresh - gone) | (ids - known)
         self.gone = (self.gone | gone) - ids
 
 
+@dataclass
 class VectorWriter:
     """Brings one vault's vectors in line with its chunks, for one model. The model is loaded with
     the first text that the cache doesn't hold; the vector store is opened last, so that it stays
     whole for whoever searches meanwhile."""
 
-    def __init__(
-        self,
-        vault: str,
-        catalog: Catalog,
-        embedder: Embedder,
-        open_vectors: Callable[[], VectorIndex],
-        progress: Progress,
-    ) -> None:
-        self._vault = vault
-        self._catalog = catalog
-        self._embedder = embedder
-        self._fingerprint = embedder.fingerprint
-        self._open_vectors = open_vectors
-        self._progress = progress
-        self._collection = collection_of(vault, self._fingerprint)
-        self.embedded = 0  # texts
-        self.notices: list[str] = []
+    vault: str
+    catalog: Catalog
+    embedder: Embedder
+    open_vectors: Callable[[], VectorIndex]
+    progress: Progress
+    embedded: int = 0  # texts
+    notices: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.fingerprint = self.embedder.fingerprint
+        self.collection = collection_of(self.vault, self.fingerprint)
 
     def embed(self, chunks: Sequence[Chunk]) -> None:
         """Vectors of these chunks into the cache, slice by slice; a kill loses no more than the
         slice."""
-        known = self._catalog.cached_vectors(self._fingerprint, {c.text_hash for c in chunks})
+        known = self.catalog.cached_vectors(self.fingerprint, {c.text_hash for c in chunks})
         texts = {c.text_hash: c.embed_text for c in chunks if c.text_hash not in known}
         for hashes in batched(texts, EMBED_SLICE):
-            matrix = self._embedder.embed_documents([texts[h] for h in hashes])
-            self._catalog.store_vectors(self._fingerprint, dict(zip(hashes, matrix, strict=True)))
+            matrix = self.embedder.embed_documents([texts[h] for h in hashes])
+            self.catalog.store_vectors(self.fingerprint, dict(zip(hashes, matrix, strict=True)))
             self.embedded += len(hashes)
-            self._progress.advance(sum(c.text_hash in hashes for c in chunks))
+            self.progress.advance(sum(c.text_hash in hashes for c in chunks))
 
     def finish(
         self, fresh: Iterable[str], gone: Iterable[str], *, is_in_step: bool, indexed_at: float
@@ -107,10 +90,10 @@ class VectorWriter:
         """Steps 4 to 6. ``is_in_step``: the vector store is as the last run left it but for the
         chunks that became visible and those that are no more; else it is filled afresh. Returns
         with how many vectors (0: it wasn't)."""
-        index = self._open_vectors()
+        index = self.open_vectors()
         try:
-            index.sync_to(self._catalog.generation)
-            index.count(self._collection)
+            index.sync_to(self.catalog.generation)
+            index.count(self.collection)
         except StoreDamagedError as error:
             index.reset()
             is_in_step = False
@@ -120,38 +103,38 @@ class VectorWriter:
             self._settle(index, fresh, gone)
         else:
             filled = self._refill(index)
-        catalog, fingerprint = self._catalog, self._fingerprint
-        catalog.finish_vault(self._vault, fingerprint=fingerprint, indexed_at=indexed_at)
+        catalog, fingerprint = self.catalog, self.fingerprint
+        catalog.finish_vault(self.vault, fingerprint=fingerprint, indexed_at=indexed_at)
         catalog.prune_vectors(fingerprint)
         drop_unused(catalog, index)
         index.seal()
-        catalog.set_vector_watermark(self._vault, watermark_of(index.identity, fingerprint))
+        catalog.set_vector_watermark(self.vault, watermark_of(index.identity, fingerprint))
         return filled
 
     def _settle(self, index: VectorIndex, fresh: Iterable[str], gone: Iterable[str]) -> None:
         deleted = 0
         for part in batched(sorted(gone), STORE_SLICE):
-            index.delete(self._collection, part)
+            index.delete(self.collection, part)
             deleted += len(part)
-        if deleted > MOST_DELETED * index.count(self._collection):
+        if deleted > MOST_DELETED * index.count(self.collection):
             self._refill(index)
             return
         for part in batched(sorted(fresh), STORE_SLICE):
-            stored = self._catalog.chunks(part)
-            vectors = self._catalog.vectors(self._fingerprint, part)
+            stored = self.catalog.chunks(part)
+            vectors = self.catalog.vectors(self.fingerprint, part)
             index.upsert(
-                self._collection,
+                self.collection,
                 [VectorRecord(i, v, stored[i].note.folder) for i, v in vectors.items()],
             )
 
     def _refill(self, index: VectorIndex) -> int:
         """Every visible chunk whose embedding is in the cache, into an empty collection. Linear
         in the vault: about a millisecond a chunk, where embedding it took twenty."""
-        index.drop(self._collection)
+        index.drop(self.collection)
         filled = 0
-        records = self._catalog.iter_records(self._vault, self._fingerprint)
+        records = self.catalog.iter_records(self.vault, self.fingerprint)
         for part in batched(records, STORE_SLICE):
-            index.upsert(self._collection, part)
+            index.upsert(self.collection, part)
             filled += len(part)
         return filled
 

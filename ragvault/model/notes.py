@@ -1,7 +1,4 @@
-"""What indexing is about: files, notes, chunks, and what a run reports.
-
-Part of the model (see there), in a file of its own; import these from ``ragvault.model``.
-"""
+"""What indexing is about: files, notes, chunks, and what a run reports."""
 
 from __future__ import annotations
 
@@ -154,10 +151,7 @@ class FileState:
 
 @dataclass(frozen=True, slots=True)
 class NoteWrite:
-    """One note with its chunks, ready to become visible in one transaction.
-
-    ``fingerprint`` and ``seen_ns`` come back in ``FileState``.
-    """
+    """One note with its chunks, ready to become visible in one transaction."""
 
     file: NoteFile
     content_hash: str
@@ -169,12 +163,9 @@ class NoteWrite:
 
 @dataclass(slots=True)
 class IndexReport:
-    """What ``index`` did to one vault; filled in as the run goes. ``spared`` are gone from the
-    folder, and stay indexed: too many went at once.
-
-    ``renamed`` are pairs (old, new), counted in neither ``added`` nor ``removed``; ``chunks`` are
-    all of the vault's now.
-    """
+    """What ``index`` did to one vault; filled in as the run goes. ``renamed`` are pairs (old, new),
+    in neither ``added`` nor ``removed``; ``chunks`` are all of the vault's now; ``spared`` are gone
+    from the folder, and stay indexed: too many went at once."""
 
     name: str
     path: str

@@ -195,12 +195,6 @@ class Scores:
     bm25: float | None = None
     rerank: float | None = None
     terms: tuple[tuple[str, float], ...] = ()  # (name, contribution): they add up to final
-    before_rerank: float | None = None  # what final was; None: no reranker took part
-
-    @property
-    def blend(self) -> float:
-        """``final`` without the reranker."""
-        return self.final if self.before_rerank is None else self.before_rerank
 
 
 @dataclass(frozen=True, slots=True)

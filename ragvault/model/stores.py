@@ -48,8 +48,7 @@ class VaultInfo:
 
 @dataclass(frozen=True, slots=True)
 class NoteInfo:
-    """The note that a chunk belongs to, as the catalog knows it. ``folder`` is "" at the root;
-    ``chunk_count`` that of all its chunks (0: not known)."""
+    """The note that a chunk belongs to, as the catalog knows it. ``folder`` is "" at the root."""
 
     vault: str
     rel_path: str
@@ -59,7 +58,6 @@ class NoteInfo:
     tags: tuple[str, ...]
     date: float
     mtime: float
-    chunk_count: int = 0
 
     @property
     def day(self) -> datetime | None:

@@ -30,11 +30,9 @@ def _no_chat() -> ChatModel:
 
 @dataclass(frozen=True, slots=True)
 class Deps:
-    """What retrieval needs from outside.
-
-    Models and vector index come as factories: they are opened side by side on first use, and a
-    question that needs none opens none. A factory may raise what the port may raise;
-    calling it again gives the same object.
+    """What retrieval needs from outside. Models and vector index come as factories: they are opened
+    side by side on first use, and a question that needs none opens none. One may raise what its
+    port may raise; called again it gives the same object.
 
     ``background`` tells what unrelated questions reach in a vault.
     ``exact_limit``: a vault of up to so many chunks is compared in full, from the catalog: nothing
@@ -119,7 +117,7 @@ def make_context(
         folders=tuple(folders),
         where=where,
         of_time=_of_time(where, query),
-        k=choose_k(request, query, settings.retrieval),
+        k=choose_k(request, query),
         notices=notices,
     )
 

@@ -33,6 +33,7 @@ from ragvault.config.settings import Settings
 from ragvault.errors import ModelError
 from ragvault.model import (
     Background,
+    DroppedBy,
     Findings,
     FolderSelection,
     Hit,
@@ -40,6 +41,7 @@ from ragvault.model import (
     Query,
     Request,
     Retrieval,
+    Scores,
     Strategy,
     Timing,
 )
@@ -54,9 +56,9 @@ from ragvault.retrieval.candidates.gather import (
     open_store,
 )
 from ragvault.retrieval.candidates.neighbours import around
-from ragvault.retrieval.candidates.recent import newest
 from ragvault.retrieval.context import Context, Deps, make_context
 from ragvault.retrieval.question.folders import select_folders
+from ragvault.retrieval.question.wordlists import RECENCY
 from ragvault.retrieval.ranking.blend import (
     Candidate,
     Scored,
@@ -80,12 +82,9 @@ def retrieve(
     now: datetime,
     for_answer: bool = False,
 ) -> Retrieval:
-    """Run the steps of the module's docstring.
-
-    ``for_answer``: with step 8; without, it only lists. Greetings and thanks find nothing. Raises
-    NoIndexError (nothing indexed, or no vault by that name), UsageError (an unknown folder or tag)
-    and StoreError (the catalog failed).
-    """
+    """Run the steps of the module's docstring; ``for_answer`` with step 8. Greetings and thanks
+    find nothing. Raises NoIndexError (nothing indexed, or no vault by that name), UsageError (an
+    unknown folder or tag) and StoreError (the catalog failed)."""
     started = perf_counter()
     if query.intent in (Intent.GREETING, Intent.THANKS):
         nothing = Findings(query, (), Strategy.NONE)
@@ -119,13 +118,31 @@ def ranked_hits(retrieval: Retrieval, n: int) -> tuple[Hit, ...]:
 
 
 def _recent(context: Context) -> Retrieval | None:
-    """The newest notes, of the question's time if it names one; None when there are none."""
+    """The newest notes by their first chunks, of the question's own time if it names one, with
+    recency as their one score; None when there are none. Where no note is of that time the newest
+    are listed, but dropped: they say nothing about it."""
+    catalog, k, hint = context.catalog, context.k, context.query.time_hint
+    half_life = context.settings.retrieval.recency_half_life_days
+    # "recently" bounds nothing: the newest, however old they are
+    of_time = None if hint is None or hint.phrase.lower() in RECENCY else context.of_time
     with context.timed(Timing.RECENT):
-        hits = newest(context)
-    if not hits:
+        found = catalog.recent(k, of_time or context.where)
+        window, dropped_by = TimeWindow(None, context.now, half_life), None
+        if hint is not None and of_time is not None:
+            window = TimeWindow(hint.since, hint.until, half_life)
+            if not found:
+                found = catalog.recent(k, context.where)
+                dropped_by = DroppedBy.TIME
+                context.notices.append(f"No note is dated “{hint.phrase}”; these are the newest.")
+    if not found:
         return None
+    hits = []
+    for rank, stored in enumerate(found, 1):
+        recency = window.recency(stored.note.date)
+        scores = Scores(None, None, recency, 1.0, recency, terms=(("recency", recency),))
+        hits.append(Hit(rank, stored, scores, dropped_by is None, dropped_by))
     everywhere = replace(context, request=replace(context.request, folder_select="off"))
-    findings = Findings(context.query, hits, Strategy.RECENT, context.searched)
+    findings = Findings(context.query, tuple(hits), Strategy.RECENT, context.searched)
     return Retrieval(findings, context.k, select_folders(everywhere, None), len(hits), {})
 
 
@@ -199,7 +216,6 @@ def _begin(context: Context) -> tuple[Meaning, tuple[str, ...]]:
 
 
 def _backgrounds(context: Context) -> list[Background]:
-    """Those of the searched vaults that are known."""
     try:
         known = [context.deps.background(vault) for vault in context.vaults]
     except ModelError:
@@ -237,11 +253,8 @@ def _embed(context: Context) -> Meaning:
 def _blend(
     context: Context, candidates: Sequence[Candidate], meaning: Meaning
 ) -> tuple[Strategy, Sequence[Scored]]:
-    """Step 6, by the formula that applies.
-
-    A time in the question that no candidate is dated in is about the subject, not about when a
-    note was written ("who won in 2014?"): it changes no weight.
-    """
+    """Step 6. A time in the question that no candidate is dated in is about the subject, not about
+    when a note was written ("who won in 2014?"): it changes no weight."""
     where, hint, settings = context.where, context.query.time_hint, context.settings.retrieval
     half_life = settings.recency_half_life_days
     until = context.now if where.until is None else min(context.now, where.until)
@@ -270,7 +283,6 @@ def _blend(
 
 
 def _with_weights(context: Context, found: Findings) -> Findings:
-    """With the terms' IDF over what was searched."""
     terms, catalog = context.query.terms, context.catalog
     total = catalog.count_chunks(context.where)
     counts = catalog.document_frequencies(terms, context.where)

@@ -15,5 +15,4 @@ the stages, one after the other; a command line, a server or a script renders wh
     status        what is indexed, how current it is, what it runs on; nothing is loaded
     doctor        each part tried for real
     json_objects  results as JSON objects
-    files         the configuration, an export, written
 """

@@ -63,10 +63,7 @@ def advice(container: Container) -> Advice | None:
 
 def advice_once(container: Container) -> str | None:
     """The same as a line, the first time only."""
-    if container.was_said(OTHER):
+    if container.facts.get("said", OTHER) or (given := advice(container)) is None:
         return None
-    given = advice(container)
-    if given is None:
-        return None
-    container.remember_said(OTHER)
+    container.facts.put("said", OTHER, "yes")
     return f"{given.why} Change over with {given.how}"

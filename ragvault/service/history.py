@@ -29,7 +29,6 @@ from ragvault.model import (
     Scores,
     StoredChunk,
 )
-from ragvault.service.files import write_new
 from ragvault.service.json_objects import ask_object, iso_time, local_day, local_time, rounded
 from ragvault.service.originals import Links, wikilink
 from ragvault.text import normalise, one_line
@@ -264,13 +263,17 @@ def kept_path(entry: HistoryEntry, hit: Hit) -> str | None:
 
 def export(entries: Sequence[HistoryEntry], target: Path) -> None:
     """Write answers to a new file: JSON Lines or Markdown, by its suffix. Raises UsageError."""
+    from ragvault.wiring import write_file
+
     writers = {".jsonl": _as_jsonl, ".md": _as_page, ".markdown": _as_page}
     write = writers.get(target.suffix.lower())
     if write is None:
         raise UsageError(
             f"{target.name} has to end in .jsonl or .md.", "ragvault history export answers.jsonl"
         )
-    write_new(target, "".join(map(write, entries)))
+    if target.exists():
+        raise UsageError(f"{target} is there already.", "Choose another name, or remove it.")
+    write_file(target, "".join(map(write, entries)), "Choose another place.")
 
 
 def _as_jsonl(entry: HistoryEntry) -> str:

@@ -195,11 +195,9 @@ def _catalog_for(container: Container, *, dry_run: bool) -> Iterator[Catalog]:
 
 
 def rename_vault(container: Container, old: str, new: str) -> IndexReport:
-    """Give a vault another name and index it under it, embedding nothing again.
-
-    Raises VaultPathError when its folder is out of reach (its chunks' ids hold the name, so the
-    notes are read), UsageError for a name that is taken or unfit.
-    """
+    """Give a vault another name and index it under it, embedding nothing again. Raises
+    VaultPathError when its folder is out of reach (its chunks' ids hold the name, so the notes are
+    read), UsageError for a name that is taken or unfit."""
     from ragvault.ingest.paths import check_vault_path
 
     vault = known_vaults(container, [old])[0]
@@ -216,11 +214,9 @@ def rename_vault(container: Container, old: str, new: str) -> IndexReport:
 
 
 def move_vault(container: Container, name: str, path: Path) -> IndexReport:
-    """Follow a vault to another folder and refresh it there, embedding nothing again.
-
-    Raises VaultPathError when the folder can't be indexed or holds none of the vault's notes,
-    UsageError when it is another vault's.
-    """
+    """Follow a vault to another folder and refresh it there, embedding nothing again. Raises
+    VaultPathError when the folder can't be indexed or holds none of the vault's notes, UsageError
+    when it is another vault's."""
     from ragvault.ingest.paths import check_vault_path
     from ragvault.ingest.walk import walk
 
@@ -251,11 +247,9 @@ def watch(
     *,
     progress: Progress | None = None,
 ) -> None:
-    """Refresh each vault, now and whenever it has changed and been quiet for a moment.
-
-    ``on_report`` is told of each run that changed something; ``notify``, in a line, of failures,
-    after which it is tried again later. Returns on Ctrl-C or SIGTERM.
-    """
+    """Refresh each vault, now and whenever it has changed. ``on_report`` is told of each run that
+    changed something; ``notify``, in a line, of failures, after which it is tried again later.
+    Returns on Ctrl-C or SIGTERM."""
     import signal
     import threading
 

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 
 def error_object(error: RagvaultError) -> dict[str, Any]:
-    """A failure."""
     return {
         "error": {
             "type": error.type,
@@ -46,7 +45,6 @@ def error_object(error: RagvaultError) -> dict[str, Any]:
 
 
 def ask_object(result: AskResult, links: Links) -> dict[str, Any]:
-    """An answer or an abstention."""
     outcome = result.outcome
     value: dict[str, Any] = {"question": result.question}
     confidence = {
@@ -105,7 +103,6 @@ def _nearest(outcome: Abstention, links: Links) -> list[dict[str, Any]]:
 
 
 def search_object(found: SearchResult, links: Links) -> dict[str, Any]:
-    """The passages listed."""
     results = []
     for rank, hit in enumerate(found.hits, start=1):
         scores = {
@@ -277,7 +274,6 @@ def _report(report: IndexReport) -> dict[str, Any]:
 
 
 def vault_object(vault: VaultInfo) -> dict[str, Any]:
-    """A remembered vault."""
     return {
         "name": vault.name,
         "path": str(vault.path),
@@ -290,7 +286,6 @@ def vault_object(vault: VaultInfo) -> dict[str, Any]:
 
 
 def status_object(seen: Status) -> dict[str, Any]:
-    """What is indexed, and what it runs on."""
     vaults = []
     for entry in seen.vaults:
         on_disk = asdict(entry.coverage)
@@ -330,7 +325,6 @@ def status_object(seen: Status) -> dict[str, Any]:
 
 
 def checks_object(checks: Sequence[Check]) -> dict[str, Any]:
-    """What ``doctor`` found."""
     from ragvault.service.doctor import is_well
 
     shown = [{**asdict(check), "remedy": check.remedy or None} for check in checks]

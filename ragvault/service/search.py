@@ -83,7 +83,6 @@ def retrieve(
 
 
 def _analysed(container: Container, request: Request, now: datetime, *, excludes: bool) -> Query:
-    """The question, with its mistyped words put right."""
     from ragvault.retrieval.question.query import analyse
     from ragvault.retrieval.question.spelling import corrected, corrections
 

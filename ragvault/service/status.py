@@ -24,10 +24,8 @@ PROBE_TIMEOUT_S = 2.0  # status must not hang on a server that doesn't answer
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Notes on disk against the index, by size and time of change; no note is opened.
-
-    ``problem`` says why the folder could not be looked at.
-    """
+    """Notes on disk against the index, by size and time of change. ``problem`` says why the folder
+    could not be looked at."""
 
     current: int = 0
     changed: int = 0
@@ -208,8 +206,3 @@ def ollama_status(container: Container) -> OllamaStatus:
         return OllamaStatus(settings.host, settings.model, problem=error.message)
     finally:
         chat.close()
-
-
-def server_is_there(container: Container) -> bool:
-    """Whether the model server answers, within ``PROBE_TIMEOUT_S`` for each reply."""
-    return ollama_status(container).problem is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,11 +38,8 @@ def known_vaults(container: Container, names: Sequence[str] = ()) -> list[VaultI
 def vaults_at(
     container: Container, paths: Sequence[Path], name: str | None
 ) -> tuple[list[VaultInfo], list[str]]:
-    """The vaults at some folders, known or new, and notices about them.
-
-    Raises VaultPathError for a folder that can't be indexed, UsageError for a name that is
-    taken, empty or unfit, or another one than the vault's own.
-    """
+    """The vaults at some folders, known or new, and notices about them. Raises VaultPathError for
+    a folder that can't be indexed, UsageError for a name that won't do."""
     from ragvault.ingest.paths import check_vault_path, overlap_notice
 
     try:
@@ -86,10 +83,8 @@ def kind_of(path: Path) -> str:
 
 
 def vault_name(name: str) -> str:
-    """A vault's name without what would not survive ``vault/folder`` or a terminal.
-
-    Raises UsageError when it is empty, longer than 100 characters, or holds a slash.
-    """
+    """A vault's name without what would not survive ``vault/folder`` or a terminal. Raises
+    UsageError for one that is none."""
     cleaned = " ".join(strip_controls(name).split())
     if not cleaned or "/" in cleaned or "\\" in cleaned or len(cleaned) > 100:
         shown = cleaned[:40] or "an empty name"
@@ -108,10 +103,8 @@ def _same_folder(one: Path, other: Path) -> bool:
 
 
 def remove_vault(container: Container, name: str) -> list[str]:
-    """Forget a vault: its notes' text, chunks and vectors. The notes themselves stay.
-
-    Returns notices. Vectors that can't be reached now are dropped if the name is used again.
-    """
+    """Forget a vault: its notes' text, chunks and vectors. Returns notices; vectors that can't be
+    reached now are dropped if the name is used again."""
     from ragvault.ingest.write import drop_unused
 
     known_vaults(container, [name])
@@ -139,8 +132,12 @@ def find_note(container: Container, note: str, vaults: tuple[str, ...]) -> tuple
             if below in paths:
                 return vault.name, below
     wanted = normalise(note.strip().strip("/"))
-    for spelled in (_as_path, _as_stem, _as_name):
-        meant = [(vault, path) for vault, path in known if wanted in spelled(path)]
+    for spelled in (  # a path before a name
+        lambda path: (path,),
+        lambda path: (path.rpartition(".")[0],),
+        lambda path: (name := path.rpartition("/")[2], name.rpartition(".")[0]),
+    ):
+        meant = [one for one in known if wanted in map(normalise, spelled(one[1]))]
         if len(meant) == 1:
             return meant[0]
         if meant:
@@ -174,16 +171,3 @@ def find_place(container: Container, wanted: str) -> tuple[str, str, HeadingPath
         hint = f"Did you mean #{named[near[0]].heading_path[-1]}?" if near else "Leave it out."
         raise UsageError(f"There is no heading {heading!r} in {rel_path}.", hint)
     return vault, rel_path, found.heading_path, found.start_line
-
-
-def _as_path(path: str) -> Iterable[str]:
-    return (normalise(path),)
-
-
-def _as_stem(path: str) -> Iterable[str]:
-    return (normalise(path.rpartition(".")[0]),)
-
-
-def _as_name(path: str) -> Iterable[str]:
-    name = path.rpartition("/")[2]
-    return (normalise(name), normalise(name.rpartition(".")[0]))

@@ -38,11 +38,10 @@ def asked(vault: Path, index: Path, server: OllamaHandle, reach: int) -> tuple[A
     server.play(SCRIPT)
     ollama = {"host": server.url}
     # One hit to answer from, so that what stands beside it can come in by this way only.
-    retrieval = {"k_default": 1, "k_max": 1}
-    sections = {"ollama": ollama, "retrieval": retrieval, "answer": {"neighbours": reach}}
+    sections = {"ollama": ollama, "answer": {"neighbours": reach}}
     with stack(index, vault, **sections) as container:
         question = "How is the dinghy checked before winter?"
-        result = answer_of(ask(container, Request(question), now=NOW))
+        result = answer_of(ask(container, Request(question, k=1), now=NOW))
     return result, server.requests("/api/chat")[0]["body"]["messages"][-1]["content"]
 
 

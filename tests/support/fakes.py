@@ -652,7 +652,6 @@ def _info_of(vault: str, write: NoteWrite) -> NoteInfo:
         tags=write.note.tags,
         date=write.note.date,
         mtime=write.file.mtime_ns / 1e9,
-        chunk_count=len(write.chunks),
     )
 
 

@@ -4,7 +4,4 @@
 - ``persistent.py``: Chroma inside this process; its files, and what is wrong with them.
 - ``http.py``: a Chroma server.
 - ``errors.py``: what Chroma raises, as ragvault's errors.
-
-A store of another kind gets a package like this one, with a class that is ``ports.VectorIndex``,
-and a line in ``config/backends.py``.
 """

@@ -17,9 +17,8 @@ _CONNECT_TIMEOUT_S = 5.0
 
 
 class HttpChroma(ChromaIndex):
-    """``ports.VectorIndex`` for ``store.mode: http``: the Chroma server that the section ``store``
-    names. The index folder holds a name that tells its vectors from those of other installations
-    on the same server."""
+    """``ports.VectorIndex`` for ``store.mode: http``. The index folder holds a name that tells its
+    vectors from those of other installations on the same server."""
 
     def __init__(
         self, index_folder: Path, settings: StoreSettings, *, timeout_s: float = 60.0
@@ -31,7 +30,6 @@ class HttpChroma(ChromaIndex):
 
     @property
     def _namespace(self) -> str:
-        """Random, made once."""
         file = self._index_folder / NAMESPACE_NAME
         if not file.exists():
             private_folder(self._index_folder)

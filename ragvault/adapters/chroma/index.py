@@ -1,8 +1,7 @@
 """The vectors in Chroma, whether it is embedded or a server: `ports.VectorIndex`.
 
-One collection for each vault and model; a vector's id is its chunk's. Nothing here is the truth:
-what is lost or damaged is rebuilt from the catalog's embedding cache. Chroma takes most of a second
-to import, so that happens at the first real use, and neither for an empty store nor to name one.
+Chroma takes most of a second to import, so that happens at the first real use, and neither for an
+empty store nor to name one.
 
 Nothing is sent anywhere: chromadb 1.5 has no product telemetry left (its client's ``capture`` is
 empty), OpenTelemetry runs only with an endpoint, which is set to none here whatever the
@@ -81,10 +80,7 @@ class ChromaIndex:
 
     # -- ports.VectorIndex
     def upsert(self, key: str, records: Sequence[VectorRecord]) -> None:
-        """Chroma's limit on a batch is kept; of records with the same id the last one counts.
-
-        Raises StoreError for a vector that isn't finite or has another dimension.
-        """
+        """Of records with the same id the last one counts."""
         if not records:
             return
         unique = list({record.chunk_id: record for record in records}.values())
@@ -105,12 +101,7 @@ class ChromaIndex:
             self._call(key, lambda collection: collection.delete(ids=ids[part]))  # noqa: B023 - called at once
 
     def query(
-        self,
-        key: str,
-        vector: Vector,
-        n: int,
-        *,
-        folders: Collection[str] | None = None,
+        self, key: str, vector: Vector, n: int, *, folders: Collection[str] | None = None
     ) -> list[ScoredId]:
         """``folders`` cost a scan of the collection's metadata (about 50 ms at 100,000 vectors)."""
         if n <= 0 or (folders is not None and not folders):
@@ -135,7 +126,6 @@ class ChromaIndex:
         return hits[:n]
 
     def ids(self, key: str) -> set[str]:
-        """Linear in the collection."""
         found = self._call(key, lambda collection: collection.get(include=[]))
         return set() if found is None else set(found["ids"])
 
@@ -204,7 +194,6 @@ class ChromaIndex:
         return (slice(start, start + size) for start in range(0, count, size))
 
     def _collection(self, key: str, *, create: bool) -> Any:
-        """The collection of that name, None when there is none and none is to be made."""
         with self._lock:
             collection = self._collections.get(key)
             if collection is not None:
@@ -229,11 +218,8 @@ class ChromaIndex:
             return collection
 
     def _call(self, key: str, work: Callable[[Any], T], *, create: bool = False) -> T | None:
-        """Run ``work`` on a collection; None when there is no such collection.
-
-        A collection that another process dropped and made again has another id behind the same
-        name: asked for once more.
-        """
+        """``work`` on a collection; None when there is none. One that another process dropped and
+        made again has another id behind the same name: it is asked for once more."""
         if not create and not self._exists():
             return None
         for attempt in (1, 2):

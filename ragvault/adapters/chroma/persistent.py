@@ -40,8 +40,7 @@ _BLOCK = 1 << 20  # bytes read at a time
 
 
 class PersistentChroma(ChromaIndex):
-    """``ports.VectorIndex`` for ``store.mode: persistent``: Chroma inside this process, its files
-    in the index folder. Opened at the first use."""
+    """``ports.VectorIndex`` for ``store.mode: persistent``, opened at the first use."""
 
     def __init__(self, index_folder: Path, _settings: StoreSettings | None = None) -> None:
         self._folder = index_folder / FOLDER_NAME
@@ -52,7 +51,6 @@ class PersistentChroma(ChromaIndex):
 
     @property
     def identity(self) -> str:
-        """Makes the store when there is none."""
         with self._lock:
             self._open()
             identity = _identity(self._folder)
@@ -120,11 +118,8 @@ class PersistentChroma(ChromaIndex):
 
     def sync_to(self, generation: int) -> None:
         """Reopens (some 30 ms, and a slower first query) when the catalog's generation moved, or
-        another store is there, since this one was opened.
-
-        An open client answers from the index that it has in memory, whatever other processes
-        write; Chroma has no call to refresh it.
-        """
+        another store is there: an open client answers from what it has in memory, whatever other
+        processes write."""
         with self._lock:
             stale = (
                 generation != self._generation or _identity(self._folder) != self._opened_identity
@@ -206,7 +201,6 @@ def damage(folder: Path) -> str | None:
 
 
 def _state(folder: Path) -> dict[str, Any]:
-    """What ``store.json`` says; nothing when it says nothing that can be read."""
     try:
         state = json.loads((folder / STATE_FILE).read_bytes())
     except (OSError, ValueError, RecursionError):

@@ -122,7 +122,6 @@ class OllamaServer:
         }
 
     def never_ends(self, how: str) -> ModelServerError:
-        """For a reply beyond ``limits``."""
         return ModelServerError(
             f"The server at {self.url} {how}: no model answers so.",
             f"{_NOT_OLLAMA} Or use another model.",
@@ -164,7 +163,6 @@ class OllamaServer:
         )
 
     def close(self) -> None:
-        """Let go of the connection; the next use makes another."""
         with self._lock:
             if self._client is not None:
                 self._client.close()  # type: ignore[no-untyped-call]  # the client's own
@@ -184,10 +182,8 @@ def with_tag(model: str) -> str:
 
 def context_length(info: Any) -> int | None:
     """``llama.context_length`` and its like: the key starts with the architecture's name."""
-    architecture = info.get("general.architecture")
-    own = info.get(f"{architecture}.context_length")
-    lengths = [own] if own is not None else []
-    lengths += [value for key, value in info.items() if key.endswith(".context_length")]
+    own = info.get(f"{info.get('general.architecture')}.context_length")
+    lengths = [own, *(value for key, value in info.items() if key.endswith(".context_length"))]
     return next((int(value) for value in lengths if isinstance(value, int) and value > 0), None)
 
 

@@ -56,7 +56,6 @@ class OllamaEmbedder(PrefixedEmbedder):
 
     @cached_property
     def model(self) -> str:
-        """The model's name on the server."""
         if self._named is not None:
             return self._named
         key = f"{self._url} {self._served or 'best'}"
@@ -208,7 +207,6 @@ class OllamaEmbedder(PrefixedEmbedder):
         return np.concatenate([self._request([text]) for text in texts])
 
     def _checked(self, rows: Sequence[Sequence[float]], expected: int) -> Matrix:
-        """Unit rows, after checks of count, width and finiteness."""
         width = len(rows[0]) if rows else 0
         if len(rows) != expected or not width or any(len(row) != width for row in rows):
             raise self._bad(f"gave {len(rows)} vectors for {expected} texts, or uneven ones")

@@ -32,11 +32,7 @@ _WINDOW = 512  # tokens of a pair, at most; the model's own limit if that is low
 class OnnxCrossEncoder:
     """What the section ``rerank`` names: ``path`` is an .onnx file, or a folder that holds
     ``model.onnx`` (or ``onnx/model.onnx``) and ``tokenizer.json``; ``model`` a hub id whose
-    ONNX files are in the hub's cache. ``facts`` as for the embedder.
-
-    Thread-safe; loads at the first ``rerank``. ``rerank`` raises RerankerUnavailableError when
-    the model can't be found, loaded or run.
-    """
+    ONNX files are in the hub's cache. Thread-safe; loads at the first ``rerank``."""
 
     def __init__(self, settings: Settings, facts: Path | None = None) -> None:
         self._wanted = settings.rerank
@@ -50,7 +46,6 @@ class OnnxCrossEncoder:
         return f"{self._wanted.path or self._wanted.model} (ONNX)"
 
     def rerank(self, question: str, texts: Sequence[str]) -> list[float]:
-        """One score a text, in their order. Linear in the texts."""
         if not texts:
             return []
         session, tokenizer, window = self._load()
@@ -77,7 +72,7 @@ class OnnxCrossEncoder:
     def _load(self) -> tuple[Session, Tokenizer, int]:
         with self._lock, as_reranker_error():
             if self._loaded is None:
-                files = find_model(RERANKING, self._wanted, "config.json", self._facts)
+                files = find_model(RERANKING, self._wanted, self._facts)
                 files.verify()
                 window = _window(files.config)
                 tokenizer = Tokenizer(files.tokenizer)

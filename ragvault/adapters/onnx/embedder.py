@@ -37,21 +37,15 @@ _ARITHMETIC = "l2/1"  # change it when the arithmetic below changes: it is finge
 
 
 class OnnxEmbedder(PrefixedEmbedder):
-    """Embeds on this machine's processor, as the section ``embedding`` says. Thread-safe; loads
-    its model at the first embedding.
+    """What the section ``embedding`` names. Thread-safe; loads its model at the first embedding.
 
     ``window`` is the longest input in tokens, specials included; None: as the model's folder
-    says, else as its family was trained, 256 where that isn't known. ``facts`` is the file where
-    hashes are remembered. All methods but ``close`` raise EmbedderUnavailableError when the
-    model can't be found, loaded or run.
+    says, else as its family was trained, 256 where that isn't known. All methods but ``close``
+    raise EmbedderUnavailableError when the model can't be found, loaded or run.
     """
 
     def __init__(
-        self,
-        settings: Settings,
-        facts: Path | None = None,
-        *,
-        window: int | None = None,
+        self, settings: Settings, facts: Path | None = None, *, window: int | None = None
     ) -> None:
         super().__init__(settings.embedding)
         self._side_by_side = SideBySide(self._wanted.threads or usable_cores())
@@ -68,10 +62,9 @@ class OnnxEmbedder(PrefixedEmbedder):
 
     @property
     def files(self) -> ModelFiles:
-        """Where the model is."""
         with self._lock:
             if self._files is None:
-                self._files = find_model(EMBEDDING, self._wanted, "config.json", self._facts)
+                self._files = find_model(EMBEDDING, self._wanted, self._facts)
             return self._files
 
     @cached_property
@@ -139,7 +132,6 @@ class OnnxEmbedder(PrefixedEmbedder):
     # ------------------------------------------------------------------ embedding
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text, neither specials nor truncation. Linear in the characters."""
         return self._load_tokenizer().count(texts)
 
     def vocabulary_share(self, text: str) -> float:
@@ -194,8 +186,6 @@ class OnnxEmbedder(PrefixedEmbedder):
 
 
 class _SentenceModel(Session):
-    """The model, and the reading of its output. ``probe`` are the ids of an empty text."""
-
     def __init__(
         self, file: Path, head: Head, probe: Sequence[int], opened: Callable[[], Any] | None
     ) -> None:

@@ -66,7 +66,6 @@ class Head:
         return "-".join([self.pooling, *(remembered_sha256(file, facts)[:16] for file in files)])
 
     def load(self) -> None:
-        """Read the dense layers' weights."""
         self._layers = [_layer(path) for path in self._dense]
 
     def apply(self, tokens: Matrix) -> Any:
@@ -105,7 +104,6 @@ def _pooling(file: Path) -> str | None:
 
 
 def _weights(dense: Path) -> str:
-    """The name of a dense layer's weights."""
     name = "model.safetensors"
     if not (dense / name).is_file():
         raise EmbedderUnavailableError(
@@ -150,7 +148,6 @@ def _safetensors(file: Path) -> dict[str, Any]:
 
 
 def _object(file: Path) -> Any:
-    """What a JSON file holds; None without one."""
     try:
         return json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:

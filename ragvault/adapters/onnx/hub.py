@@ -46,12 +46,10 @@ class Offer:
     files: tuple[PinnedFile, ...]
     missing: tuple[PinnedFile, ...]
     folder: Path | None
-
     source: str
 
     @property
     def size(self) -> int:
-        """Bytes that are still to be fetched."""
         return sum(file.size for file in self.missing)
 
 
@@ -79,7 +77,6 @@ def cached_profile(name: str) -> Path | None:
 
 
 def cached_model(model: str) -> Path | None:
-    """The folder of any other model in ONNX form."""
     names = (*ONNX_FILES, "onnx/model_qint8_avx512_vnni.onnx", "onnx/model_qint8_arm64.onnx")
     return next((folder for name in names if (folder := cached(model, [name]))), None)
 
@@ -123,7 +120,6 @@ def fetch(wanted: Offer, *, progress: bool) -> None:
 
 
 def _listed(model: str, *, torch: bool) -> tuple[str, tuple[PinnedFile, ...]]:
-    """Licence and files of a repository, as the hub says."""
     from huggingface_hub import HfApi, constants
 
     with _failures(model):

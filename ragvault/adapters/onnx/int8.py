@@ -35,8 +35,7 @@ def has_vnni() -> bool:
 
 
 def in_int8(model: bytes) -> bytes:
-    """The model with its products in int8. Linear in its size. Raises ValueError for bytes that
-    are no model."""
+    """The model with its products in int8. Raises ValueError for bytes that are no model."""
     parts = []
     for field, raw, content in _fields(memoryview(model)):
         if field == _MODEL_GRAPH:

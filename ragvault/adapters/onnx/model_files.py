@@ -40,7 +40,7 @@ class ModelFiles:
     """A model that is on this disk.
 
     ``sha256`` and ``tokenizer_sha256`` are what the files must have when they are loaded;
-    ``config`` is the one that was asked for, ``prompts`` the file of its prefixes, if the model
+    ``config`` is its config.json, ``prompts`` the file of its prefixes, if the model
     has them. ``data`` are the weights that lie beside the .onnx file, each with its SHA-256.
     ``source`` says, for people, where it is from.
     """
@@ -57,7 +57,6 @@ class ModelFiles:
 
     @property
     def weights_sha256(self) -> str:
-        """Of the .onnx file and of what lies beside it."""
         if not self.data:
             return self.sha256
         hashes = "".join((self.sha256, *(sha256 for _, sha256 in self.data)))
@@ -73,18 +72,16 @@ class ModelFiles:
 def find_model(
     purpose: Purpose,
     wanted: EmbeddingSettings | RerankSettings,
-    config: str,
     facts: FactStore,
     package: str = DATA_PACKAGE,
 ) -> ModelFiles:
-    """The files of the model that the settings name, ``config`` (a name) among them.
+    """The files of the model that the settings name.
 
     Raises the purpose's error, with the remedy, when they are nowhere, and
     EmbedderUnavailableError when one is not what it was.
     """
-    setting = f"{purpose.section}.path"
     if wanted.path:
-        return _at(Path(wanted.path).expanduser(), purpose, config, facts, setting)
+        return _at(Path(wanted.path).expanduser(), purpose, facts, f"{purpose.section}.path")
     name = getattr(wanted, "profile", "")
     row = _row(wanted)
     if name == "bundled" and row is not None and (packaged := _package_file(package)) is not None:
@@ -100,7 +97,7 @@ def find_model(
     place = folder / row.files[0].path if row is not None else folder
     if not place.exists():  # what 0.1 fetched
         place = folder
-    found = _at(place, purpose, config, facts, "the hub's cache")
+    found = _at(place, purpose, facts, "the hub's cache")
     _compare(found, purpose, row)
     kind = found.model.stem.removeprefix("model_")
     title = row.title if row is not None else str(wanted.model).rpartition("/")[2]
@@ -169,7 +166,7 @@ def _package_file(package: str) -> Path | None:
     return None
 
 
-def _at(path: Path, purpose: Purpose, config: str, facts: FactStore, source: str) -> ModelFiles:
+def _at(path: Path, purpose: Purpose, facts: FactStore, source: str) -> ModelFiles:
     """The model that ``path`` is, or that its folder holds, with what lies beside it."""
     setting = f"{purpose.section}.path"
     file = _onnx_file_in(path, purpose) if path.is_dir() else path
@@ -192,7 +189,7 @@ def _at(path: Path, purpose: Purpose, config: str, facts: FactStore, source: str
         sha256=remembered_sha256(file, facts),
         tokenizer=tokenizer,
         tokenizer_sha256=remembered_sha256(tokenizer, facts),
-        config=_beside(file, config),
+        config=_beside(file, "config.json"),
         prompts=_beside(file, OWN_FILE),
         data=tuple(
             (beside, remembered_sha256(beside, facts))

@@ -20,11 +20,8 @@ _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 class Session:
     """A BERT-like model: token ids in, one of its ``outputs`` out. ``opened`` opens what is
-    computed with, where that isn't the file as it is.
-
-    Raises the purpose's error for a file that can't be loaded and for a run that fails:
-    onnxruntime raises a dozen classes that share no base but Exception.
-    """
+    computed with, where that isn't the file as it is. Raises the purpose's error for a file that
+    can't be loaded and for a run that fails."""
 
     def __init__(
         self, file: Path, purpose: Purpose, opened: Callable[[], Any] | None = None
@@ -67,7 +64,6 @@ class Session:
             raise self.bad(f"failed on {len(ids)} tokens: {first_line(error)}") from error
 
     def bad(self, what: str) -> ModelError:
-        """The error for a model that will not do."""
         return self._purpose.error(
             f"The {self._purpose.noun} {self._file} {what}.", self._purpose.unusable
         )

@@ -35,7 +35,6 @@ class PassageCounter:
         self._counts: dict[str, int] = {}
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text, specials not counted. Linear in the characters."""
         if self._tokenizer is None:
             self._tokenizer = Tokenizer(BUNDLED_TOKENIZER)
         words = [text.split() for text in texts]

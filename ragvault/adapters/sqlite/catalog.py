@@ -26,8 +26,7 @@ class SqliteCatalog(SqliteNotes, SqliteChunks, SqliteFullText, SqliteEmbeddings,
     ``EmbeddingCache``. Its bases share the file and know nothing of each other.
 
     Safe to use from several threads and next to other processes. ``create`` False raises
-    NoIndexError when there is no file yet, instead of making one. Opening an up-to-date file
-    reads its header and nothing else.
+    NoIndexError when there is no file yet. Opening an up-to-date file reads its header only.
     """
 
     def __init__(

@@ -65,7 +65,7 @@ def vault_ids(connection: sqlite3.Connection, names: Collection[str]) -> list[in
 _STORED = (
     "SELECT v.name, n.rel_path, n.title, f.path, n.aliases, n.tags, n.date, n.mtime_ns,"
     " c.id, c.heading_path, c.ordinal, c.chunk_index, c.start_line, c.end_line, c.text,"
-    " c.text_hash, n.chunk_count, c.digest"
+    " c.text_hash, c.digest"
 )
 _JOINED = (
     " JOIN note n ON n.id = c.note_id JOIN folder f ON f.id = n.folder_id"
@@ -75,7 +75,7 @@ _JOINED = (
 
 def _stored(row: Sequence[Any]) -> StoredChunk:
     """Raises ValueError for a passage that isn't as it was written: none is ever quoted."""
-    if digest_of(row[8], row[9], row[12], row[13], row[14]) != row[17]:
+    if digest_of(row[8], row[9], row[12], row[13], row[14]) != row[16]:
         raise ValueError(f"the passage {row[8]} isn't as it was written")
     note = NoteInfo(
         vault=row[0],
@@ -86,7 +86,6 @@ def _stored(row: Sequence[Any]) -> StoredChunk:
         tags=tuple(json.loads(row[5])),
         date=row[6],
         mtime=row[7] / NS_PER_S,
-        chunk_count=row[16],
     )
     chunk = Chunk(
         id=row[8],
@@ -109,12 +108,11 @@ class SqliteChunks(OnDatabase):
 
     def chunks(self, chunk_ids: Collection[str]) -> dict[str, StoredChunk]:
         """Linear in the ids."""
-        with self.database.read() as con:
-            rows = con.execute(
-                f"{_STORED} FROM json_each(?) q CROSS JOIN chunk c ON c.id = q.value{_JOINED}",
-                (json.dumps(list(chunk_ids)),),
-            )
-            return {row[8]: _stored(row) for row in rows}
+        found = self._stored(
+            f"FROM json_each(?) q CROSS JOIN chunk c ON c.id = q.value{_JOINED}",
+            json.dumps(list(chunk_ids)),
+        )
+        return {one.chunk.id: one for one in found}
 
     def matching(self, chunk_ids: Collection[str], where: Filter) -> set[str]:
         """Linear in the ids."""
@@ -137,35 +135,34 @@ class SqliteChunks(OnDatabase):
             return int(row[0])
 
     def neighbours(self, chunk_id: str, reach: int) -> list[StoredChunk]:
-        with self.database.read() as con:
-            rows = con.execute(
-                f"{_STORED} FROM chunk m JOIN chunk c ON c.note_id = m.note_id"
-                " AND c.heading_path = m.heading_path"
-                f" AND abs(c.ordinal - m.ordinal) <= ?{_JOINED}"
-                " WHERE m.id = ? ORDER BY c.chunk_index, c.ordinal",
-                (reach, chunk_id),
-            )
-            return [_stored(row) for row in rows]
+        return self._stored(
+            "FROM chunk m JOIN chunk c ON c.note_id = m.note_id"
+            f" AND c.heading_path = m.heading_path AND abs(c.ordinal - m.ordinal) <= ?{_JOINED}"
+            " WHERE m.id = ? ORDER BY c.chunk_index, c.ordinal",
+            reach,
+            chunk_id,
+        )
 
     def note_chunks(self, vault: str, rel_path: str) -> list[StoredChunk]:
-        with self.database.read() as con:
-            rows = con.execute(
-                f"{_STORED} FROM chunk c{_JOINED} WHERE v.name = ? AND n.rel_path = ?"
-                " ORDER BY c.chunk_index",
-                (vault, rel_path),
-            )
-            return [_stored(row) for row in rows]
+        return self._stored(
+            f"FROM chunk c{_JOINED} WHERE v.name = ? AND n.rel_path = ? ORDER BY c.chunk_index",
+            vault,
+            rel_path,
+        )
 
     def recent(self, n: int, where: Filter) -> list[StoredChunk]:
         """Ties by vault and path."""
+        condition, params = condition_of(where)
+        return self._stored(
+            "FROM (SELECT n.id FROM note n JOIN vault v ON v.id = n.vault_id"
+            f" WHERE n.chunk_count > 0 AND {condition}"
+            " ORDER BY n.date DESC, v.name, n.rel_path LIMIT ?) q"
+            " CROSS JOIN chunk c ON c.rowid = (SELECT rowid FROM chunk WHERE note_id = q.id"
+            f" ORDER BY chunk_index LIMIT 1){_JOINED} ORDER BY n.date DESC, v.name, n.rel_path",
+            *params,
+            max(0, n),
+        )
+
+    def _stored(self, source: str, *params: Any) -> list[StoredChunk]:
         with self.database.read() as con:
-            condition, params = condition_of(where)
-            rows = con.execute(
-                f"{_STORED} FROM (SELECT n.id FROM note n JOIN vault v ON v.id = n.vault_id"
-                f" WHERE n.chunk_count > 0 AND {condition}"
-                " ORDER BY n.date DESC, v.name, n.rel_path LIMIT ?) q"
-                " CROSS JOIN chunk c ON c.rowid = (SELECT rowid FROM chunk WHERE note_id = q.id"
-                f" ORDER BY chunk_index LIMIT 1){_JOINED} ORDER BY n.date DESC, v.name, n.rel_path",
-                (*params, max(0, n)),
-            )
-            return [_stored(row) for row in rows]
+            return [_stored(row) for row in con.execute(f"{_STORED} {source}", params)]

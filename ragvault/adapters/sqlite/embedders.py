@@ -39,7 +39,6 @@ class SqliteEmbedders(OnDatabase):
 
 
 def in_force(connection: sqlite3.Connection) -> tuple[str, str] | None:
-    """The fingerprint of the embedder in force, and how it is built."""
     row = connection.execute("SELECT fingerprint, settings FROM embedder WHERE is_in_force")
     found: tuple[str, str] | None = row.fetchone()
     return found
@@ -56,7 +55,6 @@ def put_in_force(connection: sqlite3.Connection, fingerprint: str) -> None:
 
 
 def lacking(connection: sqlite3.Connection, number: int, fingerprint: str) -> list[tuple[str, int]]:
-    """See ``ports.EmbeddingCache.lacking``; of a vault's row id."""
     return connection.execute(
         "SELECT n.rel_path, count(*) FROM note n JOIN chunk c ON c.note_id = n.id"
         " WHERE n.vault_id = ? AND NOT EXISTS (SELECT 1 FROM embedding e"

@@ -93,27 +93,13 @@ class SqliteFullText(OnDatabase):
 
     def document_frequencies(self, terms: Sequence[str], where: Filter) -> dict[str, int]:
         """Linear in the chunks that hold the terms (no score is computed)."""
-        counts: dict[str, int] = {}
+        counts = dict.fromkeys(terms, 0)
         with self.database.read() as con:
-            condition, limits = condition_of(where)
-            numbers = vault_ids(con, where.vaults)
-            languages = {number: _languages(con, number) for number in numbers}
-            for term in dict.fromkeys(terms):
-                counts[term] = 0
-                for number in numbers:
-                    expression = _any_of(_phrases(tokens(term), languages[number]))
-                    if expression is None:
-                        continue
-                    table = fts_table(number)
-                    sql = f"SELECT count(*) FROM {table} WHERE {table} MATCH ?"
-                    params: list[Any] = [expression]
-                    if not where.is_empty:
-                        sql += (
-                            " AND +rowid IN (SELECT c.rowid FROM note n"
-                            f" JOIN chunk c ON c.note_id = n.id WHERE {condition})"
-                        )
-                        params += limits
-                    counts[term] += int(con.execute(sql, params).fetchone()[0])
+            for number in vault_ids(con, where.vaults):
+                languages = _languages(con, number)
+                for term in counts:
+                    if expression := _any_of(_phrases(tokens(term), languages)):
+                        counts[term] += _count(con, number, expression, where)
         return counts
 
 
@@ -148,9 +134,7 @@ def _common(connection: sqlite3.Connection, number: int, stems: Sequence[str]) -
     XQuAD's notes in four languages: all of them cost English questions .010 of BM25's nDCG@10."""
     if len(stems) == 1:
         return [*stems]
-    table = fts_table(number)
-    sql = f"SELECT count(*) FROM {table} WHERE {table} MATCH ?"
-    held = {stem: int(connection.execute(sql, (stem,)).fetchone()[0]) for stem in stems}
+    held = {stem: _count(connection, number, stem, Filter()) for stem in stems}
     return [stem for stem, count in held.items() if 2 * count >= max(held.values())]
 
 
@@ -177,24 +161,29 @@ def _any_of(phrases: Iterable[str]) -> str | None:
     return " OR ".join(dict.fromkeys(phrases)) or None
 
 
+def _within(where: Filter) -> tuple[str, list[Any]]:
+    """SQL with its parameters that keeps a search to what the filter lets through. (The unary plus
+    keeps SQLite from running the full text query once per allowed row.)"""
+    if where.is_empty:
+        return "", []
+    condition, params = condition_of(where)
+    chunks = f"SELECT c.rowid FROM note n JOIN chunk c ON c.note_id = n.id WHERE {condition}"
+    return f" AND +rowid IN ({chunks})", params
+
+
+def _count(connection: sqlite3.Connection, number: int, expression: str, where: Filter) -> int:
+    """How many chunks of a vault fulfil an expression."""
+    table, (limit, params) = fts_table(number), _within(where)
+    sql = f"SELECT count(*) FROM {table} WHERE {table} MATCH ?{limit}"
+    return int(connection.execute(sql, (expression, *params)).fetchone()[0])
+
+
 def _best(
-    connection: sqlite3.Connection,
-    number: int,
-    expression: str,
-    n: int,
-    where: Filter,
+    connection: sqlite3.Connection, number: int, expression: str, n: int, where: Filter
 ) -> list[ScoredId]:
     """At least the best ``n`` of one vault, with all ties of the n-th."""
     table = fts_table(number)
-    limit = ""
-    params: list[Any] = []
-    if not where.is_empty:
-        condition, params = condition_of(where)
-        # The unary plus keeps SQLite from running the full text query once per allowed row.
-        limit = (
-            " AND +rowid IN (SELECT c.rowid FROM note n JOIN chunk c ON c.note_id = n.id"
-            f" WHERE n.vault_id = {number} AND {condition})"
-        )
+    limit, params = _within(where)
     size = n + _MARGIN
     while True:
         rows = connection.execute(
@@ -207,12 +196,7 @@ def _best(
         if len(rows) < size or rows[n - 1][1] < rows[-1][1]:
             break
         size *= 4
-    return _with_ids(connection, rows)
-
-
-def _with_ids(connection: sqlite3.Connection, rows: Sequence[tuple[int, float]]) -> list[ScoredId]:
-    """FTS5's BM25 is negative, better is smaller: turned round here."""
-    scores = dict(rows)
+    scores = dict(rows)  # FTS5's BM25 is negative, better is smaller: turned round here
     ids = connection.execute(
         "SELECT c.rowid, c.id FROM json_each(?) q CROSS JOIN chunk c ON c.rowid = q.value",
         (json.dumps(list(scores)),),

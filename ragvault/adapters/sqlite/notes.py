@@ -16,7 +16,6 @@ from ragvault.adapters.sqlite.rows import (
     commit_notes,
     generation_of,
     vault_id,
-    write_note_text,
 )
 from ragvault.adapters.sqlite.text_tables import (
     create_fts,
@@ -175,9 +174,6 @@ class SqliteNotes(OnDatabase):
     def commit(self, vault: str, writes: Sequence[NoteWrite], removed: Sequence[str]) -> set[str]:
         with self.database.write() as con:
             gone = commit_notes(con, vault, writes, removed)
-            number = vault_id(con, vault)
-            for write in writes:
-                write_note_text(con, number, write)
             bump_generation(con)
             return gone
 

@@ -88,8 +88,9 @@ def _write_note(connection: sqlite3.Connection, number: int, write: NoteWrite) -
         "SELECT id, title, aliases, tags, language FROM note WHERE vault_id = ? AND rel_path = ?",
         (number, write.file.rel_path),
     ).fetchone()
-    folder_id = _folder_id(connection, number, folder_of(write.file.rel_path))
-    language = language_of(_written(write))
+    folder_id = _folder_id(connection, number, write.file.rel_path.rpartition("/")[0])
+    written = _written(write)
+    language = language_of(written)
     note_id = _upsert_note(connection, number, folder_id, write, language)
     note = write.note
     old = _chunk_rows(connection, note_id)
@@ -109,6 +110,9 @@ def _write_note(connection: sqlite3.Connection, number: int, write: NoteWrite) -
         elif not _move_chunk(connection, rowid, chunk) and same_words:
             continue
         write_stems(connection, number, rowid, (names, chunk.heading_path, chunk.text), language)
+    connection.execute(f"DELETE FROM {note_fts_table(number)} WHERE rowid = ?", (note_id,))
+    if write.chunks:
+        insert_words(connection, number, note_id, f"{names}\n{written}")
     _mark_stale(connection, folder_id)
     return old.keys() - new_ids
 
@@ -143,18 +147,6 @@ def _upsert_note(
     return note_id
 
 
-def write_note_text(connection: sqlite3.Connection, number: int, write: NoteWrite) -> None:
-    """The full text row of a note that was just written, as a whole."""
-    (note_id,) = connection.execute(
-        "SELECT id FROM note WHERE vault_id = ? AND rel_path = ?", (number, write.file.rel_path)
-    ).fetchone()
-    connection.execute(f"DELETE FROM {note_fts_table(number)} WHERE rowid = ?", (note_id,))
-    if write.chunks:
-        note = write.note
-        names = names_of(write.file.rel_path, note.title, note.aliases, note.tags)
-        insert_words(connection, number, note_id, f"{names}\n{_written(write)}")
-
-
 def _written(write: NoteWrite) -> str:
     """A note's text as a whole."""
     note = write.note
@@ -164,11 +156,6 @@ def _written(write: NoteWrite) -> str:
 def fold_tag(tag: str) -> str:
     """Tags are compared without ``#`` and case, as Obsidian does."""
     return tag.lstrip("#").strip("/").casefold()
-
-
-def folder_of(rel_path: str) -> str:
-    """The folder of a note, "" at the vault's root."""
-    return rel_path.rpartition("/")[0]
 
 
 def _json(values: Sequence[str]) -> str:

@@ -16,12 +16,8 @@ _TOKENIZER = "tokenize = 'unicode61 remove_diacritics 0'"
 
 
 def fts_table(vault_id: int) -> str:
-    """The full text table of one vault.
-
-    Each vault has its own, because BM25's statistics are those of a table: indexing one vault
-    must not move the scores, and with them the thresholds, of another; and dropping a vault is
-    dropping its table instead of deleting row by row.
-    """
+    """The full text table of one vault. Each has its own, because BM25's statistics are those of a
+    table: indexing one vault must not move the scores of another."""
     return f"fts_{int(vault_id)}"
 
 

@@ -22,19 +22,11 @@ _BATCH = 16
 
 
 class CrossEncoderReranker:
-    """What the section ``rerank`` names (see ``TorchModel``).
+    """What the section ``rerank`` names (see ``TorchModel``). A score is the sigmoid of the
+    model's one output, whatever activation its own config names, so that scores of all models lie
+    in 0..1; as batches are padded, one may differ by about 1e-6 with what it is computed with."""
 
-    A score is the sigmoid of the model's one output, whatever activation its own config names, so
-    that scores of all models lie in 0..1. Batches are padded: a score may differ by about 1e-6
-    with what it is computed with. ``rerank`` raises RerankerUnavailableError when the extra or
-    the model is missing, or fails.
-    """
-
-    def __init__(
-        self,
-        settings: Settings,
-        _facts: Path | None = None,
-    ) -> None:
+    def __init__(self, settings: Settings, _facts: Path | None = None) -> None:
         self._model = TorchModel(RERANKING, settings, _built, marker="config.json")
 
     @property
@@ -42,7 +34,6 @@ class CrossEncoderReranker:
         return self._model.name
 
     def rerank(self, question: str, texts: Sequence[str]) -> list[float]:
-        """One score a text, in their order. Linear in the texts."""
         if not texts:
             return []
         model = self._model.get()
@@ -66,8 +57,5 @@ def _built(place: str) -> Any:
     import torch
 
     return sentence_transformers.CrossEncoder(
-        place,
-        device="cpu",
-        local_files_only=True,
-        activation_fn=torch.nn.Identity(),
+        place, device="cpu", local_files_only=True, activation_fn=torch.nn.Identity()
     )

@@ -30,18 +30,11 @@ class SentenceTransformersEmbedder(PrefixedEmbedder):
     """What the section ``embedding`` names (see ``TorchModel``). Loads at the first embedding.
 
     Batches are padded, so a text's vector may differ by about 1e-6 with what it is embedded with.
-    ``window`` 0 takes the model's own ``max_seq_length``. ``facts`` is the file where hashes are
-    remembered. All methods but ``close`` raise EmbedderUnavailableError when the extra or the
-    model is missing.
+    ``window`` 0 takes the model's own ``max_seq_length``. All methods but ``close`` raise
+    EmbedderUnavailableError when the extra or the model is missing.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        facts: Path | None = None,
-        *,
-        window: int = 0,
-    ) -> None:
+    def __init__(self, settings: Settings, facts: Path | None = None, *, window: int = 0) -> None:
         super().__init__(settings.embedding)
         self._model = TorchModel(EMBEDDING, settings, self._built, marker="modules.json")
         self._window = window
@@ -65,7 +58,6 @@ class SentenceTransformersEmbedder(PrefixedEmbedder):
 
     @property
     def fingerprint(self) -> str:
-        """From the hashes of the folder's files."""
         weights = self._weights_hash()
         return f"st-{weights[:8]}-{self._hashed(weights, str(self._window))}"
 
@@ -87,7 +79,6 @@ class SentenceTransformersEmbedder(PrefixedEmbedder):
         return int(known) - 2
 
     def _weights_hash(self) -> str:
-        """Of every file in the model's folder that decides about a vector."""
         with self._lock:
             if self._weights is None:
                 folder = self._folder()
@@ -142,9 +133,8 @@ class SentenceTransformersEmbedder(PrefixedEmbedder):
     def _built(self, place: str) -> Any:
         import sentence_transformers
 
-        model = sentence_transformers.SentenceTransformer(
-            place, device="cpu", local_files_only=True
-        )
+        build = sentence_transformers.SentenceTransformer
+        model = build(place, device="cpu", local_files_only=True)
         model.default_prompt_name = None  # the prefixes are before the texts already
         if self._window:
             model.max_seq_length = self._window

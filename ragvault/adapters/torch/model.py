@@ -1,8 +1,5 @@
 """What the adapters of sentence-transformers share: finding a model, loading it once, and its
-failures in ragvault's words.
-
-Importing torch takes seconds, so that is put off until the model itself is needed.
-"""
+failures in ragvault's words."""
 
 from __future__ import annotations
 
@@ -31,12 +28,7 @@ class TorchModel:
     """
 
     def __init__(
-        self,
-        purpose: Purpose,
-        settings: Settings,
-        build: Callable[[str], Any],
-        *,
-        marker: str,
+        self, purpose: Purpose, settings: Settings, build: Callable[[str], Any], *, marker: str
     ) -> None:
         self._purpose = purpose
         wanted = getattr(settings, purpose.section)
@@ -50,7 +42,6 @@ class TorchModel:
 
     @property
     def name(self) -> str:
-        """For people."""
         return f"{self._path or self._model} (sentence-transformers)"
 
     def folder(self) -> Path | None:
@@ -83,7 +74,6 @@ class TorchModel:
             return self._loaded
 
     def close(self) -> None:
-        """Let go of it; the next ``get`` loads it again."""
         with self._lock:
             self._loaded = None
 
@@ -96,7 +86,6 @@ class TorchModel:
             raise self.unusable(f"{what}: {first_line(error)}") from error
 
     def unusable(self, why: str) -> ModelError:
-        """The error that says so, for what its output shows."""
         section = self._purpose.section
         return self._purpose.error(
             f"The {self._purpose.noun} {self._path or self._model} can't be used: "
@@ -105,7 +94,6 @@ class TorchModel:
         )
 
     def missing(self) -> ModelError:
-        """The error for a model that is nowhere."""
         return self._purpose.error(
             f"The {self._purpose.noun} {self._model} isn't on this machine.",
             f"Get it with `ragvault model get {self._model}`, or name a folder that holds it as "

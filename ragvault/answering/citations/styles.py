@@ -66,8 +66,8 @@ class CitationStyle:
         for hit in hits:
             path = hit.chunk.heading_path
             for section in (" > ".join(path) or TOP, section_label(path)):
-                form = f"[File: {one_line(hit.chunk.rel_path)}, Section: {one_line(section)}]"
-                found[form] = RawCitation("", 0, 0, file=hit.chunk.rel_path, section=section)
+                raw = RawCitation("", 0, 0, file=hit.chunk.rel_path, section=section)
+                found[canonical(hit, section)] = raw
         return found
 
     def guard(self, text: str) -> str:
@@ -128,7 +128,6 @@ class Marks:
         return self._numbers.setdefault(hit.chunk.id, len(self._numbers) + 1)
 
     def text(self, hit: Hit) -> str:
-        """Its citation."""
         return self._style.render(hit, self.number(hit))
 
 
@@ -137,7 +136,7 @@ def section_label(path: HeadingPath) -> str:
     return " > ".join(f"{'#' * min(i, 6)} {name}" for i, name in enumerate(path, 1)) or TOP
 
 
-def canonical(hit: Hit) -> str:
-    """``[File: rel_path, Section: A > B]``."""
-    section = " > ".join(hit.chunk.heading_path) or TOP
+def canonical(hit: Hit, section: str | None = None) -> str:
+    """``[File: rel_path, Section: A > B]``, or with the section as it may be written too."""
+    section = section or " > ".join(hit.chunk.heading_path) or TOP
     return f"[File: {one_line(hit.chunk.rel_path)}, Section: {one_line(section)}]"

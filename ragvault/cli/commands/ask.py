@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from ragvault.cli.group import command_app
 from ragvault.cli.options import (
     ConfigOption,
@@ -18,6 +16,8 @@ from ragvault.cli.options import (
     JsonOption,
     OpenOption,
     SearchOptions,
+    argument,
+    option,
     question_of,
     request_of,
 )
@@ -46,39 +46,26 @@ class Use:
 
 @app.command()
 def ask(
-    question: Annotated[
-        list[str], typer.Argument(metavar="QUESTION", help="The question; - reads it from stdin.")
-    ],
+    question: Annotated[list[str], argument("QUESTION", "The question; - reads it from stdin.")],
     *,
     filters: Filters,
     k: Annotated[
-        int | None,
-        typer.Option(
-            "-k", metavar="N", min=1, max=50, help="Passages to answer from [automatic: 3 to 8]."
-        ),
+        int | None, option("-k", "Passages to answer from [automatic: 3 to 8].", "N", min=1, max=50)
     ] = None,
     detail: Annotated[
         Detail,
-        typer.Option(
+        option(
             "--detail",
-            metavar="LEVEL",
-            help="How much is said: brief, normal or detailed [normal].",
+            "How much is said: brief, normal or detailed [normal].",
+            "LEVEL",
             case_sensitive=False,
         ),
     ] = Detail.NORMAL,
-    model: Annotated[
-        str | None,
-        typer.Option("--model", metavar="NAME", help="Ollama model that writes."),
-    ] = None,
-    no_llm: Annotated[
-        bool, typer.Option("--no-llm", help="Quote the notes; ask no model.")
-    ] = False,
-    no_stream: Annotated[
-        bool, typer.Option("--no-stream", help="Print the answer when it is whole.")
-    ] = False,
+    model: Annotated[str | None, option("--model", "Ollama model that writes.", "NAME")] = None,
+    no_llm: Annotated[bool, option("--no-llm", "Quote the notes; ask no model.")] = False,
+    no_stream: Annotated[bool, option("--no-stream", "Print the answer when it is whole.")] = False,
     struck: Annotated[
-        bool,
-        typer.Option("--all", help="List what the model said that no note holds, too."),
+        bool, option("--all", "List what the model said that no note holds, too.")
     ] = False,
     options: SearchOptions,
     use: Use,

@@ -5,10 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ragvault.cli.group import command_app
-from ragvault.cli.options import ConfigOption, JsonOption
+from ragvault.cli.options import ConfigOption, JsonOption, argument, option
 from ragvault.cli.render.terminal import Terminal, print_json
 from ragvault.errors import UsageError
 from ragvault.text import strip_controls
@@ -22,9 +20,8 @@ app = command_app(
     help="Show, change, locate, create or check the configuration.",
 )
 
-KeyArgument = Annotated[
-    str, typer.Argument(metavar="KEY", help="As `config show` names it: embedding.profile.")
-]
+_ELSEWHERE = "Choose another place with --config FILE."
+KeyArgument = Annotated[str, argument("KEY", "As `config show` names it: embedding.profile.")]
 
 
 @app.command("show")
@@ -75,10 +72,9 @@ def get(key: KeyArgument, config: ConfigOption = None) -> int:
 def set_value(
     key: KeyArgument,
     value: Annotated[
-        str | None,
-        typer.Argument(metavar="VALUE", help="Texts of a list between commas; null for none."),
+        str | None, argument("VALUE", "Texts of a list between commas; null for none.")
     ] = None,
-    unset: Annotated[bool, typer.Option("--unset", help="Take it out: the default.")] = False,
+    unset: Annotated[bool, option("--unset", "Take it out: the default.")] = False,
     config: ConfigOption = None,
 ) -> int:
     """Put a setting into the configuration file, or take it out.
@@ -89,8 +85,7 @@ def set_value(
     from ragvault.config.edit import with_value, without
     from ragvault.config.file import read_text, value_of
     from ragvault.config.keys import as_yaml
-    from ragvault.service.files import write_config
-    from ragvault.wiring import load_settings, locate_config
+    from ragvault.wiring import load_settings, locate_config, write_file
 
     setting, target = _known(key), locate_config(config)[0]
     if (value is None) is not unset:
@@ -100,7 +95,7 @@ def set_value(
         new = without(target, text, setting)
     else:
         new = with_value(target, text, setting, value_of(setting, value))
-    write_config(target, new)
+    write_file(target, new, _ELSEWHERE)
     loaded = load_settings(target)
     print(strip_controls(f"{key}: {as_yaml(_shown(setting, loaded.settings))}"))
     origin = loaded.origin(key)
@@ -123,12 +118,11 @@ def path(config: ConfigOption = None) -> int:
 @app.command("init")
 def init(
     config: ConfigOption = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    force: Annotated[bool, option("--force", "Overwrite an existing file.")] = False,
 ) -> int:
     """Write a commented configuration file with every default."""
     from ragvault.config.keys import example
-    from ragvault.service.files import write_config
-    from ragvault.wiring import locate_config
+    from ragvault.wiring import locate_config, write_file
 
     target, _ = locate_config(config)
     if target.exists() and not force:
@@ -136,7 +130,7 @@ def init(
             f"{target} exists already.",
             "Edit it, or overwrite it: `ragvault config init --force`.",
         )
-    write_config(target, example(active=False))
+    write_file(target, example(active=False), _ELSEWHERE)
     print(target)
     return 0
 

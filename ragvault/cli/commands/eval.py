@@ -9,10 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from ragvault.cli.group import command_app
-from ragvault.cli.options import ConfigOption, JsonOption
+from ragvault.cli.options import ConfigOption, JsonOption, argument, option
 from ragvault.errors import Interrupted, UsageError
 
 if TYPE_CHECKING:
@@ -22,9 +20,7 @@ app = command_app(
     no_args_is_help=True, help="Measure how well ragvault finds, and how honestly it refuses."
 )
 
-SeedOption = Annotated[
-    int, typer.Option("--seed", metavar="N", min=0, help="Seed of all that is drawn [0].")
-]
+SeedOption = Annotated[int, option("--seed", "Seed of all that is drawn [0].", "N", min=0)]
 
 
 @dataclass(frozen=True)
@@ -33,40 +29,40 @@ class Asking:
 
     vault: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--vault",
-            metavar="NAME",
-            help="The vault to ask (else the one that holds the gold notes).",
+            "The vault to ask (else the one that holds the gold notes).",
+            "NAME",
             show_default=False,
         ),
     ] = None
     off_topic: Annotated[
         list[Path] | None,
-        typer.Option(
+        option(
             "--off-topic",
-            metavar="FILE",
-            help="Another set's questions, which this vault can't answer (repeatable).",
+            "Another set's questions, which this vault can't answer (repeatable).",
+            "FILE",
             show_default=False,
         ),
     ] = None
     limit: Annotated[
         int | None,
-        typer.Option(
+        option(
             "--limit",
-            metavar="N",
+            "Ask N questions of each file, drawn by the seed.",
+            "N",
             min=1,
-            help="Ask N questions of each file, drawn by the seed.",
             show_default=False,
         ),
     ] = None
     seed: SeedOption = 0
     today: Annotated[
         datetime | None,
-        typer.Option(
+        option(
             "--today",
-            metavar="DATE",
+            "Ask as if it were noon of that day.",
+            "DATE",
             formats=["%Y-%m-%d"],
-            help="Ask as if it were noon of that day.",
             show_default=False,
         ),
     ] = None
@@ -77,27 +73,23 @@ class Measuring:
     """What is measured of them."""
 
     retrievers: Annotated[
-        bool, typer.Option("--retrievers", help="Also rank by words alone and by meaning alone.")
+        bool, option("--retrievers", "Also rank by words alone and by meaning alone.")
     ] = False
     ranking_only: Annotated[
-        bool, typer.Option("--ranking-only", help="Leave out the refusals: several times faster.")
+        bool, option("--ranking-only", "Leave out the refusals: several times faster.")
     ] = False
-    answers: Annotated[
-        bool, typer.Option("--answers", help="Answer too: check citations and statements.")
-    ] = False
+    answers: Annotated[bool, option("--answers", "Answer too: check citations and statements.")] = (
+        False
+    )
     no_llm: Annotated[
-        bool, typer.Option("--no-llm", help="With --answers: quote the notes; ask no model.")
+        bool, option("--no-llm", "With --answers: quote the notes; ask no model.")
     ] = False
 
 
 @app.command("run")
 def run(
     questions: Annotated[
-        Path,
-        typer.Argument(
-            metavar="QUESTIONS",
-            help="Questions with known places (docs/evaluation.md).",
-        ),
+        Path, argument("QUESTIONS", "Questions with known places (docs/evaluation.md).")
     ],
     asking: Asking,
     measuring: Measuring,
@@ -127,8 +119,8 @@ def _apart(one: str, other: str) -> UsageError:
 
 @app.command("compare")
 def compare(
-    a: Annotated[Path, typer.Argument(metavar="A", help="A run, saved with --json.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="Another, of the same questions.")],
+    a: Annotated[Path, argument("A", "A run, saved with --json.")],
+    b: Annotated[Path, argument("B", "Another, of the same questions.")],
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> int:

@@ -15,7 +15,7 @@ from ragvault.evaluation import compare, dataset, document, places
 from ragvault.evaluation.document import Evaluation, Setting
 from ragvault.evaluation.runner import RunOptions, run, vault_for
 from ragvault.evaluation.summary import summarise
-from ragvault.service.status import server_is_there
+from ragvault.service.status import ollama_status
 
 if TYPE_CHECKING:
     from ragvault.cli.commands.eval import Asking, Measuring
@@ -44,7 +44,9 @@ def run_set(
     how = RunOptions(
         each_retriever=measuring.retrievers,
         answers=measuring.answers,
-        use_model=measuring.answers and not measuring.no_llm and server_is_there(container),
+        use_model=measuring.answers
+        and not measuring.no_llm
+        and ollama_status(container).problem is None,
         gate=not measuring.ranking_only,
     )
     with counting(session.err, f"Asking {vault.name}", len(questions)) as advance:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from ragvault.cli.group import command_app
-from ragvault.cli.options import ConfigOption, JsonOption
+from ragvault.cli.options import ConfigOption, JsonOption, argument, option
 from ragvault.cli.render import words
 from ragvault.cli.render.terminal import print_json
 from ragvault.errors import UsageError
@@ -24,15 +24,13 @@ def history(
     context: typer.Context,
     search: Annotated[
         str,
-        typer.Option(
+        option(
             "--search",
-            metavar="WORDS",
-            help="Only those with all these words in question, answer or cited paths.",
+            "Only those with all these words in question, answer or cited paths.",
+            "WORDS",
         ),
     ] = "",
-    limit: Annotated[
-        int, typer.Option("-n", "--limit", metavar="N", min=1, help="Most answers to list [20].")
-    ] = 20,
+    limit: Annotated[int, option("-n --limit", "Most answers to list [20].", "N", min=1)] = 20,
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> int:
@@ -58,7 +56,7 @@ def history(
 
 @app.command("export")
 def export(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A new file, .jsonl or .md.")],
+    file: Annotated[Path, argument("FILE", "A new file, .jsonl or .md.")],
     config: ConfigOption = None,
 ) -> int:
     """Write all that was asked to a file, as JSON Lines or Markdown by its name."""
@@ -74,10 +72,9 @@ def export(
 @app.command("clear")
 def clear(
     before: Annotated[
-        str | None,
-        typer.Option("--before", metavar="WHEN", help="Only what was asked before then."),
+        str | None, option("--before", "Only what was asked before then.", "WHEN")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
+    yes: Annotated[bool, option("--yes -y", "Don't ask.")] = False,
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> int:

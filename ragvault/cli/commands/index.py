@@ -6,10 +6,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from ragvault.cli.group import command_app
-from ragvault.cli.options import ConfigOption, JsonOption, VaultOption
+from ragvault.cli.options import ConfigOption, JsonOption, VaultOption, argument, option
 from ragvault.errors import UsageError, VaultPathError
 from ragvault.model import IndexReport
 from ragvault.service import index as service
@@ -33,28 +31,22 @@ def _folder(given: str) -> Path:
 @app.command()
 def index(
     paths: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="PATH", help="Folders of notes.", parser=_folder),
+        list[Path] | None, argument("PATH", "Folders of notes.", parser=_folder)
     ] = None,
     name: Annotated[
-        str | None,
-        typer.Option(
-            "--name", metavar="NAME", help="Name of a new vault (else its folder's name)."
-        ),
+        str | None, option("--name", "Name of a new vault (else its folder's name).", "NAME")
     ] = None,
     vault: VaultOption = None,
     full: Annotated[
-        bool, typer.Option("--full", help="Read every note again and rebuild the vectors.")
+        bool, option("--full", "Read every note again and rebuild the vectors.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be done; write nothing.")
+        bool, option("--dry-run", "Show what would be done; write nothing.")
     ] = False,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Go on, and follow changes until Ctrl-C (exit 0).")
+        bool, option("--watch", "Go on, and follow changes until Ctrl-C (exit 0).")
     ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Say nothing where nothing changed.")
-    ] = False,
+    quiet: Annotated[bool, option("--quiet -q", "Say nothing where nothing changed.")] = False,
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> int:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ragvault.cli.group import command_app
-from ragvault.cli.options import ConfigOption, JsonOption
+from ragvault.cli.options import ConfigOption, JsonOption, argument, option
 from ragvault.cli.render import words
 from ragvault.cli.render.terminal import print_json
 from ragvault.config.profiles import ALIASES, PROFILES
@@ -52,11 +52,8 @@ def list_models(as_json: JsonOption = False, config: ConfigOption = None) -> int
 
 @app.command("get")
 def get(
-    name: Annotated[
-        str | None,
-        typer.Argument(metavar="NAME", help="A name of `model list`, or a hub id."),
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Don't ask first.")] = False,
+    name: Annotated[str | None, argument("NAME", "A name of `model list`, or a hub id.")] = None,
+    yes: Annotated[bool, option("--yes", "Don't ask first.")] = False,
     config: ConfigOption = None,
 ) -> int:
     """Fetch a model from the Hugging Face hub: the only thing that ragvault ever downloads.

@@ -6,10 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from ragvault.cli.group import command_app
-from ragvault.cli.options import ConfigOption, CopyOption, JsonOption
+from ragvault.cli.options import ConfigOption, CopyOption, JsonOption, argument
 from ragvault.cli.render.terminal import print_json
 from ragvault.errors import UsageError
 from ragvault.service.history import (
@@ -28,9 +26,7 @@ from ragvault.service.originals import Links, source_today
 
 app = command_app()
 
-Answered = Annotated[
-    str, typer.Argument(metavar="ID", help="The answer's number in the history, or last.")
-]
+Answered = Annotated[str, argument("ID", "The answer's number in the history, or last.")]
 
 
 @app.command("show")
@@ -77,7 +73,7 @@ def _print(
 @app.command("source")
 def source(
     wanted: Answered,
-    number: Annotated[int, typer.Argument(metavar="N", help="The source's number there [1].")] = 1,
+    number: Annotated[int, argument("N", "The source's number there [1].")] = 1,
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> int:
@@ -106,12 +102,9 @@ def source(
 @app.command("open")
 def open_(
     target: Annotated[
-        str,
-        typer.Argument(
-            metavar="ID|NOTE", help="An answer's number, or last; or a note, as NOTE#Heading too."
-        ),
+        str, argument("ID|NOTE", "An answer's number, or last; or a note, as NOTE#Heading too.")
     ],
-    number: Annotated[int, typer.Argument(metavar="N", help="The source's number there [1].")] = 1,
+    number: Annotated[int, argument("N", "The source's number there [1].")] = 1,
     config: ConfigOption = None,
 ) -> int:
     """Open a source of a past answer, or a note, at its line.

@@ -1,11 +1,9 @@
-"""``ragvault search``: the passages, ranked, with no answer."""
+"""``ragvault search``: the passages, ranked, with no answer; ``why``: where a note stood."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
-
-import typer
 
 from ragvault.cli.group import command_app
 from ragvault.cli.options import (
@@ -15,9 +13,12 @@ from ragvault.cli.options import (
     JsonOption,
     OpenOption,
     SearchOptions,
+    argument,
+    option,
     question_of,
     request_of,
 )
+from ragvault.cli.render.layout import MAX_LINE, wrapped
 from ragvault.cli.render.progress import Waiting
 from ragvault.cli.render.terminal import print_json
 from ragvault.errors import UsageError
@@ -33,29 +34,15 @@ if TYPE_CHECKING:
 app = command_app()
 
 
-@app.command()
+@app.command("search")
 def search(
-    query: Annotated[
-        list[str], typer.Argument(metavar="QUERY", help="What to look for; - reads it from stdin.")
-    ],
+    query: Annotated[list[str], argument("QUERY", "What to look for; - reads it from stdin.")],
     *,
     n: Annotated[
-        int,
-        typer.Option(
-            "-n",
-            "-k",
-            metavar="N",
-            min=1,
-            max=200,
-            help="Most passages (--files: notes) to list [10].",
-        ),
+        int, option("-n -k", "Most passages (--files: notes) to list [10].", "N", min=1, max=200)
     ] = 10,
-    files: Annotated[
-        bool, typer.Option("--files", help="Print the notes' paths only, one a line.")
-    ] = False,
-    print0: Annotated[
-        bool, typer.Option("-0", "--print0", help="With --files: end each path with NUL.")
-    ] = False,
+    files: Annotated[bool, option("--files", "Print the notes' paths only, one a line.")] = False,
+    print0: Annotated[bool, option("-0 --print0", "With --files: end each path with NUL.")] = False,
     filters: Filters,
     options: SearchOptions,
     number: OpenOption = None,
@@ -109,3 +96,28 @@ def _show(
 
             print_debug(session.out, found.retrieval)
     return 0 if found.hits else 3
+
+
+@app.command("why")
+def why(
+    note: Annotated[str, argument("NOTE", "A note, by its path or its name.")],
+    question: Annotated[list[str], argument("QUESTION", "The question.")],
+    *,
+    filters: Filters,
+    options: SearchOptions,
+    config: ConfigOption = None,
+) -> int:
+    """Say where a note stood, and what dropped it.
+
+    Asks no model, and keeps nothing in the history.
+    """
+    from ragvault.cli.session import Session
+    from ragvault.service.why import why as explain
+
+    now = datetime.now()
+    with Session.open(config, {"history.enabled": False}) as session:
+        request = request_of(question_of(question), filters, options, now, use_model=False)
+        told = explain(session.container, note, request, now=now)
+        for line in wrapped(told, min(session.out.width, MAX_LINE)):
+            session.out.print(line)
+    return 0

@@ -1,5 +1,5 @@
-"""``ragvault verify`` and ``repair``: whether the index is what it should be, and making it so;
-``backup`` and ``restore``: all of it in one file."""
+"""``status`` and ``doctor``: what there is, and each part tried; ``verify`` and ``repair``: whether
+the index is what it should be, and making it so; ``backup`` and ``restore``: it in one file."""
 
 from __future__ import annotations
 
@@ -7,22 +7,65 @@ from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from ragvault.cli.group import command_app
-from ragvault.cli.options import ConfigOption, JsonOption
+from ragvault.cli.options import ConfigOption, JsonOption, argument, option
 from ragvault.cli.render import words
-from ragvault.cli.render.status import print_findings
+from ragvault.cli.render.status import print_check, print_findings, print_status
 from ragvault.cli.render.terminal import print_json
-from ragvault.service.json_objects import backup_object, verify_object
+from ragvault.service.json_objects import (
+    backup_object,
+    checks_object,
+    status_object,
+    verify_object,
+)
 
 app = command_app()
+
+
+@app.command("status")
+def status(as_json: JsonOption = False, config: ConfigOption = None) -> int:
+    """Show vaults, coverage, model, sizes, Ollama.
+
+    Coverage is the share of the notes on disk that are indexed as they are now. Nothing is
+    loaded, no note is opened. Exits with 0 also when nothing is indexed yet.
+    """
+    from ragvault.cli.session import Session
+    from ragvault.service.status import status as look
+
+    with Session.open(config) as session:
+        seen = look(session.container, session.loaded.file)
+        if as_json:
+            print_json(status_object(seen))
+        else:
+            print_status(session.out, seen)
+    return 0
+
+
+@app.command("doctor")
+def doctor(as_json: JsonOption = False, config: ConfigOption = None) -> int:
+    """Try each part for real and say what to mend.
+
+    Loads the model, opens both stores, reads the vault folders, asks Ollama for a word. Exits
+    with 1 when a part that is needed fails.
+    """
+    from ragvault.cli.session import Session
+    from ragvault.service.doctor import examine, is_well
+
+    with Session.open(config) as session:
+        checks = []
+        for check in examine(session.container, session.loaded.file):
+            checks.append(check)
+            if not as_json:
+                print_check(session.out, check)
+        if as_json:
+            print_json(checks_object(checks))
+    return 0 if is_well(checks) else 1
 
 
 @app.command("verify")
 def verify(
     quick: Annotated[
-        bool, typer.Option("--quick", help="Go by sizes, times and counts; open no note.")
+        bool, option("--quick", "Go by sizes, times and counts; open no note.")
     ] = False,
     as_json: JsonOption = False,
     config: ConfigOption = None,
@@ -79,7 +122,7 @@ def repair(as_json: JsonOption = False, config: ConfigOption = None) -> int:
 
 @app.command("backup")
 def backup(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")],
+    file: Annotated[Path, argument("FILE", "The file to write.")],
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> int:
@@ -104,7 +147,7 @@ def backup(
 
 @app.command("restore")
 def restore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that backup wrote.")],
+    file: Annotated[Path, argument("FILE", "A file that backup wrote.")],
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> int:

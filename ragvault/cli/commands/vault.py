@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ragvault.cli.group import command_app
-from ragvault.cli.options import ConfigOption, JsonOption
+from ragvault.cli.options import ConfigOption, JsonOption, argument, option
 from ragvault.cli.render import words
 from ragvault.cli.render.status import print_vault
 from ragvault.cli.render.terminal import print_json
@@ -20,7 +20,7 @@ from ragvault.service.vaults import known_vaults, remove_vault
 
 app = command_app(no_args_is_help=True, help="List, remove, rename or move vaults.")
 
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The vault.")]
+NameArgument = Annotated[str, argument("NAME", "The vault.")]
 
 
 @app.command("list")
@@ -41,7 +41,7 @@ def list_vaults(as_json: JsonOption = False, config: ConfigOption = None) -> int
 @app.command("remove")
 def remove(
     name: NameArgument,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
+    yes: Annotated[bool, option("--yes -y", "Don't ask.")] = False,
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> int:
@@ -72,8 +72,8 @@ def remove(
 
 @app.command("rename")
 def rename(
-    old: Annotated[str, typer.Argument(metavar="OLD", help="The vault.")],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="Its new name.")],
+    old: Annotated[str, argument("OLD", "The vault.")],
+    new: Annotated[str, argument("NEW", "Its new name.")],
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> int:
@@ -92,7 +92,7 @@ def rename(
 @app.command("move")
 def move(
     name: NameArgument,
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="The folder that it is in now.")],
+    path: Annotated[Path, argument("PATH", "The folder that it is in now.")],
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> int:

@@ -16,11 +16,8 @@ MAX_TEXT_WIDTH = 92  # columns: longer lines tire the eye
 
 
 class AnswerPrinter:
-    """Prints an answer's text as it comes, wrapped at words.
-
-    ``mark`` gives what a person sees of a citation ("[1]") and that with its link around it.
-    Anywhere but on a terminal lines are not wrapped.
-    """
+    """Prints an answer's text as it comes, on a terminal wrapped at words. ``mark`` gives what a
+    person sees of a citation ("[1]") and that with its link around it."""
 
     def __init__(self, out: Terminal, mark: Callable[[str], tuple[str, str]]) -> None:
         self._out = out
@@ -47,7 +44,6 @@ class AnswerPrinter:
         self._out.flush()
 
     def finish(self) -> None:
-        """Print the rest and end the line."""
         ready, self._pending = self._pending, ""
         self._emit(ready)
         if self._column:

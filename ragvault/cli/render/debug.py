@@ -72,7 +72,6 @@ def _print_folders(out: Terminal, retrieval: Retrieval) -> None:
 
 
 def _print_confidence(out: Terminal, judgement: Judgement) -> None:
-    """With the features that it is made from."""
     of = ", ".join(f"{name} {value:.2f}" for name, value in judgement.features.items())
     _row(
         out, "confidence", f"{judgement.confidence:.2f} {judgement.calibration}: {of or 'no quote'}"

@@ -18,15 +18,11 @@ def unit(value: float) -> str:
     return f"{math.floor(value * 100 + 1e-9) / 100:.2f}"
 
 
-def size(n_bytes: float) -> str:
+def size(n_bytes: int) -> str:
     """ "12.3 MB", in powers of 1,000."""
-    if n_bytes < 1000:
-        return f"{n_bytes:.0f} B"
-    for unit in ("kB", "MB"):
-        n_bytes /= 1000
-        if n_bytes < 1000:
-            return f"{n_bytes:.1f} {unit}"
-    return f"{n_bytes / 1000:.1f} GB"
+    from rich.filesize import decimal
+
+    return decimal(n_bytes)
 
 
 def age(seconds: float) -> str:

@@ -1,11 +1,10 @@
 """Which chunks are looked at.
 
-In: the ``Context`` of a search and its scopes. Out: ``Candidate``s with exact scores; or
-hits, where no scores are needed. Reads the catalog and the vector store; decides no order.
+In: the ``Context`` of a search and its scopes. Out: ``Candidate``s with exact scores.
+Reads the catalog and the vector store; decides no order.
 
     gather      what the vector store and the word search propose, in one pool
     assist      what the chat model is asked first: wordings, a guess at the answer, folders
     expansion   the search for what it wrote
-    recent      the newest notes, where a question asks for nothing else
     neighbours  what stands around a hit in its own section
 """

@@ -157,12 +157,8 @@ def _ask_store(
     inside: Filter,
 ) -> list[ScoredId] | None:
     """What the vector store has for a scope under a filter, best first; None where the filter
-    leaves few enough to compare them all.
-
-    It is asked for more and more until enough pass or it has no more: a filter never lets through
-    what it excludes, and few matches are never lost behind many others. Linear in the share that
-    the filter refuses.
-    """
+    leaves few enough to compare them all. It is asked for more and more until enough pass or it
+    has no more: few matches are never lost behind many others."""
     catalog, asked, n = context.catalog, VECTOR_CANDIDATES, VECTOR_CANDIDATES
     collection = collection_of(scope.vault, fingerprint)
     if inside.is_empty:
@@ -189,11 +185,8 @@ def gather(
     by_vector: Sequence[str],
     by_keyword: Sequence[str],
 ) -> list[Candidate]:
-    """The candidates in order of chunk id.
-
-    Only chunks that are visible and pass the filter come through, whatever was proposed (a
-    vector may outlive its chunk until the next ``index``). Linear in the candidates.
-    """
+    """The candidates in order of chunk id: of what was proposed, the chunks that are visible and
+    pass the filter (a vector may outlive its chunk until the next ``index``)."""
     catalog, terms, query = context.catalog, context.query.terms, meaning.vector
     proposed = list(dict.fromkeys((*by_vector, *by_keyword)))
     for phrase in context.query.phrases:

@@ -37,11 +37,8 @@ def analyse(
     question: str, now: datetime, languages: Sequence[str] = (), *, excludes: bool = False
 ) -> Query:
     """The question as the search stages need it. ``languages`` are those of the notes, of most
-    of them first; with ``excludes`` a ``-word`` is one that no note found may hold.
-
-    Raises QuestionError when nothing is left without white space and control characters, or
-    when more than MAX_QUESTION_CHARS are.
-    """
+    of them first; with ``excludes`` a ``-word`` is one that no note found may hold. Raises
+    QuestionError for one that is empty or too long."""
     typed = clean(question)
     cleaned, excluded = _without_excluded(typed) if excludes else (typed, ())
     likely = next(filter(None, languages), text.ENGLISH)
@@ -197,11 +194,8 @@ def _breadth(question: str) -> Breadth:
 
 
 def _is_recent_only(question: str, hint: TimeHint | None, stopwords: Collection[str]) -> bool:
-    """True for "what did I write recently?" and "my latest notes": a time, and no subject.
-
-    A bare "2024" is a search for 2024: a date counts only beside a word such as "notes", or in
-    "what did I do on 12 November?".
-    """
+    """True for "what did I write recently?" and "my latest notes": a time, and no subject. A bare
+    "2024" is a search for 2024."""
     words = set(_content_words(question, stopwords))
     asks_recent = bool(words & RECENCY)
     if not asks_recent and hint is None:

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from ragvault.config.settings import RetrievalSettings, Settings
+from ragvault.config.settings import Settings
 from ragvault.errors import NoIndexError, UsageError
 from ragvault.model import (
     Breadth,
@@ -19,27 +19,24 @@ from ragvault.model import (
 )
 from ragvault.ports import NoteStore
 
-K_MIN = 3
+# Passages to answer from (notes-engine-rag.md, "Automatic K Selection").
+K_MIN, K_USUAL, K_MAX = 3, 5, 8
 _NEAREST = 3  # of what may have been meant
 _SHOWN = 10  # of what there is
 
-# What the detail asked for and the question's breadth add to k (notes-engine-rag.md, "Automatic K
-# Selection").
+# What the detail asked for and the question's breadth add.
 _BY_DETAIL = {Detail.BRIEF: -2, Detail.NORMAL: 0, Detail.DETAILED: 2}
 _BY_BREADTH = {Breadth.NARROW: -1, Breadth.NORMAL: 0, Breadth.BROAD: 2}
 
 
-def choose_k(request: Request, query: Query, settings: RetrievalSettings) -> int:
-    """``k_default``, moved by the detail asked for, the question's breadth and named folders.
-
-    Within ``K_MIN`` (``k_default``, if that is lower) and ``k_max``; an explicit ``request.k`` is
-    taken as it is.
-    """
+def choose_k(request: Request, query: Query) -> int:
+    """``K_USUAL``, moved by the detail asked for, the question's breadth and named folders, from
+    ``K_MIN`` to ``K_MAX``; an explicit ``request.k`` is taken as it is."""
     if request.k is not None:
         return request.k
-    wanted = settings.k_default + _BY_DETAIL[request.detail] + _BY_BREADTH[query.breadth]
+    wanted = K_USUAL + _BY_DETAIL[request.detail] + _BY_BREADTH[query.breadth]
     wanted -= bool(request.folders)
-    return max(min(K_MIN, settings.k_default), min(wanted, settings.k_max))
+    return max(K_MIN, min(wanted, K_MAX))
 
 
 # --------------------------------------------------------------------------- vaults and tags
@@ -127,10 +124,8 @@ def folder_mode(request: Request, settings: Settings) -> str:
 
 
 def named_folders(request: Request, folders: Sequence[FolderInfo]) -> list[list[FolderInfo]]:
-    """For each ``--folder`` its folders (itself and what is below it), in the order given.
-
-    Raises UsageError for a name that fits none. Linear in the folders.
-    """
+    """For each ``--folder`` its folders (itself and what is below it), in the order given. Raises
+    UsageError for a name that fits none."""
     return [_resolve(name, folders) for name in request.folders]
 
 

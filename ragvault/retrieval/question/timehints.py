@@ -78,11 +78,8 @@ def _timestamp(moment: datetime | date, now: datetime) -> float:
 
 
 def find_hint(text: str, now: datetime) -> TimeHint | None:
-    """The time that a question names, or None.
-
-    The first time named counts, as "since", "before", "until" or "after" bounds it; "between X
-    and Y" and "from X to Y" span both.
-    """
+    """The first time that a question names, as "since", "before", "until" or "after" bounds it;
+    "between X and Y" and "from X to Y" span both."""
     today = now.date()
     periods = _periods(text, today)
     if not periods:
@@ -117,11 +114,9 @@ _WHEN_HINT = 'Write a date or a span: 2024-03-01, "March 2024", yesterday, "2 we
 
 
 def parse_when(text: str, now: datetime, end: bool) -> float:
-    """The moment that a ``--since`` (``end`` False) or ``--until`` value means, in epoch seconds.
-
-    A span counts back from today; a day, month or year means its first moment, or its last
-    with ``end``. Raises UsageError for what is no time, with the forms that are.
-    """
+    """The moment that a ``--since`` (``end`` False) or ``--until`` value means, in epoch seconds: a
+    span counts back from today; a day, month or year means its first moment, or its last with
+    ``end``. Raises UsageError for what is no time."""
     value = " ".join(text.split())
     try:
         moment = _parse_moment(value, now)

@@ -66,7 +66,6 @@ class Candidate:
 
     @property
     def weighted_cosine(self) -> float:
-        """As the trim to ``max_candidates`` sorts it."""
         return max(0.0, self.cosine or 0.0) * self.folder_weight
 
 
@@ -133,7 +132,6 @@ def choose_weights(
 def score_all(
     candidates: Sequence[Candidate], *, weights: Weights, window: TimeWindow
 ) -> list[Scored]:
-    """Every candidate with its scores, best first."""
     best = max((c.bm25 for c in candidates), default=0.0)
     return best_first((c, _score(c, best, weights, window)) for c in candidates)
 

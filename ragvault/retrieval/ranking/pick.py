@@ -49,18 +49,11 @@ _NEGATIONS = frozenset(
 
 
 def pick(
-    ranked: Sequence[Scored],
-    *,
-    k: int,
-    min_vector: float,
-    terms: Sequence[str] = (),
+    ranked: Sequence[Scored], *, k: int, min_vector: float, terms: Sequence[str] = ()
 ) -> tuple[Hit, ...]:
     """Every candidate as a Hit, in the order given; of those that no floor drops and that repeat
-    no other, the first ``k`` are kept.
-
-    ``terms`` are the question's, for telling near-duplicates from different facts. Linear in the
-    candidates.
-    """
+    no other, the first ``k`` are kept. ``terms`` are the question's, for telling near-duplicates
+    from different facts."""
     trimmed = over_limit([candidate for candidate, _ in ranked])
     wants_template = any(map(_TEMPLATE_TERM.match, terms))
     reasons = [_floor(c, min_vector, trimmed, wants_template) for c, _ in ranked]

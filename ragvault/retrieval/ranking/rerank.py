@@ -26,7 +26,6 @@ from ragvault.retrieval.ranking.blend import Scored, best_first
 
 
 def rerank(context: Context, ranked: Sequence[Scored]) -> Sequence[Scored]:
-    """Best first; equal scores in order of chunk id. Linear in ``rerank.top`` passages."""
     reranker, settings = context.deps.reranker, context.settings.rerank
     if reranker is None or not ranked or settings.weight == 0:
         return ranked
@@ -66,5 +65,4 @@ def _mixed(scores: Scores, rerank_score: float | None, weight: float) -> Scores:
         rerank=rerank_score,
         terms=tuple(terms),
         final=sum(value for _, value in terms),
-        before_rerank=scores.final,
     )

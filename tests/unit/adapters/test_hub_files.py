@@ -62,7 +62,6 @@ def find(**embedding: str) -> ModelFiles:
     return find_model(
         EMBEDDING,
         EmbeddingSettings.model_validate(embedding),
-        "1_Pooling/config.json",
         FactStore(None),
         package="a_package_that_is_not_there",
     )

@@ -25,7 +25,7 @@ from ragvault.errors import EmbedderUnavailableError
 
 def find(path: Path | None = None, package: str = DATA_PACKAGE) -> ModelFiles:
     wanted = EmbeddingSettings(path=path and str(path))
-    return find_model(EMBEDDING, wanted, "config.json", FactStore(None), package)
+    return find_model(EMBEDDING, wanted, FactStore(None), package)
 
 
 def test_the_tokenizer_that_comes_along_is_the_pinned_one() -> None:

@@ -260,21 +260,16 @@ def test_deep_nesting_is_an_error_not_a_crash(tmp_path: Path) -> None:
     assert error.exit_code == 2
 
 
-def test_usual_k_is_not_above_the_highest(tmp_path: Path) -> None:
-    error = failure(tmp_path, "retrieval: {k_default: 9}\n")
-    assert "k_default" in error.message and "k_max" in error.message
-
-
 # ------------------------------------------------------------------ keys of earlier versions
 
 
 def test_a_key_of_an_earlier_version_is_named_and_ignored(tmp_path: Path) -> None:
     """After an upgrade a command that worked goes on working, and says which line to remove."""
-    loaded = load_text(tmp_path, "retrieval:\n  k_default: 6\n  max_folders: [what, ever]\n")
-    assert loaded.settings.retrieval.k_default == 6
+    loaded = load_text(tmp_path, "rerank:\n  top: 6\nretrieval:\n  max_folders: [what, ever]\n")
+    assert loaded.settings.rerank.top == 6
     (line,) = loaded.notices
     assert line == (
-        f"{tmp_path / 'config.yaml'}:3: `retrieval.max_folders` is no longer a setting "
+        f"{tmp_path / 'config.yaml'}:4: `retrieval.max_folders` is no longer a setting "
         "(fixed at 8); remove the line."
     )
     loaded = load_text(tmp_path, "", {"RAGVAULT_RETRIEVAL_MAX_FOLDERS": "0.1"})

@@ -15,7 +15,7 @@ import pytest
 
 from ragvault.config import file as config_file
 from ragvault.config.settings import RetrievalSettings, Settings
-from ragvault.retrieval.question.scope import K_MIN
+from ragvault.retrieval.question.scope import K_MAX, K_MIN
 from ragvault.retrieval.ranking.blend import MODEL_WEIGHTS, OTHER_WEIGHT, RECENCY
 from tests.support import docs
 
@@ -179,7 +179,7 @@ def test_formula_has_the_default_weights() -> None:
     assert f"{OTHER_WEIGHT:g} for a model that nobody measured" in DECIDES
     assert f"`r` is {RECENCY:g} with a time" in DECIDES
     assert f"halves with every {r.recency_half_life_days:g} days" in DECIDES
-    assert f"best {K_MIN} to {r.k_max}" in DECIDES
+    assert f"best {K_MIN} to {K_MAX}" in DECIDES
 
 
 def test_nothing_is_left_to_fill_in() -> None:

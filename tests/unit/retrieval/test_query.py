@@ -7,7 +7,6 @@ from datetime import datetime
 import pytest
 from hypothesis import given, strategies as st
 
-from ragvault.config.settings import RetrievalSettings
 from ragvault.errors import QuestionError
 from ragvault.model import Breadth, Detail, Intent, Query, Request
 from ragvault.retrieval.question.query import analyse
@@ -157,7 +156,7 @@ def test_breadth(question: str, breadth: Breadth) -> None:
 def test_automatic_k_stays_between_3_and_8_and_an_explicit_one_wins(
     request_: Request, question: str, k: int
 ) -> None:
-    assert choose_k(request_, query(question), RetrievalSettings()) == k
+    assert choose_k(request_, query(question)) == k
 
 
 @given(st.text(max_size=300))

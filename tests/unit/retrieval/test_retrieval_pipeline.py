@@ -208,8 +208,8 @@ def test_recent_notes_of_a_named_time_are_of_that_time(real: SearchIndex) -> Non
 
 
 def test_search_may_list_more_than_an_answer_is_made_from(real: SearchIndex) -> None:
-    settings = Settings(retrieval=RetrievalSettings(k_default=1, k_max=1, min_vector=-1.0))
-    found = real.search("API backend", settings=settings)
+    settings = Settings(retrieval=RetrievalSettings(min_vector=-1.0))
+    found = real.search(Request("API backend", k=1), settings=settings)
     assert len(found.kept) == 1
     listed = ranked_hits(found, 50)
     assert len(listed) == len(found.hits) - 1  # one duplicate
