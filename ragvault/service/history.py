@@ -6,10 +6,10 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragvault.answering.citations.styles import STYLES, canonical
 from ragvault.errors import RagvaultError, StoreDamagedError, UsageError
@@ -36,6 +36,7 @@ from ragvault.text import normalise, one_line
 if TYPE_CHECKING:
     from ragvault.wiring import Container
 
+_T = TypeVar("_T")
 _DAY_S = 86_400
 
 
@@ -126,73 +127,53 @@ def result_of(entry: HistoryEntry) -> AskResult:
     outcome: Answer | Abstention
     if kept["abstained"]:
         nearest = kept.get("nearest", [])
-        outcome = Abstention(
+        outcome = _made(
+            Abstention,
+            kept,
             reason=AbstainReason(kept["abstain_reason"]),
-            confidence=kept["confidence"],
             message=kept["answer"],
             nearest=tuple(map(_hit, nearest)),
-            searched=kept.get("searched", ""),
             passages=tuple(place["text"] for place in nearest if "text" in place),
         )
     else:
-        outcome = Answer(
+        citations = kept.get("citations", ())
+        outcome = _made(
+            Answer,
+            kept,
             text=kept["answer"],
-            mode=kept["mode"],
-            confidence=kept["confidence"],
-            references=_references(kept["references"]),
+            references=tuple(map(_reference, kept["references"])),
             citations=tuple(
-                Citation(c["raw"], c["position"], CitationStatus(c["status"]), c["chunk_id"])
-                for c in kept.get("citations", [])
+                _made(Citation, c, status=CitationStatus(c["status"])) for c in citations
             ),
-            unsupported=tuple(kept.get("unsupported", ())),
-            caveats=tuple(kept.get("caveats", ())),
-            also=_references(kept.get("also", [])),
+            also=tuple(map(_reference, kept.get("also", ()))),
         )
-    return AskResult(
-        question=kept["question"],
-        outcome=outcome,
-        retrieval=None,
-        model=meta["model"],
-        llm_ms=meta["llm_ms"],
-        total_ms=meta["total_ms"] or 0.0,
-        usage=ChatUsage(meta["prompt_tokens"], meta["completion_tokens"]),
-        notices=tuple(meta.get("notices", ())),
-        terms=tuple(kept.get("terms", ())),
-        id=entry.id,
-    )
+    usage, total_ms = _made(ChatUsage, meta), meta["total_ms"] or 0.0
+    given = {"outcome": outcome, "retrieval": None, "usage": usage, "total_ms": total_ms}
+    return _made(AskResult, {**kept, **meta}, **given, id=entry.id)
 
 
-def _references(places: Iterable[Mapping[str, Any]]) -> tuple[Reference, ...]:
-    return tuple(
-        Reference(one["marker"], _hit(one), one["snippet"], one.get("evidence", ""))
-        for one in places
-    )
+def _reference(place: Mapping[str, Any]) -> Reference:
+    return _made(Reference, place, hit=_hit(place))
 
 
 def _hit(place: Mapping[str, Any]) -> Hit:
     """The passage as it was cited. An answer of version 0.1 has its snippet only, and no date."""
-    chunk = Chunk(
-        id=place["chunk_id"],
-        vault=place["vault"],
-        rel_path=place["rel_path"],
-        heading_path=tuple(place["heading_path"]),
-        ordinal=0,
-        chunk_index=place.get("chunk_index", 0),
-        start_line=place["start_line"],
-        end_line=place["end_line"],
-        text=place.get("passage", place["snippet"]),
-        embed_text="",
-        text_hash="",
-    )
+    text = place.get("passage", place["snippet"])
+    unknown = {"ordinal": 0, "chunk_index": 0, "embed_text": "", "text_hash": "", **place}
+    chunk = _made(Chunk, unknown, id=place["chunk_id"], text=text)
     date, mtime = place.get("times", (0.0, 0.0))
     note = NoteInfo(chunk.vault, chunk.rel_path, "", "", (), (), date, mtime)
-    return Hit(
-        rank=place["marker"],
-        stored=StoredChunk(chunk, note),
-        scores=Scores(None, None, None, 1.0, place["score"]),
-        kept=True,
-        duplicates=tuple(place.get("duplicates", ())),
-    )
+    scores = Scores(None, None, None, 1.0, place["score"])
+    found = {"rank": place["marker"], "kept": True}
+    return _made(Hit, place, **found, stored=StoredChunk(chunk, note), scores=scores)
+
+
+def _made(kind: type[_T], kept: Mapping[str, Any], /, **given: Any) -> _T:
+    """The dataclass: ``given``, and what the document has under its fields' names."""
+    names = {field.name for field in fields(kind)} & kept.keys() - given.keys()  # type: ignore[arg-type]
+    found = {name: kept[name] for name in names}
+    lists = {name: tuple(value) for name, value in found.items() if isinstance(value, list)}
+    return kind(**{**found, **lists, **given})
 
 
 def citation_of(reference: Reference, text: str) -> str:
