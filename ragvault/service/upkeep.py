@@ -136,8 +136,10 @@ def check_vectors(
     if lacking := catalog.lacking(vault.name, model):
         paths = tuple(path for path, _ in lacking)
         count = sum(chunks for _, chunks in lacking)
-        what, go_on = "passages without an embedding", "Run `ragvault index`: it goes on."
-        yield Finding("vectors", Kind.MISSING, what, vault.name, count, paths, go_on)
+        is_under_way = vault.embedded < vault.notes  # else `index` takes them for whole
+        how = "Run `ragvault index`: it goes on." if is_under_way else "Run `ragvault repair`."
+        what = "passages without an embedding"
+        yield Finding("vectors", Kind.MISSING, what, vault.name, count, paths, how)
     try:
         yield from _in_store(container, vault, model, quick=quick, lacking=bool(lacking))
     except StoreError as error:

@@ -115,7 +115,6 @@ def kinds(index_folder: Path) -> Iterator[tuple[str, str, Damage]]:
         "UPDATE chunk SET heading_path = '[\"Night\"]' WHERE rowid = 12",
         "UPDATE chunk SET start_line = 77",
         "UPDATE embedding SET vector = zeroblob(768)",
-        "DELETE FROM embedding WHERE rowid % 3 = 0",
         "DELETE FROM chunk WHERE rowid = 12",
         "UPDATE fts_1_content SET c2 = 'x' WHERE id = 12",
     ):

@@ -191,6 +191,7 @@ def test_an_embedding_that_is_gone_is_the_only_one_that_is_made_again(
     (lost,) = (s.chunk.text_hash for s in container().catalog.note_chunks("notes", "pump.md"))
     change(tmp_path, "DELETE FROM embedding WHERE text_hash = ?", lost)
     assert seen(container())[0] == ("vectors", "missing", 1, ["pump.md"])
+    assert "ragvault repair" in next(verify(container())).remedy, "`index` says unchanged"
     events = list(repair(container()))
     assert report_of(events).embedded == 1 and events[-1] == Remaining(())
 
