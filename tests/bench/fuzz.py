@@ -28,7 +28,7 @@ def _targets() -> dict[str, Callable[[bytes], None]]:
     """Each takes any bytes. Raises for what must not be."""
     from ragvault.answering.citations.stream import CitationStream
     from ragvault.cli.render.search import shell_quoted
-    from ragvault.config.file import load_text
+    from ragvault.config.file import settings_in
     from ragvault.config.settings import ChunkingSettings
     from ragvault.errors import ConfigError
     from ragvault.formats import reader_for
@@ -69,7 +69,7 @@ def _targets() -> dict[str, Callable[[bytes], None]]:
 
     def config(data: bytes) -> None:
         try:
-            load_text(Path("/config.yaml"), data.decode("utf-8", "replace"))
+            settings_in(Path("/config.yaml"), data.decode("utf-8", "replace"))
         except ConfigError as error:
             assert error.message
 
