@@ -40,8 +40,11 @@ _MOST_REPEATS = 3  # of a sentence; small models fall into saying one for ever
 # What is this long, in characters, and has no end is looked through again when it has grown so.
 _LONG, _GROWTH = 500, 1.5
 _LOOPING_WORDS = 3  # shorter ones may well recur: rows of a list, "yes"
-# The prompt's own labels and a heading, said again, answer nothing.
-_ECHO = re.compile(r"\s*(?:#{1,6}\s|(?:content|section|file|vault|chunk \d+)\s*:)", re.IGNORECASE)
+# The prompt's own labels and a heading, said again, answer nothing; nor do numbers of a list alone.
+_ECHO = re.compile(
+    r"\s*(?:#{1,6}\s|(?:content|section|file|vault|chunk \d+)\s*:|(?:\d{1,3}[.)]\s*){3,}\Z)",
+    re.IGNORECASE,
+)
 _ENDED = re.compile(r"(?:[.!?…][\"'”’)\]*_`]*\s+|[。！？｡؟۔][」』”’)]*\s*|\n[^\n]{0,8})\S\Z")
 
 

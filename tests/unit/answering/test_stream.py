@@ -61,6 +61,7 @@ def test_nothing_is_shown_before_a_citation_resolves_then_all_of_it() -> None:
         "Content: # Weekly Standup [1]\nContent: # Weekly Standup [1]",
         "## Weekly Standup [1]\n",
         "In summary: [1]",
+        "1. 1. 1. 1. 1. 1. ",
     ],
 )
 def test_an_echo_of_the_prompt_is_no_answer(draft: str) -> None:
