@@ -12,9 +12,10 @@ import re
 import threading
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from ragvault.adapters.models import first_line
-from ragvault.adapters.ollama.limits import ReplyTooLongError, guard
+from ragvault.adapters.ollama.limits import ReplyTooLongError, guard, transport
 from ragvault.errors import ConfigError, ModelError, ModelMissingError, ModelServerError
 
 if TYPE_CHECKING:
@@ -113,9 +114,13 @@ class OllamaServer:
         notes' text, would go where nobody said that it may."""
         import httpx
 
+        is_near = is_loopback(self.url)
+        # With a transport of its own httpx takes none of the environment's proxies.
+        own = transport(self._timeout_s) if is_near or not getproxies() else None
         return {
+            "transport": own,
             "timeout": httpx.Timeout(self._timeout_s, connect=_CONNECT_TIMEOUT_S),
-            "trust_env": not is_loopback(self.url),
+            "trust_env": not is_near,
             "follow_redirects": False,
             "headers": {"accept-encoding": "identity"},
             "event_hooks": {"response": [lambda reply: guard(reply, self._timeout_s)]},

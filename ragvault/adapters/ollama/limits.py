@@ -6,8 +6,10 @@ far beyond what an honest server sends.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -36,6 +38,28 @@ def guard(response: httpx.Response, timeout_s: float) -> None:
         raise ReplyTooLongError(f"sent a reply packed as {coding[:20]}, unasked")
     is_streamed = response.request.url.path.endswith("/api/chat") and response.is_success
     response.stream = _bounded(response, MOST_LINE if is_streamed else MOST_BYTES, timeout_s)
+
+
+def transport(timeout_s: float) -> httpx.HTTPTransport:
+    """httpx's own, for a reply that never begins: "100 Continue" for ever keeps every timeout, as
+    each line of it comes in time. Its connections are closed then."""
+    import httpx
+
+    class Bounded(httpx.HTTPTransport):
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            def cut() -> None:
+                with suppress(Exception):  # httpcore's word that something was on its way
+                    self.close()
+
+            timer = threading.Timer(WHOLE_ANSWER * timeout_s, cut)
+            timer.daemon = True
+            timer.start()
+            try:
+                return super().handle_request(request)
+            finally:
+                timer.cancel()
+
+    return Bounded()
 
 
 def _bounded(response: httpx.Response, most_line: int, timeout_s: float) -> httpx.SyncByteStream:

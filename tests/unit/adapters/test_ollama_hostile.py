@@ -68,6 +68,7 @@ HOSTILE: dict[str, Reply] = {
     "a wrong length": lambda: [OK[:-2] + b"Content-Length: 999\r\n\r\n" + part("hello")],
     "two lengths": lambda: [OK[:-2] + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n{}"],
     "a header of a megabyte": lambda: [OK[:-2] + b"X: " + b"x" * 1_000_000 + b"\r\n\r\n"],
+    "100 Continue without end": lambda: itertools.repeat(b"HTTP/1.1 100 Continue\r\n\r\n"),
     "redirects to itself": lambda: [
         b"HTTP/1.1 307 Temporary Redirect\r\nLocation: /api/chat\r\nContent-Length: 0\r\n\r\n"
     ],
