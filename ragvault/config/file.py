@@ -137,6 +137,8 @@ def read_text(path: Path) -> str:
 
 
 def _composed(path: Path, text: str) -> _Mapping:
+    if not text:  # no file: its library isn't needed either
+        return _Mapping()
     import yaml
 
     try:
