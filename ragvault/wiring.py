@@ -338,6 +338,12 @@ class Container:
         wait_s = self.settings.ollama.assist_timeout_s
         return self._opened.enter_context(closing(self.make_chat(wait_s)))
 
+    def write_with(self, model: str) -> None:
+        """Have this model write from now on. Raises ModelError where the server lacks it."""
+        self.chat.info(model)
+        ollama = self.settings.ollama.model_copy(update={"model": model})
+        self.settings = self.settings.model_copy(update={"ollama": ollama})
+
     def make_chat(self, max_wait_s: float = float("inf")) -> OllamaChat:
         """The model server, waiting for it no longer than so; the caller closes it."""
         from ragvault.adapters.ollama.chat import OllamaChat

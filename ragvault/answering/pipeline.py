@@ -31,10 +31,10 @@ from ragvault.answering.check.support import is_verbatim
 from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle, Marks
 from ragvault.answering.context import Neighbours
 from ragvault.answering.pointed import near, point
-from ragvault.answering.prompt import build_prompt
+from ragvault.answering.prompt import alone_messages, build_prompt
 from ragvault.answering.quote.extract import Quote, extract
 from ragvault.config.settings import AnswerSettings, OllamaSettings
-from ragvault.errors import ModelError
+from ragvault.errors import ModelError, ModelServerError
 from ragvault.model import (
     Abstention,
     Answer,
@@ -44,6 +44,7 @@ from ragvault.model import (
     CitationStatus,
     Cited,
     Detail,
+    Drafted,
     Evidence,
     Hit,
     Intent,
@@ -51,9 +52,11 @@ from ragvault.model import (
     Prompt,
     Reference,
     Token,
+    Turn,
+    Written,
 )
 from ragvault.ports import ChatModel
-from ragvault.text import snippet
+from ragvault.text import snippet, strip_controls
 
 if TYPE_CHECKING:
     from ragvault.answering.citations.stream import CitedText
@@ -61,6 +64,7 @@ if TYPE_CHECKING:
 GREETING = "Hello! Ask me something about your notes."
 THANKS = "You're welcome! Ask me anything else about your notes."
 NO_USAGE = ChatUsage(None, None)
+NOT_FROM_NOTES = "Not from your notes: the model said this by itself, and nothing was checked."
 NO_ANSWER = "The model found no answer in these passages."
 SMALL_MODEL = 4_000_000_000  # parameters: a smaller one is only asked to answer
 DEFAULT_CONTEXT = 4096  # tokens, for a server that doesn't say the model's context length
@@ -72,7 +76,8 @@ class AnswerRequest:
 
     ``neighbours`` are the chunks around the evidence's, which may be answered from too. ``chat``
     None: quote the notes, which is ``quotes``; ``today`` is told to the model. Evidence of less
-    than ``min_confidence`` isn't quoted as an answer: it is pointed at.
+    than ``min_confidence`` isn't quoted as an answer: it is pointed at. ``earlier``: the turns of
+    the conversation before, which prove nothing.
     """
 
     question: str
@@ -86,6 +91,7 @@ class AnswerRequest:
     today: date | None = None
     style: CitationStyle = FILE_SECTION
     min_confidence: float = 0.0
+    earlier: Sequence[Turn] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +127,7 @@ class _Draft:
     is_looping: bool = False
 
 
-AnswerEvents: TypeAlias = Generator[Cited | Token, None, AnswerRun]
+AnswerEvents: TypeAlias = Generator[Written, None, AnswerRun]
 
 
 def small_talk(intent: Intent) -> AnswerEvents:
@@ -129,6 +135,25 @@ def small_talk(intent: Intent) -> AnswerEvents:
     text = THANKS if intent is Intent.THANKS else GREETING
     yield Token(text, "none")
     return AnswerRun(Answer(text=text, mode="none", confidence=0.0))
+
+
+def alone(
+    question: str, chat: ChatModel, ollama: OllamaSettings, earlier: Sequence[Turn], today: date
+) -> AnswerEvents:
+    """What the model says of itself, with no note before it, marked so. Raises ModelError."""
+    info = chat.info(ollama.model)
+    started = time.perf_counter()
+    text = ""
+    with chat.chat(alone_messages(question, earlier, today), _options(info, ollama)) as tokens:
+        for token in tokens:
+            piece = strip_controls(token if text else token.lstrip())
+            text += piece
+            yield Token(piece, "model")
+        usage = tokens.usage
+    if not text.strip():
+        raise ModelServerError(f"{info.name} wrote nothing.", "Ask again, or use another model.")
+    spent = Spent((time.perf_counter() - started) * 1000, usage)
+    return AnswerRun(Answer(text, "model", 0.0, caveats=(NOT_FROM_NOTES,)), info.name, spent)
 
 
 def answer(request: AnswerRequest) -> AnswerEvents:
@@ -182,13 +207,14 @@ def _prompt(request: AnswerRequest, options: ChatOptions, *, is_small: bool) -> 
         today=request.today,
         neighbours=request.neighbours,
         style=request.style,
+        earlier=request.earlier,
         model_cites=citing == "model" or (citing == "auto" and not is_small),
     )
 
 
 def _drafted(
     request: AnswerRequest, prompt: Prompt, options: ChatOptions
-) -> Generator[Cited | Token, None, _Draft]:
+) -> Generator[Written, None, _Draft]:
     """Ask the model and show what may be shown. A failure after something was shown is kept
     beside it; else it is raised."""
     from ragvault.answering.citations.stream import CitationStream
@@ -204,6 +230,7 @@ def _drafted(
         try:
             for token in tokens:
                 yield from stream.feed(token)
+                yield Drafted(stream.draft)
                 if stream.is_looping:
                     break
             yield from stream.close(cut_off=stream.is_looping)

@@ -12,9 +12,15 @@ from collections.abc import Sequence
 from datetime import date
 
 from ragvault.answering.citations.styles import FILE_SECTION, UNCITED, CitationStyle
-from ragvault.answering.context import Neighbours, estimate_tokens, pack, without_control_tokens
+from ragvault.answering.context import (
+    Neighbours,
+    estimate_tokens,
+    neutralise,
+    pack,
+    without_control_tokens,
+)
 from ragvault.config.settings import AnswerSettings
-from ragvault.model import Detail, Hit, Message, Prompt
+from ragvault.model import Detail, Hit, Message, Prompt, Turn
 
 SYSTEM_PROMPT = """\
 You are a helpful assistant that answers questions based on the provided context from the user's notes. 
@@ -43,6 +49,13 @@ DETAIL_HINTS = {
     Detail.DETAILED: "Answer in detail, covering everything relevant in the context.",
 }
 
+ALONE = (
+    "Answer briefly and in the language of the question. You haven't seen the user's notes. Say so "
+    "if you don't know."
+)
+_LAST_TURNS = 5
+EARLIER = "Earlier in this conversation:"
+_EARLIER_SHARE = 0.15  # of what is left beside question and answer, at most
 _MESSAGE_TOKENS = 12  # of a chat template, for each message
 _SAFETY = 0.03  # of the window, kept free for what the estimate may miss
 
@@ -59,6 +72,7 @@ def build_prompt(
     neighbours: Neighbours | None = None,
     style: CitationStyle = FILE_SECTION,
     model_cites: bool = True,
+    earlier: Sequence[Turn] = (),
 ) -> Prompt:
     """Pack the hits, best first, into what the window leaves beside question and answer.
 
@@ -66,19 +80,25 @@ def build_prompt(
     answer. At most MAX_CHUNKS chunks and ``settings.max_chars`` characters of them. A first chunk
     that is too big alone is cut at a sentence. ``included`` may be empty when the window hardly
     holds the question. ``neighbours`` widen the passages by what is left; those that came in
-    follow the hits in ``included``. Without ``model_cites`` the model is only asked to answer.
+    follow the hits in ``included``. Without ``model_cites`` the model is only asked to answer. Of
+    the conversation's ``earlier`` turns the last ones stand behind the notes, as far as they fit
+    into a share of that.
     """
     question = without_control_tokens(question).strip()
     style = style if model_cites else UNCITED
     ask = _cited_messages if model_cites else _plain_messages
 
+    said_before = ""
+
     def messages(blocks: Sequence[str]) -> tuple[Message, ...]:
-        return ask(question, blocks, style, detail, today)
+        return ask(question, blocks, said_before, style, detail, today)
 
     def cost(said: Sequence[Message]) -> int:
         return sum(estimate_tokens(m.content) + _MESSAGE_TOKENS for m in said)
 
     budget = int(context_tokens * (1 - _SAFETY)) - answer_tokens - cost(messages(()))
+    said_before = _said(earlier, int(budget * _EARLIER_SHARE), style)
+    budget -= estimate_tokens(said_before) if said_before else 0
     packed = pack(hits, neighbours or {}, tokens=budget, chars=settings.max_chars, style=style)
     said = messages(packed.blocks)
     chosen = {hit.chunk.id for hit in packed.hits}
@@ -90,8 +110,32 @@ def build_prompt(
     )
 
 
+def alone_messages(question: str, earlier: Sequence[Turn], today: date) -> tuple[Message, ...]:
+    """The question and the last turns, with no note."""
+    said = [Message("system", f"{ALONE}\nToday is {today.isoformat()}.")]
+    for turn in earlier[-_LAST_TURNS:]:
+        said += [Message("user", turn.question), Message("assistant", turn.answer)]
+    return (*said, Message("user", without_control_tokens(question).strip()))
+
+
+def _said(earlier: Sequence[Turn], tokens: int, style: CitationStyle) -> str:
+    """The last turns that fit into so many tokens, in their order; "" where none does."""
+    found: list[str] = []
+    for turn in reversed(earlier):
+        text = style.guard(neutralise(f"Question: {turn.question}\nAnswer: {turn.answer}"))
+        if estimate_tokens("\n".join([EARLIER, text, *found])) > tokens:
+            break
+        found.insert(0, text)
+    return "\n".join([EARLIER, *found]) if found else ""
+
+
 def _cited_messages(
-    question: str, blocks: Sequence[str], style: CitationStyle, detail: Detail, today: date | None
+    question: str,
+    blocks: Sequence[str],
+    said_before: str,
+    style: CitationStyle,
+    detail: Detail,
+    today: date | None,
 ) -> tuple[Message, ...]:
     system = f"{SYSTEM_PROMPT}\n\n{RULES}"
     if today is not None:
@@ -99,15 +143,22 @@ def _cited_messages(
     lines = [question, "", CONTEXT_START, ""]
     for block in blocks:
         lines += [block, ""]
-    lines += [CONTEXT_END, "", style.instruction]
+    lines += [CONTEXT_END, "", *([said_before, ""] if said_before else []), style.instruction]
     if DETAIL_HINTS[detail]:
         lines.append(DETAIL_HINTS[detail])
     return (Message("system", system), Message("user", "\n".join(lines)))
 
 
 def _plain_messages(
-    question: str, blocks: Sequence[str], _style: CitationStyle, detail: Detail, today: date | None
+    question: str,
+    blocks: Sequence[str],
+    said_before: str,
+    _style: CitationStyle,
+    detail: Detail,
+    today: date | None,
 ) -> tuple[Message, ...]:
     day = f"Today is {today.isoformat()}. " if today is not None else ""
-    parts = ("Here are some of my notes:", *blocks, day + TASK.format(LENGTHS[detail]))
-    return (Message("user", "\n\n".join((*parts, f"Question: {question}\nAnswer:"))),)
+    task = day + TASK.format(LENGTHS[detail])
+    parts = ("Here are some of my notes:", *blocks, said_before, task)
+    said = (*filter(None, parts), f"Question: {question}\nAnswer:")
+    return (Message("user", "\n\n".join(said)),)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import sys
+from collections.abc import Collection
 from typing import Any
 
 import typer
@@ -72,15 +73,17 @@ def is_bare_call(error: BaseException) -> bool:
     return type(error).__name__ == "NoArgsIsHelpError"
 
 
-def report_failure(error: BaseException, *, as_json: bool) -> None:
-    """Message and next step on stderr; with ``as_json`` one object on stdout instead."""
+def report_failure(error: BaseException, options: Collection[str] = ()) -> None:
+    """Message and next step on stderr; one object on stdout where JSON is asked for."""
     failure = as_reported(error)
     if isinstance(failure, OutputError):
         close_stdout_quietly()
-    elif as_json:
+    elif {"--json", "--json-stream"} & set(options):
         from ragvault.service.json_objects import error_object
 
-        print_json(error_object(failure))
+        is_stream = "--json-stream" in options
+        kind = {"type": "error"} if is_stream else {}
+        print_json({**kind, **error_object(failure)}, on_one_line=is_stream)
         return
     err = Terminal.of(sys.stderr)
     if is_bare_call(error):

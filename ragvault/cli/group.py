@@ -34,6 +34,7 @@ class Entry(NamedTuple):
 COMMANDS: dict[str, Entry] = {
     "index": Entry("Index a folder of notes, or refresh what is indexed.", "Use"),
     "ask": Entry("Answer a question from the notes, with citations.", "Use"),
+    "chat": Entry("Ask one question after another.", "Use"),
     "search": Entry("List the passages that match, with no answer.", "Use", "search"),
     "why": Entry("Say where a note stood, and what dropped it.", "Use", "search"),
     "eval": Entry("Measure how well ragvault finds, and how honestly it refuses.", "Use"),

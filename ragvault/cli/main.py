@@ -85,7 +85,8 @@ def run(argv: list[str] | None = None, *, clock: Callable[[], float] = time.time
             import traceback
 
             traceback.print_exc()
-        report_failure(error, as_json=_wants_json(argv))
+        # Needed where they could not be parsed, too.
+        report_failure(error, argv[: argv.index("--")] if "--" in argv else argv)
         code = as_reported(error).exit_code
     # All is said: an interrupt of what Python still tidies up must not print a traceback.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -104,12 +105,6 @@ def _called(argv: list[str]) -> int:
             return command.invoke(context) or 0
     except typer.Exit as end:  # of --help and --version
         return end.exit_code
-
-
-def _wants_json(argv: list[str]) -> bool:
-    """Whether --json is among the options (needed when they could not be parsed)."""
-    options = argv[: argv.index("--")] if "--" in argv else argv
-    return "--json" in options
 
 
 if __name__ == "__main__":

@@ -106,6 +106,14 @@ class SearchOptions:
     ] = None
 
 
+@dataclass(frozen=True)
+class Writer:
+    """Who writes an answer."""
+
+    model: Annotated[str | None, option("--model", "Ollama model that writes.", "NAME")] = None
+    no_llm: Annotated[bool, option("--no-llm", "Quote the notes; ask no model.")] = False
+
+
 MAX_STDIN_CHARS = 100_000  # a question is limited far below this, when it is analysed
 
 

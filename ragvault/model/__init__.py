@@ -38,8 +38,11 @@ from ragvault.model.events import (
     AskEvent as AskEvent,
     Cited as Cited,
     Done as Done,
+    Drafted as Drafted,
     Retrieved as Retrieved,
+    Stated as Stated,
     Token as Token,
+    Written as Written,
 )
 from ragvault.model.notes import (
     Block as Block,
@@ -74,6 +77,7 @@ from ragvault.model.retrieval import (
     Strategy as Strategy,
     TimeHint as TimeHint,
     Timing as Timing,
+    Turn as Turn,
 )
 from ragvault.model.stores import (
     Background as Background,

@@ -100,10 +100,10 @@ class Answer:
     """``text`` carries the citations as ``citations.style`` says: ``[File: …, Section: …]``, or
     ``[1]`` with the reference's marker.
 
-    ``mode`` is "llm", "extractive" or "none" (small talk). ``unsupported`` are the statements
-    whose numbers, names or words no chunk holds. ``also`` is what the notes would have been quoted
-    with where the model's answer rests on something else, and beside quotes that aren't sure what
-    else was found.
+    ``mode`` is "llm", "extractive", "model" (not from the notes) or "none" (small talk).
+    ``unsupported`` are the statements whose numbers, names or words no chunk holds. ``also`` is
+    what the notes would have been quoted with where the model's answer rests on something else,
+    and beside quotes that aren't sure what else was found.
     """
 
     text: str

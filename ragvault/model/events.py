@@ -1,10 +1,12 @@
 """An answer in the making: what ``ask`` yields, in this order.
 
     Retrieved               once: what was found, and which of it may be cited
-    Cited and Token         in turns: the answer's text, each citation's source before its text
+    Drafted, Cited, Token   in turns: the answer's text, each citation's source before its text
+      and Stated            and each statement of a model when it has been checked
     Done                    once: the whole result
 
-An abstention has no Token: its message is in the result. A terminal, a JSON stream, an HTTP
+An abstention has no Token: its message is in the result; a model that answers alone has no
+Retrieved. A terminal, a JSON stream, an HTTP
 response and a chat draw the same events.
 """
 
@@ -20,11 +22,13 @@ from ragvault.model.retrieval import Hit, Retrieval
 @dataclass(frozen=True, slots=True)
 class Retrieved:
     """The search is over. ``hits``: those that may be answered from, best first; none where the
-    answer is an abstention or small talk."""
+    answer is an abstention or small talk. ``searched_for``: the question as the conversation made
+    it whole; "" where it stood alone."""
 
     kind: ClassVar[str] = "retrieval"
     retrieval: Retrieval
     hits: tuple[Hit, ...]
+    searched_for: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +48,34 @@ class Cited:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece of the answer's text, to be shown as it is; all of them make up ``Answer.text``.
-    ``mode`` is that of the answer: "llm", "extractive" (in one piece) or "none"."""
+    """A piece of the answer's text, settled, to be shown as it is; all of them make up
+    ``Answer.text``. ``mode`` is that of the answer, "extractive" in one piece."""
 
     kind: ClassVar[str] = "token"
     text: str
     mode: str = "llm"
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A statement of the model has been held against the notes. Of the verdicts "supported",
+    "unsupported", "uncited" (it claims nothing) and "admission" (that it doesn't know)
+    ``is_shown`` says whether it is in the answer's text; ``cited`` are the chunks that hold it."""
+
+    kind: ClassVar[str] = "statement"
+    text: str
+    verdict: str
+    is_shown: bool
+    cited: tuple[Hit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Drafted:
+    """All that the model has written and that hasn't been checked yet, in place of the Drafted
+    before: what is shown of it may have to go again."""
+
+    kind: ClassVar[str] = "draft"
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,4 +86,5 @@ class Done:
     result: AskResult
 
 
-AskEvent: TypeAlias = Retrieved | Cited | Token | Done
+Written: TypeAlias = Cited | Token | Stated | Drafted
+AskEvent: TypeAlias = Retrieved | Written | Done

@@ -100,10 +100,23 @@ class TimeHint:
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """A question that was answered before: what was searched for, what was said (on one line,
+    without citations), and the note that answered it, as (vault, path), with what it is called:
+    its name and headings."""
+
+    question: str
+    answer: str = ""
+    note: tuple[str, str] | None = None
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
-    """What the user asked for, before any analysis. ``k`` None means automatic. The last two are
-    for an answer: ``use_model`` False quotes the notes and asks no model, ``session`` names the
-    conversation in the history."""
+    """What the user asked for, before any analysis. ``k`` None means automatic. The last four are
+    for an answer: ``use_model`` False quotes the notes and asks no model, ``use_notes`` False asks
+    the model alone, ``session`` names the conversation in the history, ``earlier`` are its turns
+    so far, the last one last."""
 
     question: str
     vaults: tuple[str, ...] = ()
@@ -118,7 +131,9 @@ class Request:
     hyde: bool | None = None  # search a guess at the answer too; None: the config's
     rerank: bool | None = None  # read the best passages again; None: the config's
     use_model: bool = True
+    use_notes: bool = True
     session: str | None = None
+    earlier: tuple[Turn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,31 +1,45 @@
-"""A question to its answer: find, decide, answer, remember."""
+"""A question to its answer: make it whole with the conversation before it, find, decide, answer,
+remember."""
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeAlias
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ragvault.errors import ModelError, UsageError
 from ragvault.model import (
     Abstention,
     AskEvent,
     AskResult,
+    ChatOptions,
     Done,
     Evidence,
+    Message,
     Quotation,
     Request,
     Retrieval,
     Retrieved,
+    Turn,
 )
 from ragvault.service.history import keep
 from ragvault.service.search import retrieve
+from ragvault.text import one_line, snippet
 
 if TYPE_CHECKING:
     from ragvault.answering.gate import Decision
     from ragvault.answering.pipeline import AnswerEvents
     from ragvault.service.status import VaultLook
     from ragvault.wiring import Container
+
+_TURNS = 10  # that a question is asked with, at most
+_ANSWER_CHARS = 400  # of an answer that a later one is asked with
+_CITATION = re.compile(r"\s*(?:\[File: [^\]]*\]|\[\d+\])")
 
 AskEvents: TypeAlias = Generator[AskEvent, None, None]
 
@@ -40,7 +54,12 @@ def ask(
     do. A history that can't be written costs a notice, not the answer.
     """
     started = time.perf_counter()
-    retrieval = retrieve(container, request, now=now, for_answer=True)
+    if not request.use_notes:
+        yield from _by_model_alone(container, request, now, started)
+        return
+    sought = searched_for(container, request, now)
+    asked = replace(request, question=sought or request.question)
+    retrieval = retrieve(container, asked, now=now, for_answer=True)
     if not retrieval.is_small_talk:
         from ragvault.service.originals import as_it_stands
 
@@ -50,11 +69,11 @@ def ask(
     decision = None if retrieval.is_small_talk else _decided(container, retrieval, request, now)
     outcome = decision.outcome if decision else None
     hits = outcome.hits if isinstance(outcome, Evidence) else ()
-    yield Retrieved(retrieval, hits)
+    yield Retrieved(retrieval, hits, sought)
     run = yield from _answered(container, request, retrieval, decision, now)
     quotes = decision.quotes if decision else ()
     result = AskResult(
-        question=query.asked,
+        question=one_line(request.question) if sought else query.asked,
         outcome=run.outcome,
         retrieval=None if retrieval.is_small_talk else retrieval,
         model=run.model,
@@ -123,6 +142,112 @@ def _answered(
                 today=now.date(),
                 style=STYLES[settings.citations.style],
                 min_confidence=settings.gate.min_confidence,
+                earlier=request.earlier,
             )
         )
     )
+
+
+def _by_model_alone(
+    container: Container, request: Request, now: datetime, started: float
+) -> AskEvents:
+    from ragvault.answering.pipeline import alone
+    from ragvault.retrieval.question.query import clean
+
+    question = clean(request.question)
+    ollama = container.settings.ollama
+    run = yield from alone(question, container.chat, ollama, request.earlier, now.date())
+    total_ms = (time.perf_counter() - started) * 1000
+    result = AskResult(
+        question=question,
+        outcome=run.outcome,
+        retrieval=None,
+        model=run.model,
+        llm_ms=run.spent.ms,
+        total_ms=total_ms,
+        usage=run.spent.usage,
+    )
+    yield Done(keep(container, result, now, request.session))
+
+
+# --------------------------------------------------------------------------- conversations
+
+
+def turn_of(document: Mapping[str, Any]) -> Turn:
+    """What a later question may go on from, of an answer as ``ask --json`` prints it."""
+    places = [*document["references"], *(one for one in document["nearest"] if "text" in one)]
+    place = places[0] if places else None
+    asked = document["meta"]["retrieval"].get("searched_for") or document["question"]
+    said = snippet(_CITATION.sub("", document["answer"]), _ANSWER_CHARS)
+    if place is None:
+        return Turn(asked, said)
+    title = " ".join((PurePosixPath(place["rel_path"]).stem, *place["heading_path"]))
+    return Turn(asked, said, (place["vault"], place["rel_path"]), title)
+
+
+def turns_of(container: Container, session: str) -> tuple[Turn, ...]:
+    """The last turns of a session; one that is called by a number goes on from that answer."""
+    kept = container.history.entries(session=session, limit=_TURNS)
+    if len(kept) < _TURNS and session.isdecimal():
+        first = container.history.entry(int(session))
+        kept += [first] if first is not None and first.session is None else []
+    return tuple(turn_of(entry.document) for entry in reversed(kept))
+
+
+def last_session(container: Container) -> str:
+    """That of the newest answer; its number where it has none. Raises UsageError."""
+    newest = container.history.entries(limit=1)
+    if not newest:
+        raise UsageError("There is no answer to go on from.", "Ask without --continue.")
+    return newest[0].session or str(newest[0].id)
+
+
+def searched_for(container: Container, request: Request, now: datetime) -> str:
+    """The question as it can be understood without the turns before it; "" where it can already.
+
+    A model of 4 billion parameters or more writes it,
+    if there is one and it is quick, else a rule does (``retrieval.question.followup``). Raises
+    QuestionError and StoreError.
+    """
+    from ragvault.retrieval.question import followup
+    from ragvault.retrieval.question.query import clean
+
+    if not request.earlier:
+        return ""
+    question = clean(request.question)
+    before = request.earlier[-1]
+    catalog = container.catalog
+
+    def likeness(named: str, others: Sequence[str]) -> list[float]:
+        rows = container.embedder.embed_documents([named, *others])
+        return [float(row @ rows[0]) for row in rows[1:]]
+
+    def holds(phrase: str) -> bool:
+        return before.note in catalog.notes_with(phrase, before.note[:1] if before.note else ())
+
+    languages = tuple(catalog.languages(request.vaults))
+    try:
+        ruled = followup.whole(question, before, now, languages, likeness=likeness, holds=holds)
+    except ModelError:  # of the embedding model: the search says so
+        ruled = followup.whole(question, before, now, languages, holds=holds)
+    if ruled == question:
+        return ""
+    if not request.use_model:
+        return ruled
+    return _by_model(container, question, request.earlier) or ruled
+
+
+def _by_model(container: Container, question: str, earlier: Sequence[Turn]) -> str:
+    """As a large model writes it; "" when there is none, or what it writes can't be used."""
+    from ragvault.answering.pipeline import SMALL_MODEL
+    from ragvault.retrieval.question.followup import REWRITE_TOKENS, asked_to_complete, completed
+
+    settings = container.settings.ollama
+    with suppress(ModelError):
+        info = container.chat.info(settings.model)
+        if info.parameters is None or info.parameters < SMALL_MODEL:
+            return ""
+        options = ChatOptions(info.name, settings.max_context, 0.0, REWRITE_TOKENS)
+        asked = Message("user", asked_to_complete(question, earlier))
+        return completed(container.assistant.complete([asked], options), question, earlier)
+    return ""

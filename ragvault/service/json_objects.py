@@ -96,7 +96,7 @@ def ask_object(result: AskResult, links: Links) -> dict[str, Any]:
 
 def _nearest(outcome: Abstention, links: Links) -> list[dict[str, Any]]:
     """With the whole text of what is pointed at, of the first with its section."""
-    places = [_place(hit, n, links) for n, hit in enumerate(outcome.nearest, start=1)]
+    places = [place_object(hit, n, links) for n, hit in enumerate(outcome.nearest, start=1)]
     for place, hit, shown in zip(places, outcome.nearest, outcome.passages, strict=False):
         place["text"] = shown if place["marker"] == 1 else strip_controls(hit.chunk.text)
     return places
@@ -108,7 +108,7 @@ def search_object(found: SearchResult, links: Links) -> dict[str, Any]:
         scores = {
             name: getattr(hit.scores, name) for name in ("vector", "lexical", "recency", "final")
         }
-        results.append({"rank": rank, **_place(hit, rank, links), "scores": scores})
+        results.append({"rank": rank, **place_object(hit, rank, links), "scores": scores})
     retrieval = found.retrieval
     meta = {**_retrieval_meta(retrieval), "notices": retrieval.notices}
     shown: dict[str, Any] = rounded(
@@ -133,10 +133,10 @@ def _retrieval_meta(retrieval: Retrieval | None) -> dict[str, Any]:
 
 
 def _reference(one: Reference, links: Links) -> dict[str, Any]:
-    return {**_place(one.hit, one.marker, links, one.snippet), "evidence": one.evidence}
+    return {**place_object(one.hit, one.marker, links, one.snippet), "evidence": one.evidence}
 
 
-def _place(hit: Hit, marker: int, links: Links, text: str | None = None) -> dict[str, Any]:
+def place_object(hit: Hit, marker: int, links: Links, text: str | None = None) -> dict[str, Any]:
     """A place in a note, as ``references``, ``nearest`` and search results show it."""
     chunk = hit.chunk
     path = links.path(chunk.vault, chunk.rel_path)

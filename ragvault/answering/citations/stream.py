@@ -32,7 +32,7 @@ from ragvault.answering.citations.brackets import CitedContext
 from ragvault.answering.citations.render import Sentence, read, render
 from ragvault.answering.citations.sentences import LOOKAHEAD, Waiting, next_end
 from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle, Marks
-from ragvault.model import Citation, Cited, Hit, Token
+from ragvault.model import Citation, Cited, Hit, Stated, Token, Written
 from ragvault.text import strip_controls, words
 
 _MIN_CLAIM = 3  # content words
@@ -58,6 +58,12 @@ class Statement:
     reasons: tuple[str, ...] = ()
     is_uncertain: bool = False
     is_struck: bool = False
+
+    @property
+    def settled(self) -> Stated:
+        claim = "supported" if self.cited else "uncited"
+        verdict = "admission" if self.is_uncertain else "unsupported" if self.reasons else claim
+        return Stated(self.text, verdict, not self.is_struck, self.cited)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,20 +135,25 @@ class CitationStream:
         return self._open
 
     @property
+    def draft(self) -> str:
+        """What was fed and isn't settled."""
+        return "".join((*(held.sentence.source for held in self._held), self._buffer))
+
+    @property
     def is_looping(self) -> bool:
         """The draft says one sentence over and over: nothing more is to be expected of it."""
         return any(times > _MOST_REPEATS for times in self._said.values())
 
-    def feed(self, token: str) -> list[Cited | Token]:
+    def feed(self, token: str) -> list[Written]:
         """Take in some of the draft; what may be shown now. Linear in the draft."""
-        shown: list[Cited | Token] = []
+        shown: list[Written] = []
         for char in token:
             self._buffer += char
             if self._may_split(char):
                 shown += self._advance(final=False)
         return shown
 
-    def close(self, *, cut_off: bool = False) -> list[Cited | Token]:
+    def close(self, *, cut_off: bool = False) -> list[Written]:
         """The draft has ended. With ``cut_off`` its last, incomplete sentence is dropped."""
         return self._advance(final=True, drop_last=cut_off)
 
@@ -173,8 +184,8 @@ class CitationStream:
         may_end = self._waiting or _ENDED.search(self._buffer[-24:])
         return not char.isspace() and bool(may_end)
 
-    def _advance(self, *, final: bool, drop_last: bool = False) -> list[Cited | Token]:
-        shown: list[Cited | Token] = []
+    def _advance(self, *, final: bool, drop_last: bool = False) -> list[Written]:
+        shown: list[Written] = []
         while True:
             end, self._waiting = next_end(self._buffer, self._context, final=final)
             self._tried = len(self._buffer) if end is None else 0
@@ -188,7 +199,7 @@ class CitationStream:
 
     # -- settling
 
-    def _take(self, source: str) -> list[Cited | Token]:
+    def _take(self, source: str) -> list[Written]:
         """Settle a whole sentence; what may be shown now."""
         sentence = read(strip_controls(source), self._context)
         said = words(sentence.statement)
@@ -202,7 +213,7 @@ class CitationStream:
         if statement.is_struck:
             self._statements.append(statement)
             self._gap = _widest(self._gap, source[len(source.rstrip()) :]) if self._length else ""
-            return []
+            return [statement.settled]
         self._held.append(settled)
         if settled.leads or not (self._open or _answers(statement)):
             return []  # until something follows that it belongs to
@@ -249,7 +260,7 @@ class CitationStream:
 
     # -- showing
 
-    def _show(self, settled: _Settled) -> list[Cited | Token]:
+    def _show(self, settled: _Settled) -> list[Written]:
         piece = render(settled.sentence, self._marks, settled.holder)
         body = piece.text.rstrip()
         if not body.strip():
@@ -265,8 +276,9 @@ class CitationStream:
         self._texts.append(text)
         citations = [_moved(c, start - lead, self._length) for c in piece.citations]
         self._citations += citations
-        if re.search(r"\w", settled.statement.text) and not _is_heading(settled.statement.text):
-            self._statements.append(settled.statement)
+        said = settled.statement
+        is_statement = bool(re.search(r"\w", said.text)) and not _is_heading(said.text)
+        self._statements += [said] * is_statement
         first = [hit for hit in piece.cited if hit.chunk.id not in self._cited]
         self._cited |= {hit.chunk.id: hit for hit in first}
         places = {c.chunk_id: c.position for c in reversed(citations)}
@@ -274,6 +286,7 @@ class CitationStream:
         return [
             *(Cited(marks.number(h), h, marks.text(h), places[h.chunk.id]) for h in first),
             Token(text),
+            *([said.settled] if is_statement else []),
         ]
 
     def _basis(self, cited: tuple[Hit, ...]) -> tuple[Hit, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,13 +16,16 @@ from ragvault.cli.options import (
     JsonOption,
     OpenOption,
     SearchOptions,
+    Writer,
     argument,
     option,
     question_of,
     request_of,
 )
+from ragvault.cli.render.json_events import event_object
 from ragvault.cli.render.terminal import print_json
-from ragvault.model import Abstention, Detail
+from ragvault.errors import UsageError
+from ragvault.model import Abstention, Detail, Done
 from ragvault.service import ask as service
 from ragvault.service.history import as_markdown, source_at
 from ragvault.service.json_objects import ask_object, debug_object
@@ -38,10 +41,39 @@ app = command_app()
 
 @dataclass(frozen=True)
 class Use:
-    """What is done with the answer."""
+    """How the answer is shown, and what is done with it."""
 
+    no_stream: Annotated[bool, option("--no-stream", "Print the answer when it is whole.")] = False
+    struck: Annotated[
+        bool, option("--all", "List what the model said that no note holds, too.")
+    ] = False
     number: OpenOption = None
     copies: CopyOption = False
+
+
+@dataclass(frozen=True)
+class Talk:
+    """What the question goes on from, and who answers."""
+
+    no_rag: Annotated[bool, option("--no-rag", "Ask the model alone, without the notes.")] = False
+    go_on: Annotated[bool, option("--continue", "Go on from the last answer.")] = False
+    conversation: Annotated[
+        str | None, option("--session", "Go on with this conversation, or begin it.", "NAME")
+    ] = None
+
+    def of(self, session: Session, request: Request, *, no_llm: bool) -> Request:
+        """The request with the conversation before it. Raises UsageError."""
+        from ragvault.service.ask import last_session, turns_of
+
+        if self.no_rag and no_llm:
+            raise UsageError("--no-rag asks the model, --no-llm doesn't.", "Give one of the two.")
+        if self.go_on and self.conversation:
+            raise UsageError(
+                "--continue and --session name two conversations.", "Give one of them."
+            )
+        name = last_session(session.container) if self.go_on else self.conversation
+        earlier = turns_of(session.container, name) if name else ()
+        return replace(request, use_notes=not self.no_rag, session=name, earlier=earlier)
 
 
 @app.command()
@@ -61,16 +93,15 @@ def ask(
             case_sensitive=False,
         ),
     ] = Detail.NORMAL,
-    model: Annotated[str | None, option("--model", "Ollama model that writes.", "NAME")] = None,
-    no_llm: Annotated[bool, option("--no-llm", "Quote the notes; ask no model.")] = False,
-    no_stream: Annotated[bool, option("--no-stream", "Print the answer when it is whole.")] = False,
-    struck: Annotated[
-        bool, option("--all", "List what the model said that no note holds, too.")
-    ] = False,
+    writer: Writer,
+    talk: Talk,
     options: SearchOptions,
     use: Use,
     debug: DebugOption = False,
     as_json: JsonOption = False,
+    as_events: Annotated[
+        bool, option("--json-stream", "Print a JSON object a line, as they come.")
+    ] = False,
     config: ConfigOption = None,
 ) -> int:
     """Answer a question from the notes, with citations.
@@ -81,14 +112,21 @@ def ask(
     from ragvault.cli.session import Session
 
     now = datetime.now()
-    with Session.open(config, {"ollama.model": model}) as session:
+    with Session.open(config, {"ollama.model": writer.model}) as session:
         request = request_of(
-            question_of(question), filters, options, now, k=k, detail=detail, use_model=not no_llm
+            question_of(question),
+            filters,
+            options,
+            now,
+            k=k,
+            detail=detail,
+            use_model=not writer.no_llm,
         )
-        if as_json:
-            result = _as_json(session, request, now, debug=debug)
+        request = talk.of(session, request, no_llm=writer.no_llm)
+        if as_json or as_events:
+            result = _as_json(session, request, now, debug=debug, each=as_events)
         else:
-            result = _as_text(session, request, now, debug, stream=not no_stream, struck=struck)
+            result = _as_text(session, request, now, debug, use)
         _use(session, result, use)
     return 3 if isinstance(result.outcome, Abstention) else 0
 
@@ -103,25 +141,32 @@ def _use(session: Session, result: AskResult, use: Use) -> None:
         open_hit(session, source_at(result, use.number))
 
 
-def _as_json(session: Session, request: Request, now: datetime, *, debug: bool) -> AskResult:
+def _as_json(
+    session: Session, request: Request, now: datetime, *, debug: bool, each: bool
+) -> AskResult:
+    """The result as one object, or with ``each`` every event as one."""
     look = VaultLook(session.container, request.vaults)
-    result = service.answer_of(service.ask(session.container, request, now=now, look=look))
+    links = Links.of(session.container)
+    with closing(service.ask(session.container, request, now=now, look=look)) as events:
+        for event in events:
+            if isinstance(event, Done):
+                result = event.result
+                value = event_object(event, links) if each else ask_object(result, links)
+            elif each and (value := event_object(event, links)):
+                print_json(value, on_one_line=True)
     session.notices(result.notices)
-    value = ask_object(result, Links.of(session.container))
     if debug:
-        value.update(debug_object(result.retrieval, result))
-    print_json(value)
+        value |= debug_object(result.retrieval, result)
+    print_json(value, on_one_line=each)
     return result
 
 
-def _as_text(
-    session: Session, request: Request, now: datetime, debug: bool, *, stream: bool, struck: bool
-) -> AskResult:
+def _as_text(session: Session, request: Request, now: datetime, debug: bool, use: Use) -> AskResult:
     from ragvault.cli.render.ask import AskView
 
     look = VaultLook(session.container, request.vaults)
     with closing(service.ask(session.container, request, now=now, look=look)) as events:
-        result = AskView(session, stream=stream, struck=struck).draw(events)
+        result = AskView(session, stream=not use.no_stream, struck=use.struck).draw(events)
     session.notices(result.notices)
     if debug:
         from ragvault.cli.render.debug import print_debug

@@ -20,6 +20,7 @@ from ragvault.model import (
     Band,
     Cited,
     Done,
+    Drafted,
     Reference,
     Retrieved,
     Token,
@@ -46,6 +47,7 @@ class AskView:
         self._stream = stream
         self._all = struck
         self._waiting = Waiting(session.err)
+        self._is_marked = False  # as the model's own words
         self._session = session
 
     @cached_property
@@ -65,13 +67,15 @@ class AskView:
         result = None
         with self._waiting.shown("Searching your notes …"):
             for event in events:
-                if isinstance(event, Retrieved) and event.hits:
-                    self._waiting.say("Reading what was found …")
+                if isinstance(event, Retrieved):
+                    self._found(event)
                 elif isinstance(event, Cited):
                     self._marks.add(event.text, event.hit)
                     self._printer.expect(event.text)
                 elif isinstance(event, Token):
                     self._token(event)
+                elif isinstance(event, Drafted):
+                    self._draft(event.text)
                 elif isinstance(event, Done):
                     result = event.result
         assert result is not None, "ask ends with Done or raises"
@@ -93,10 +97,24 @@ class AskView:
             for number, hit in enumerate(outcome.nearest, start=1):
                 self._places.print(f"{number}.", hit)
 
+    def _found(self, event: Retrieved) -> None:
+        if event.searched_for:
+            self._waiting.clear()
+            said = hanging(self._out, f"searched for: {event.searched_for}", 2)
+            self._out.print(self._out.style(said, "dim") + "\n")
+            self._out.flush()
+        if event.hits:
+            self._waiting.say("Reading what was found …")
+
     def _token(self, token: Token) -> None:
         if self._stream and token.mode != "extractive":  # quotations are set apart, at the end
             self._waiting.clear()
-            self._printer.write(token.text)
+            self._write(token.text, token.mode)
+
+    def _draft(self, text: str) -> None:
+        if self._stream and text.strip():
+            self._waiting.clear()
+            self._printer.draft(text)
 
     def _show(self, result: AskResult) -> None:
         """The rest, once the outcome is known."""
@@ -109,12 +127,19 @@ class AskView:
             self._footer(result)
         self._out.flush()
 
+    def _write(self, text: str, mode: str) -> None:
+        if mode == "model" and not self._is_marked:
+            mark = self._out.symbol("⚠", "!")
+            self._out.print(self._out.style(f"{mark} Not from your notes:", "yellow"))
+            self._is_marked = True
+        self._printer.write(text)
+
     def _answer(self, answer: Answer) -> None:
         if answer.mode == "extractive":
             self._quotations(answer)
         else:
             if not self._printer.has_printed:
-                self._printer.write(answer.text)
+                self._write(answer.text, answer.mode)
             self._printer.finish()
         self._caveats(answer)
         self._all_sources(answer)
@@ -225,6 +250,8 @@ class AskView:
         out, outcome = self._out, result.outcome
         band = BAND_WORDS[Band.of(outcome.confidence)]
         parts = [f"confidence {band} ({words.unit(outcome.confidence)})"]
+        if isinstance(outcome, Answer) and outcome.mode == "model":
+            parts = []
         if isinstance(outcome, Answer) and outcome.mode == "extractive":
             parts.append("quoted from your notes, word for word")
         elif result.model and isinstance(outcome, Answer):

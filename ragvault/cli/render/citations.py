@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from ragvault.cli.render.layout import columns
 from ragvault.cli.render.terminal import Terminal
-from ragvault.text import strip_controls
+from ragvault.text import one_line, strip_controls
 
 MAX_TEXT_WIDTH = 92  # columns: longer lines tire the eye
 
@@ -29,6 +29,19 @@ class AnswerPrinter:
         # Two columns are left for a full stop that follows a citation.
         self._limit = min(out.width - 2, MAX_TEXT_WIDTH) if out.is_tty else None
         self.has_printed = False
+        self._erase = ""  # what takes the draft away
+
+    def draft(self, text: str) -> None:
+        """The end of what isn't settled, dimmed, on a line of its own until the next call. Only
+        where it can be told from what is."""
+        self._out.print(self._erase, end="")
+        self._erase = ""
+        if self._out.is_tty and self._out.colour and (said := one_line(text)):
+            lead = "\n" if self._column else ""
+            self._out.print(lead + self._out.style(_tail(said, self._out.width - 1), "dim"), end="")
+            back = f"\x1b[1A\x1b[{self._column + 1}G" if lead else ""
+            self._erase = f"\r\x1b[2K{back}"
+        self._out.flush()
 
     def expect(self, citation: str) -> None:
         """This citation may come in the text that follows."""
@@ -37,6 +50,7 @@ class AnswerPrinter:
 
     def write(self, text: str) -> None:
         """Take the next piece of the text; prints what is whole of it."""
+        self.draft("")
         self._pending += strip_controls(text)
         cut = self._whole()
         ready, self._pending = self._pending[:cut], self._pending[cut:]
@@ -44,6 +58,7 @@ class AnswerPrinter:
         self._out.flush()
 
     def finish(self) -> None:
+        self.draft("")
         ready, self._pending = self._pending, ""
         self._emit(ready)
         if self._column:
@@ -102,6 +117,13 @@ class AnswerPrinter:
     def _newline(self) -> None:
         self._out.print()
         self._column = 0
+
+
+def _tail(text: str, width: int) -> str:
+    """Its last words, as far as they fit."""
+    while columns(text) > width:
+        text = "…" + text[max(2, columns(text) - width) + 1 :]
+    return text
 
 
 def _number(citation: str) -> str:

@@ -124,15 +124,16 @@ def close_stdout_quietly() -> None:
     os.close(nowhere)
 
 
-def print_json(value: dict[str, Any]) -> None:
+def print_json(value: dict[str, Any], *, on_one_line: bool = False) -> None:
     """One object on stdout, ``schema_version`` first. Numbers are finite, keys are text."""
     import json
 
     value = {"schema_version": SCHEMA_VERSION, **value}
-    text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
+    indent = None if on_one_line else 2
+    text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except (UnicodeError, LookupError):  # another encoding, or a lone surrogate in a file name
-        text = json.dumps(value, indent=2, allow_nan=False)
+        text = json.dumps(value, indent=indent, allow_nan=False)
     sys.stdout.write(text + "\n")
     sys.stdout.flush()

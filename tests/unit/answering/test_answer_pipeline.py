@@ -13,7 +13,7 @@ from ragvault.answering.pointed import point
 from ragvault.answering.quote.extract import extract
 from ragvault.config.settings import AnswerSettings, OllamaSettings
 from ragvault.errors import ModelMissingError, ModelServerError, ModelStreamError
-from ragvault.model import AbstainReason, Abstention, Answer, CitationStatus, Cited, Intent
+from ragvault.model import AbstainReason, Abstention, Answer, CitationStatus, Cited, Intent, Token
 from tests.support.answering import ScriptedChat, evidence, finished, hit
 
 BACKEND = hit(
@@ -357,7 +357,7 @@ def test_each_source_is_named_once_right_before_its_first_citation_is_shown() ->
             if isinstance(event, Cited):
                 assert event.position >= len(shown)
                 announced.append(event)
-            else:
+            elif isinstance(event, Token):
                 shown += event.text
         made = answered(run)
         assert [c.marker for c in announced] == [r.marker for r in made.references]

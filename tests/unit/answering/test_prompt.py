@@ -11,7 +11,7 @@ from ragvault.answering.citations.parse import parse
 from ragvault.answering.context import estimate_tokens, neutralise
 from ragvault.answering.prompt import build_prompt
 from ragvault.config.settings import AnswerSettings
-from ragvault.model import Detail, Hit, Prompt
+from ragvault.model import Detail, Hit, Prompt, Turn
 from tests.support.answering import hit
 
 WEEKLY = hit("projects/meeting-notes.md", "Meetings > Weekly Standup", "We meet on Monday.")
@@ -201,3 +201,24 @@ def test_where_links_lead_takes_no_room_in_the_prompt() -> None:
     assert "Content: We meet on Friday.\n\n[Chunk 2]" in user
     only = hit("b.md", "B", "[page]: folder/page.md")
     assert "Content: [page]: folder/page.md" in prompt(only).messages[-1].content
+
+
+TURNS = tuple(Turn(f"Question {n}?", f"Answer {n} [File: a.md, Section: B].") for n in range(9))
+
+
+@pytest.mark.parametrize("cites", [True, False])
+def test_the_last_turns_stand_behind_the_notes_and_can_be_cited_by_nobody(cites: bool) -> None:
+    made = prompt(WEEKLY, earlier=TURNS[:2], model_cites=cites)
+    said = made.messages[-1].content
+    assert said.index("We meet on Monday") < said.index("Answer 0") < said.index("Answer 1")
+    assert "[File: a.md" not in said
+    assert made.included == (WEEKLY,)
+
+
+def test_turns_take_no_room_from_the_notes_beyond_their_share() -> None:
+    long = [hit("a.md", "A", "word " * 400), hit("b.md", "B", "other " * 400, rank=2)]
+    alone, among = prompt(*long), prompt(*long, earlier=TURNS * 40)
+    assert among.included == alone.included
+    said = among.messages[-1].content
+    assert "Answer 8" in said and said.count("Question: ") < 40
+    assert among.estimated_tokens < 4096 * 3 // 4

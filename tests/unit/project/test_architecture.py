@@ -117,6 +117,14 @@ def test_heavy_libraries_stay_in_adapters_and_out_of_start_up(file: Path) -> Non
     assert not at_import
 
 
+def test_the_prompt_library_is_the_chats_alone() -> None:
+    def users(*, at_start: bool) -> list[str]:
+        files = ((file, imports(file, top_level_only=at_start)) for file in modules())
+        return [file.name for file, names in files if "prompt_toolkit" in " ".join(names)]
+
+    assert (users(at_start=False), users(at_start=True)) == (["chat.py"], [])
+
+
 def test_only_wiring_builds_adapters() -> None:
     users = {part_of(file) for file in modules() if "adapters" in own_parts(file)}
     assert users <= {"wiring", "adapters"}

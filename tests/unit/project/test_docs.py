@@ -71,6 +71,7 @@ def test_every_command_of_the_docs_works(tmp_path: Path) -> None:
         done = subprocess.run(
             [sys.executable, "-m", "ragvault", *typed],
             env=variables,
+            input="/help\n",  # for the chat
             capture_output=True,
             text=True,
             encoding="utf-8",

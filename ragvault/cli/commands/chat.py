@@ -1,0 +1,228 @@
+"""``ragvault chat``: one question after another, each with the conversation before it in mind."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from ragvault.cli.group import command_app
+from ragvault.cli.options import ConfigOption, Filters, SearchOptions, Writer, option, request_of
+from ragvault.errors import RagvaultError, UsageError
+from ragvault.service.status import VaultLook
+from ragvault.text import strip_controls
+
+if TYPE_CHECKING:
+    from ragvault.cli.session import Session
+    from ragvault.model import AskResult, Request
+
+app = command_app()
+
+_COMMANDS = {
+    "/sources": "the sources of the last answer",
+    "/open N": "open source N of the last answer",
+    "/debug": "how the last answer came about",
+    "/folder [NAME]": "search this folder only, or all again",
+    "/model [NAME]": "have this model write, or list those there are",
+    "/new": "begin another conversation",
+    "/save FILE.md": "write the conversation to a file",
+    "/help": "these commands",
+    "/quit": "end (Ctrl-D)",
+}
+_REMEMBERED = 200  # questions that the up arrow brings back
+
+
+@app.command()
+def chat(
+    *,
+    filters: Filters,
+    options: SearchOptions,
+    conversation: Annotated[
+        str | None, option("--session", "Go on with this conversation, or begin it.", "NAME")
+    ] = None,
+    writer: Writer,
+    config: ConfigOption = None,
+) -> int:
+    """Ask one question after another; each may go on from the one before.
+
+    /help lists the commands. Ctrl-C stops an answer, Ctrl-D ends the chat. Questions may also be
+    piped in, a line each.
+    """
+    from ragvault.cli.session import Session
+
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(130))  # Ctrl-C alone stops an answer
+    with Session.open(config, {"ollama.model": writer.model}) as session:
+        asked = request_of("", filters, options, datetime.now(), use_model=not writer.no_llm)
+        return _Chat(session, asked, conversation).run()
+
+
+class _Chat:
+    """A conversation at the terminal, or with lines from a pipe."""
+
+    def __init__(self, session: Session, asked: Request, name: str | None) -> None:
+        from ragvault.service.ask import turns_of
+
+        self._session, self._container = session, session.container
+        self._asked = asked
+        self._said: list[AskResult] = []
+        self._failure = 0
+        self._new("")
+        if name:
+            earlier = turns_of(self._container, name)
+            self._asked = replace(self._asked, session=name, earlier=earlier)
+
+    def run(self) -> int:
+        """Until the lines end. The exit code is the last failure's, if they were piped in."""
+        is_tty = sys.stdin.isatty() and self._session.out.is_tty
+        self._container.catalog.vaults()  # nothing is indexed: said before a question is typed
+        if is_tty:
+            self._session.notices(
+                ["/help lists the commands; Ctrl-C stops an answer, Ctrl-D ends."]
+            )
+        for line in self._typed() if is_tty else self._piped():
+            if line.split() == ["/quit"]:
+                break
+            try:
+                self._do(line.strip())
+            except KeyboardInterrupt:
+                if not is_tty:
+                    raise
+                self._session.out.print()
+                self._session.notices(["Stopped."])
+            except RagvaultError as failure:
+                self._fail(failure)
+        return 0 if is_tty else self._failure
+
+    def _fail(self, failure: RagvaultError) -> None:
+        from ragvault.cli.failure import print_failure
+
+        self._failure = failure.exit_code
+        print_failure(self._session.err, "Error:", failure)
+        self._session.err.flush()
+
+    def _typed(self) -> Iterator[str]:
+        """What is typed, with editing; the history's questions come back by the up arrow."""
+        from prompt_toolkit import PromptSession
+        from prompt_toolkit.history import InMemoryHistory
+
+        kept = self._container.history.entries(limit=_REMEMBERED)
+        asked = [str(entry.document["question"]) for entry in reversed(kept)]
+        prompt: PromptSession[str] = PromptSession("> ", history=InMemoryHistory(asked))
+        while True:
+            try:
+                yield prompt.prompt()
+            except KeyboardInterrupt:  # what was begun is thrown away
+                continue
+            except EOFError:
+                return
+
+    def _piped(self) -> Iterator[str]:
+        """The lines of standard input as they come, shown above what they bring."""
+        out = self._session.out
+        while line := sys.stdin.readline():
+            if line.strip():
+                out.print(out.style(f"> {strip_controls(line.strip())}", "bold"))
+            yield line
+
+    def _do(self, line: str) -> None:
+        name, _, given = line.partition(" ")
+        commands: dict[str, Callable[[str], None]] = {
+            "/sources": self._sources,
+            "/open": self._open,
+            "/debug": self._debug,
+            "/folder": self._folder,
+            "/model": self._model,
+            "/new": self._new,
+            "/save": self._save,
+            "/help": self._help,
+        }
+        if not name.startswith("/"):
+            if line:
+                self._ask(line)
+        elif name in commands:
+            commands[name](given.strip())
+        else:
+            raise UsageError(f"There is no command {name}.", "/help lists those there are.")
+        self._session.out.flush()
+
+    def _ask(self, question: str) -> None:
+        from ragvault.cli.render.ask import AskView
+        from ragvault.service.ask import ask, turn_of
+        from ragvault.service.json_objects import ask_object
+        from ragvault.service.originals import Links
+
+        request = replace(self._asked, question=question)
+        look = VaultLook(self._container, request.vaults)
+        with closing(ask(self._container, request, now=datetime.now(), look=look)) as events:
+            result = AskView(self._session, stream=True).draw(events)
+        self._session.notices(result.notices)
+        self._session.out.print()
+        document = ask_object(result, Links.of(self._container))
+        self._asked = replace(self._asked, earlier=(*self._asked.earlier, turn_of(document)))
+        self._said.append(result)
+
+    # ------------------------------------------------------------------ commands
+
+    def _answer(self) -> AskResult:
+        if not self._said:
+            raise UsageError("There is no answer yet.", "Ask something.")
+        return self._said[-1]
+
+    def _sources(self, _given: str) -> None:
+        from ragvault.cli.render.ask import AskView
+
+        AskView(self._session, stream=False).replay(self._answer(), sources_only=True)
+
+    def _open(self, given: str) -> None:
+        from ragvault.cli.desktop import open_hit
+        from ragvault.service.history import source_at
+
+        if not given.isdecimal():
+            raise UsageError("Give the number of a source.", "`/open 1`; /sources lists them.")
+        open_hit(self._session, source_at(self._answer(), int(given)))
+
+    def _debug(self, _given: str) -> None:
+        from ragvault.cli.render.debug import print_debug
+
+        result = self._answer()
+        print_debug(self._session.out, result.retrieval, result)
+
+    def _folder(self, given: str) -> None:
+        self._asked = replace(self._asked, folders=(given,) if given else ())
+        self._session.notices([f"Searching {given or 'all folders'}."])
+
+    def _model(self, given: str) -> None:
+        if given:
+            self._container.write_with(given)
+            self._asked = replace(self._asked, use_model=True)
+            self._session.notices([f"{given} writes."])
+        else:
+            self._session.out.print("\n".join(self._container.chat.models()))
+
+    def _new(self, _given: str) -> None:
+        self._asked = replace(self._asked, session=f"chat {datetime.now()}", earlier=())
+        self._said = []
+
+    def _save(self, given: str) -> None:
+        from ragvault.service.history import as_markdown
+
+        self._answer()
+        said = "\n\n".join(f"## {one.question}\n\n{as_markdown(one)}" for one in self._said)
+        try:
+            with Path(given).expanduser().open("x", encoding="utf-8") as file:
+                file.write(f"{said}\n")
+        except OSError as error:
+            raise UsageError(
+                f"The conversation can't be saved to {given or 'no file'}: {error.strerror}.",
+                "Name a new file: `/save FILE.md`.",
+            ) from error
+        self._session.notices([f"Saved to {given}."])
+
+    def _help(self, _given: str) -> None:
+        for name, what in _COMMANDS.items():
+            self._session.out.print(f"{name:<16}{what}")
