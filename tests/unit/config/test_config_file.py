@@ -279,6 +279,20 @@ def test_a_key_of_an_earlier_version_is_named_and_ignored(tmp_path: Path) -> Non
     assert line.endswith("unset the variable.")
 
 
+@pytest.mark.parametrize(
+    ("text", "environ"),
+    [("answer:\n  log: false\n", {}), ("", {"RAGVAULT_ANSWER_LOG": "false"})],
+    ids=["file", "variable"],
+)
+def test_who_switched_the_log_off_has_no_history(
+    tmp_path: Path, text: str, environ: dict[str, str]
+) -> None:
+    """A new name must not begin to keep what its owner wanted kept nowhere."""
+    loaded = load_text(tmp_path, text, environ)
+    assert not loaded.settings.history.enabled
+    assert loaded.origin("history.enabled").kind in ("file", "env")
+
+
 def test_no_setting_is_called_removed() -> None:
     """Its notice would be wrong, and never seen."""
     assert not REMOVED.keys() & keys().keys()
