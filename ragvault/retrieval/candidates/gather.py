@@ -133,7 +133,7 @@ def nearest(context: Context, meaning: Meaning, scopes: Sequence[Scope]) -> tupl
     ids = by_meaning(context, meaning, meaning.readable, scopes, context.filters)
     context.notices.extend(
         f"The vector store of {vault} can't be used ({why.rstrip('. ')}): searched without. "
-        "Run `ragvault index` to rebuild it."
+        "Run `ragvault repair` to rebuild it."
         for vault, why in meaning.store.broken.items()
     )
     return ids

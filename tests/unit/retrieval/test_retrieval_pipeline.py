@@ -286,7 +286,7 @@ def test_a_lost_store_is_noticed_and_not_taken_for_no_answer(fake: SearchIndex) 
     found = fake.search("API backend", deps=deps)
     assert found.hits == healthy.hits
     assert len(found.notices) == 2  # one a vault
-    assert "ragvault index" in found.notices[0]
+    assert "ragvault repair" in found.notices[0]
 
 
 class OneBroken(FakeVectorIndex):

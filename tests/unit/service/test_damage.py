@@ -227,3 +227,22 @@ def test_words_that_the_full_text_index_lost_are_missed(
     change(tmp_path, "UPDATE fts_1_content SET c2 = 'other words' WHERE id = 3")
     assert [part for part, *_ in seen(container())] == ["catalog"]
     assert list(repair(container()))[-1] == Remaining(())
+
+
+@pytest.mark.parametrize(
+    "statement", ["DELETE FROM collections", "UPDATE migrations SET hash = 'x'"]
+)
+def test_a_vector_store_that_looks_sound_from_outside_is_filled_again(
+    container: Callable[[], Container], whole: Path, tmp_path: Path, statement: str
+) -> None:
+    """Another version of Chroma left it so, or nobody did; `index` said "unchanged" for ever."""
+    store = tmp_path / "index" / "chroma" / "chroma.sqlite3"
+    with closing(sqlite3.connect(store)) as connection:
+        assert connection.execute(statement).rowcount
+        connection.commit()
+    with stack(tmp_path / "index", store={"search": "chroma"}) as asked:
+        result = search(asked, Request("ferry"), 3, now=datetime(2026, 1, 1))
+    assert result.hits[0].note.rel_path == "sea/boats.md"
+    assert any("ragvault repair" in notice for notice in result.retrieval.notices)
+    events = list(repair(container()))
+    assert report_of(events).embedded == 0 and events[-1] == Remaining(())
