@@ -309,10 +309,8 @@ def _quoted(
         return AnswerRun(_pointed(request), None, spent, notices)
     said = compose(quotes, request.evidence, request.style)
     if said.caveats:  # not sure: who reads on finds what else there is
-        also = near(
-            request.question, request.evidence, request.neighbours, quotes, today=request.today
-        )
-        said = replace(said, also=also)
+        found = request.evidence, request.neighbours, quotes, request.today
+        said = replace(said, also=near(request.question, *found))
     said = replace(said, caveats=(*said.caveats, *caveats))
     for reference in said.references:
         first = next(c for c in said.citations if c.chunk_id == reference.hit.chunk.id)
@@ -374,7 +372,7 @@ def _also(request: AnswerRequest, references: Sequence[Reference]) -> tuple[Refe
 
 
 def _pointed(request: AnswerRequest) -> Abstention:
-    return point(request.question, request.evidence, request.neighbours, today=request.today)
+    return point(request.question, request.evidence, request.neighbours, request.today)
 
 
 def _notice(error: ModelError) -> str:

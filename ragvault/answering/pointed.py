@@ -18,12 +18,12 @@ from ragvault.model import AbstainReason, Abstention, Detail, Evidence, Hit, Ref
 from ragvault.text import one_line, snippet, strip_controls
 
 _LONGEST = 2400  # characters of a section that is shown whole
-_LONGEST_LINES = 200  # characters of another passage's best lines
-_LONGEST_LINE = 96  # and beneath an answer, where it shall not push that off the screen
+_EXCERPT = 200  # characters of another passage's best lines
+_EXCERPT_BENEATH = 96  # and beneath an answer, where it shall not push that off the screen
 
 
 def point(
-    question: str, evidence: Evidence, neighbours: Neighbours, *, today: date | None = None
+    question: str, evidence: Evidence, neighbours: Neighbours, today: date | None = None
 ) -> Abstention:
     """Where the first passage is, with what is shown of each, best first."""
     first = evidence.hits[0]
@@ -44,7 +44,6 @@ def near(
     evidence: Evidence,
     neighbours: Neighbours,
     quoted: Sequence[Quote] = (),
-    *,
     today: date | None = None,
 ) -> tuple[Reference, ...]:
     """What was found, to be read: the first passage whole, where more stands there than was
@@ -59,8 +58,8 @@ def near(
             text = text if any(line.strip() not in said for line in text.split("\n")) else ""
         elif hit.chunk.id not in ids:
             best = extract(question, [hit], detail=Detail.BRIEF, today=today)
-            lines = "\n".join(map(_body, best))
-            text = snippet(lines, _LONGEST_LINE) if ids else _cut(lines)
+            length = _EXCERPT_BENEATH if ids else _EXCERPT
+            text = snippet(" ".join(map(_body, best)), length)
         if text or not ids:
             found.append(Reference(len(ids) + len(found) + 1, hit, snippet(text), text))
     return tuple(found)
@@ -71,13 +70,6 @@ def _body(quote: Quote) -> str:
     names, dash, body = quote.shown.partition(" —")
     place = {quote.hit.note.title, *quote.hit.chunk.heading_path, str(quote.hit.note.day)[:10]}
     return body.strip() if dash and place.issuperset(names.split(" · ")) else quote.shown
-
-
-def _cut(lines: str) -> str:
-    if len(lines) <= _LONGEST_LINES:
-        return lines
-    end = max(lines.rfind(gap, 0, _LONGEST_LINES) for gap in " \n")
-    return f"{lines[: end if end > 0 else _LONGEST_LINES].rstrip()} …"
 
 
 def _section(hit: Hit, beside: Sequence[Hit]) -> str:

@@ -53,13 +53,7 @@ class PlaceView:
         return [f"{'modified ' if of_file else ''}{local_day(note.date)}"] if note.date else []
 
     def print(
-        self,
-        label: str,
-        hit: Hit,
-        quote: str = "",
-        more: Sequence[Hit] = (),
-        *,
-        brief: bool = False,
+        self, label: str, hit: Hit, quote: str = "", more: Sequence[Hit] = (), brief: bool = False
     ) -> None:
         """Two lines or more: label and place; details; a quotation; other notes with the text.
         ``more``: other passages of the same section. A section that doesn't fit behind the path
