@@ -93,11 +93,6 @@ _EXPLETIVE = re.compile(
     r"|\bil\s+(?:y\s+a|faut)\b|-t-il\b|\best-il\b|(?<=\w )Sie\b"
     r"|\bthere\s+(?:is|are|was|were)\b|\b(?:is|are|was|were)\s+there\b(?=\W*\w)"
 )
-_DETERMINERS = frozenset(
-    """the a an my our your this that der die das den dem ein eine einen einem einer mein meine
-    meinen meinem meiner unser unsere unserem le la les un une mon ma mes notre el los las una mi
-    mis nuestro il lo gli i uno mio mia o os as um uma meu minha de het een mijn onze""".split()
-)
 _ASKING = frozenset(
     """what which who whom whose when where why how was welche welcher welches welchen wer wen wem
     wann wo warum wie wieso quel quelle quels quelles qui quand où pourquoi comment combien qué
@@ -118,7 +113,7 @@ class _Words:
         self.written: list[str] = _WORD.findall(question)
         self.lower = [word.lower().replace("’", "'") for word in self.written]
         said = set(text.words(self.hint.phrase)) if self.hint else set()
-        small = text.stopwords(language) | _ASKING | VAGUE | TIME_WORDS | said | _DETERMINERS
+        small = text.stopwords(language) | _ASKING | VAGUE | TIME_WORDS | said
         small |= {year for year in self.lower if _YEAR.fullmatch(year)}
         small |= text.MONTHS.keys() if len(self.lower) == 1 else set()  # "may" is a month then
         small |= _PRONOUNS.get(language, frozenset())
@@ -160,7 +155,8 @@ def whole(
         return f"{before.question.rstrip(_END)}: {rest}"
     subject = _subject(old, before.title)
     if lead and not stands_for and not _ASKING & set(new.lower):
-        named = re.sub(rf"^(?:(?:{'|'.join(_DETERMINERS)})\s+)+", "", rest.rstrip(_END), flags=re.I)
+        start = [match.start() for match in _WORD.finditer(rest)][new.naming[0]]
+        named = rest[start:].rstrip(_END)
         place = _most_like(named, old, subject, likeness)
         # What stands in the note that is called so is something of it, not another like it.
         if place and not (place in subject and holds(named)):
