@@ -53,6 +53,26 @@ def test_numbers_that_cite_are_linked_and_those_of_code_and_links_are_not() -> N
     assert stream.getvalue() == "See rows[1] and [1](x.md), it is so <1>.\n"
 
 
+def test_what_is_not_settled_is_dimmed_and_gone_when_it_is() -> None:
+    """Where it can't be told from what is settled it isn't shown at all."""
+    for colour in (True, False):
+        stream = io.StringIO()
+        out = Terminal(stream, is_tty=True, colour=colour, unicode=True, width=20)
+        printer = AnswerPrinter(out, lambda citation: (citation, citation))
+        printer.write("It is so. ")
+        printer.draft("And that is a long one which goes on")
+        shown = stream.getvalue()
+        printer.write("Yes.")
+        printer.finish()
+        if not colour:
+            assert stream.getvalue() == "It is so. Yes.\n"
+            continue
+        line = shown.rpartition("\n")[2]
+        assert line.startswith("\x1b[2m") and columns(strip_controls(line)) < 20
+        after = stream.getvalue().removeprefix(shown)
+        assert after == "\r\x1b[2K\x1b[1A\x1b[10G Yes.\n"
+
+
 def test_lines_break_at_words_on_a_terminal_and_nowhere_else() -> None:
     text = "alpha beta gamma delta epsilon zeta eta theta iota kappa"
     on_terminal = printed([text], width=24)
