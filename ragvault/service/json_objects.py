@@ -31,14 +31,12 @@ if TYPE_CHECKING:
 
 
 def error_object(error: RagvaultError) -> dict[str, Any]:
-    return {
-        "error": {
-            "type": error.type,
-            "message": error.message,
-            "hint": error.hint,
-            "exit_code": error.exit_code,
-        }
-    }
+    return {"error": _of(error, "type message hint exit_code")}
+
+
+def _of(value: object, names: str) -> dict[str, Any]:
+    """Attributes of a value, by their names."""
+    return {name: getattr(value, name) for name in names.split()}
 
 
 # --------------------------------------------------------------------------- ask and search
@@ -46,49 +44,36 @@ def error_object(error: RagvaultError) -> dict[str, Any]:
 
 def ask_object(result: AskResult, links: Links) -> dict[str, Any]:
     outcome = result.outcome
-    value: dict[str, Any] = {"question": result.question}
-    confidence = {
-        "confidence": outcome.confidence,
-        "confidence_band": Band.of(outcome.confidence),
-    }
-    if isinstance(outcome, Answer):
-        value |= {
-            "answer": outcome.text,
-            "abstained": False,
-            "abstain_reason": None,
-            "mode": outcome.mode,
-            **confidence,
-            "references": [_reference(one, links) for one in outcome.references],
-            "also": [_reference(one, links) for one in outcome.also],
-            "citations": outcome.citations,
-            "nearest": [],
-            "unsupported": outcome.unsupported,
-            "caveats": outcome.caveats,
-        }
-    else:
-        value |= {
-            "answer": outcome.message,
-            "abstained": True,
-            "abstain_reason": outcome.reason,
-            "mode": "none",
-            **confidence,
-            "references": [],
-            "also": [],
-            "citations": [],
-            "nearest": _nearest(outcome, links),
-            "searched": outcome.searched,
-            "unsupported": [],
-            "caveats": [],
-        }
-    value["meta"] = {
-        "model": result.model,
-        "id": result.id,
-        "retrieval": _retrieval_meta(result.retrieval),
-        "llm_ms": _ms(result.llm_ms),
-        "total_ms": _ms(result.total_ms),
-        "prompt_tokens": result.usage.prompt_tokens,
-        "completion_tokens": result.usage.completion_tokens,
-        "notices": result.notices,
+    no = outcome if isinstance(outcome, Abstention) else None
+    told = (
+        outcome
+        if isinstance(outcome, Answer)
+        else Answer(outcome.message, "none", outcome.confidence)
+    )
+    value = {
+        "question": result.question,
+        "answer": told.text,
+        "abstained": no is not None,
+        "abstain_reason": no.reason if no else None,
+        "mode": told.mode,
+        "confidence": told.confidence,
+        "confidence_band": Band.of(told.confidence),
+        "references": [_reference(one, links) for one in told.references],
+        "also": [_reference(one, links) for one in told.also],
+        "citations": told.citations,
+        "nearest": _nearest(no, links) if no else [],
+        **({"searched": no.searched} if no else {}),
+        "unsupported": told.unsupported,
+        "caveats": told.caveats,
+        "meta": {
+            "model": result.model,
+            "id": result.id,
+            "retrieval": _retrieval_meta(result.retrieval),
+            "llm_ms": _ms(result.llm_ms),
+            "total_ms": _ms(result.total_ms),
+            **_of(result.usage, "prompt_tokens completion_tokens"),
+            "notices": result.notices,
+        },
     }
     shown: dict[str, Any] = rounded(value)
     return shown
@@ -105,9 +90,7 @@ def _nearest(outcome: Abstention, links: Links) -> list[dict[str, Any]]:
 def search_object(found: SearchResult, links: Links) -> dict[str, Any]:
     results = []
     for rank, hit in enumerate(found.hits, start=1):
-        scores = {
-            name: getattr(hit.scores, name) for name in ("vector", "lexical", "recency", "final")
-        }
+        scores = _of(hit.scores, "vector lexical recency final")
         results.append({"rank": rank, **place_object(hit, rank, links), "scores": scores})
     retrieval = found.retrieval
     meta = {**_retrieval_meta(retrieval), "notices": retrieval.notices}
@@ -149,8 +132,7 @@ def place_object(hit: Hit, marker: int, links: Links, text: str | None = None) -
         "heading_path": chunk.heading_path,
         "chunk_index": chunk.chunk_index,
         "chunk_id": chunk.id,
-        "start_line": chunk.start_line,
-        "end_line": chunk.end_line,
+        **_of(chunk, "start_line end_line"),
         "snippet": snippet(chunk.text) if text is None else text,
         "score": hit.scores.final,
         "modified": iso_time(hit.note.mtime),
@@ -182,14 +164,9 @@ def debug_object(retrieval: Retrieval | None, result: AskResult | None = None) -
     if retrieval is None:
         folders: dict[str, Any] = {"selected": [], "available": []}
         return {"debug": {"retrieved_chunks": [], "folder_selection": folders, "timings_ms": {}}}
-    selection = retrieval.folder_selection
     value = {
         "retrieved_chunks": [_candidate(hit) for hit in retrieval.hits],
-        "folder_selection": {
-            "mode": selection.mode,
-            "selected": selection.selected,
-            "available": selection.available,
-        },
+        "folder_selection": _of(retrieval.folder_selection, "mode selected available"),
         "vector_trust": retrieval.findings.vocabulary_trust,
         "timings_ms": {name: _ms(value) for name, value in retrieval.timings_ms.items()},
         "expansions": [{"kind": kind, "text": text} for kind, text in retrieval.expansions],
@@ -198,47 +175,27 @@ def debug_object(retrieval: Retrieval | None, result: AskResult | None = None) -
         value["quotes"] = [_quote(quote) for quote in result.quotes]
     judgement = None if result is None else result.judgement
     if judgement is not None:
-        value["confidence"] = {
-            "calibration": judgement.calibration,
-            "features": judgement.features,
-        }
+        value["confidence"] = _of(judgement, "calibration features")
     return {"debug": rounded(value)}
 
 
 def _quote(quote: Quotation) -> dict[str, Any]:
-    chunk = quote.hit.chunk
-    return {
-        "chunk_id": chunk.id,
-        "rel_path": chunk.rel_path,
-        "rank": quote.hit.rank,
-        "text": quote.text,
-        "share": quote.share,
-        "cosine": quote.cosine,
-    }
+    chunk, rank = quote.hit.chunk, quote.hit.rank
+    place = {"chunk_id": chunk.id, "rel_path": chunk.rel_path, "rank": rank}
+    return place | _of(quote, "text share cosine")
 
 
 def _candidate(hit: Hit) -> dict[str, Any]:
-    scores = hit.scores
+    scores = _of(hit.scores, "vector lexical bm25 recency rerank")
     return {
         "rank": hit.rank,
         "chunk_id": hit.chunk.id,
-        "vault": hit.chunk.vault,
-        "rel_path": hit.chunk.rel_path,
-        "heading_path": hit.chunk.heading_path,
-        "start_line": hit.chunk.start_line,
-        "end_line": hit.chunk.end_line,
-        "text": hit.chunk.text,
-        "score_vector": scores.vector,
-        "score_lexical": scores.lexical,
-        "score_bm25": scores.bm25,
-        "score_recency": scores.recency,
-        "score_rerank": scores.rerank,
-        "folder_weight": scores.folder_weight,
-        "score_final": scores.final,
-        "terms": dict(scores.terms),
-        "kept": hit.kept,
-        "dropped_by": hit.dropped_by,
-        "duplicates": hit.duplicates,
+        **_of(hit.chunk, "vault rel_path heading_path start_line end_line text"),
+        **{f"score_{name}": value for name, value in scores.items()},
+        "folder_weight": hit.scores.folder_weight,
+        "score_final": hit.scores.final,
+        "terms": dict(hit.scores.terms),
+        **_of(hit, "kept dropped_by duplicates"),
     }
 
 
@@ -277,9 +234,7 @@ def vault_object(vault: VaultInfo) -> dict[str, Any]:
     return {
         "name": vault.name,
         "path": str(vault.path),
-        "kind": vault.kind,
-        "notes": vault.notes,
-        "chunks": vault.chunks,
+        **_of(vault, "kind notes chunks"),
         "notes_with_vectors": vault.embedded,
         "indexed_at": iso_time(vault.indexed_at) if vault.indexed_at else None,
     }
