@@ -15,61 +15,25 @@ _DATE_LIKE = re.compile(
     r"|sonntag)[a-z]*\b|\b(?:mo|di|mi|do|fr|sa|so)[ –-]",
     re.IGNORECASE,
 )
-_NUMBER_WORD = re.compile(
-    r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|half|twice|zwei|drei|vier|fünf"
-    r"|sechs|sieben|acht|neun|zehn|deux|trois|dos|tres)\b",
-    re.IGNORECASE,
-)
 _NAME = re.compile(r"(?<![.!?:]\s)(?<!^)(?<![-*]\s)\b[A-ZÄÖÜÀ-Þ][\w'’-]+")
 _ATTENDEES = re.compile(
-    r"^\W*(?:attend\w*|present|participants?|people|guests?|members?|crew|with|by|teilnehm\w*"
-    r"|anwesend\w*|dabei|gäste|mit|boot|participantes?|présents?|asistentes?)\b",
+    r"^\W*(?:attend\w*|present|participants?|people|guests?|members?|with|by|teilnehm\w*"
+    r"|anwesend\w*|dabei|gäste|mit|participantes?|présents?|asistentes?)\b",
     re.IGNORECASE,
 )
-_STEP = re.compile(r"`|^\s*(?:\d{1,3}[.)]|[-*+])\s", re.MULTILINE)
 
 
 def has_date(text: str) -> bool:
     return bool(_DATE_LIKE.search(text) or find_dates(text))
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """``asked`` finds it in a question, ``held`` in a text."""
-
-    asked: re.Pattern[str]
-    held: Callable[[str], object]
-
-
-def _form(asked: str, held: Callable[[str], object]) -> Form:
-    return Form(re.compile(asked, re.IGNORECASE), held)
-
-
-_FORMS = (
-    _form(
-        r"\b(?:when|(?:what|which) (?:date|day|month|year|time)|how old|birthdays?|deadline|wann"
-        r"|welche[rsnm]? (?:tag|monat|jahr)|wie alt|geburtstag|termin|appointment|fällig|cuándo"
-        r"|quand)\b|什么时候|何时|哪一?年|متى",
-        has_date,
-    ),
-    _form(
-        r"\bhow (?:many|much|long|far|big|often|high|tall|heavy|fast)\b|\bwie ?(?:viele?|lange?"
-        r"|hoch|oft|weit|schwer|groß)\b|\bcu[áa]nt|\bcombien\b|多少|几|^كم\b"
-        r"|\b(?:cost|price|rent|fee|size|weight|balance|percentage|preis|kosten|miete|größe"
-        r"|gewicht)\b",
-        lambda text: re.search(r"\d", text) or _NUMBER_WORD.search(text),
-    ),
-    _form(
-        r"\b(?:number|code|pin|serial|phone|telephone|mobile|iban|postcode|passwor[dt]|e-?mail"
-        r"|combination|model|\w*nummer|handy|kennzeichen|passwort)\b",
-        lambda text: re.search(r"\d|@|`|\b\w+-\w+-", text),
-    ),
-    _form(r"\b(?:who|whose|whom|wer|wen|wem|wessen|qui|quién(?:es)?)\b", _NAME.search),
-    _form(
-        r"\b(?:how (?:do|to|can|did|does|should)|steps?|commands?|code|directions|instructions)\b",
-        _STEP.search,
-    ),
+_WHEN = re.compile(
+    r"\b(?:when|(?:what|which) (?:date|day|month|year|time)|how old|birthdays?|deadline|wann"
+    r"|welche[rsnm]? (?:tag|monat|jahr)|wie alt|geburtstag|termin|appointment|fällig|cuándo"
+    r"|quand)\b|什么时候|何时|哪一?年|متى",
+    re.IGNORECASE,
 )
+_WHO = re.compile(r"\b(?:who|whose|whom|wer|wen|wem|wessen|qui|quién(?:es)?)\b", re.IGNORECASE)
 _DEFINITION = re.compile(
     r"^\W*(?:what(?:'s|’s| is| are| was| were)|define|was (?:ist|sind)|qu'est-ce que?|qué es)\s+"
     r"(?:an? |the |eine? |der |die |das |une? |la |le |el )?(?P<subject>[^?]{2,40}?)\W*$",
@@ -87,11 +51,10 @@ _ATTENDANCE = re.compile(
     re.IGNORECASE,
 )
 _LIST = re.compile(
-    r"\b(?:lists?|all|ingredients|items|steps|instructions|directions|every|things|options"
-    r"|names of|zutaten|liste|alle|etappen|stücke|welche \w+(?:en|er|e|s)\b"
+    r"\b(?:lists?|all|ingredients|items|steps|instructions|every|things|options|names of|zutaten"
+    r"|liste|alle|welche \w+(?:en|er|e|s)\b"
     r"|(?:which|what) (?:\w+ ){0,2}\w{3,}s (?:are|were|do|does|did|ha[sd]|have|can|should|we|i)\b"
-    r"|what (?:are|were)\b|was sind\b|inventory|programme|agenda|who (?:still )?(?:has|have)n.?t"
-    r"|how (?:do|to|can)\b|what .{0,30}\bin\b .*\b(?:bag|box|case|kit))\b",
+    r"|what (?:are|were)\b|was sind\b|who (?:still )?(?:has|have)n.?t|how (?:do|to|can)\b)",
     re.IGNORECASE,
 )
 _TASKS = re.compile(
@@ -101,7 +64,9 @@ _TASKS = re.compile(
     re.IGNORECASE,
 )
 _ASKS_WHEN = re.compile(r"\W*(?:when|by when|(?:bis )?wann)\b", re.IGNORECASE)
-_DONE = re.compile(r"\b(?:done|did|finished|completed|erledigt|gemacht|fertig)\b", re.IGNORECASE)
+_DONE = re.compile(
+    r"\b(?:did|(?<!be )done|finished|completed|erledigt|gemacht(?! werden)|fertig)\b", re.IGNORECASE
+)
 # "Last week" is a time, "the last invoice" is one of several.
 _NO_PERIOD = (
     r"\b(?!\s+(?:week|month|year|night|time|mon|tue|wed|thu|fri|sat|sun|woche|monat|jahr|nacht"
@@ -127,25 +92,29 @@ _EXPLAINED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Asks:
-    """``forms``: the answer has one of them at least; ``whole``: rather a list than one of its
-    items; ``attendance``: who took part; ``tasks``: what is to be done; ``direction``: 1 for the
-    next of something, -1 for the last, 0 for neither; ``due``: the days, both inclusive, that are
-    asked about; ``explained``: more than a fact is asked for."""
+    """``when``, ``who``: for a date, a name; ``defined``: what a thing of this name is; ``whole``:
+    rather a list than one of its items; ``attendance``: who took part; ``tasks``: what is to be
+    done; ``direction``: 1 for the next of something, -1 for the last, 0 for neither; ``due``: the
+    days, both inclusive, that are asked about; ``explained``: more than a fact."""
 
-    forms: tuple[Form, ...]
+    when: bool
+    who: bool
+    defined: str
     whole: bool
     attendance: bool
     tasks: bool
     direction: int
-    due: tuple[date, date] | None = None
-    explained: bool = False
-    defined: str = ""  # what is to be said of it is what it is
+    due: tuple[date, date] | None
+    explained: bool
 
-    def form_held(self, text: str, title: str = "") -> bool | None:
-        """Whether the text has the form; None where any will do. What stands in a note that is
-        named after its day is dated by it."""
-        held = (f.held(f"{title} {text}" if f.held is has_date else text) for f in self.forms)
-        return any(map(bool, held)) if self.forms else None
+    def form_held(self, text: str, title: str) -> bool:
+        """The text has the form of what is asked for. What stands in a note that is named after
+        its day is dated by it."""
+        if self.defined:
+            defines = _DEFINES.format(re.escape(self.defined.rstrip("s")))
+            return re.match(defines, text, re.IGNORECASE) is not None
+        has_name = self.who and _NAME.search(text) is not None
+        return has_name or (self.when and has_date(f"{title} {text}"))
 
     def key_held(self, text: str) -> bool:
         """A field that by its key is what was asked for, in other words."""
@@ -157,21 +126,18 @@ def asks(question: str, today: date | None) -> Asks:
     attendance = bool(_ATTENDANCE.search(question))
     tasks = not (_DONE.search(question) or _ASKS_WHEN.match(question))
     tasks = tasks and bool(_TASKS.search(question))
-    forms = tuple(form for form in _FORMS if form.asked.search(question))
-    defined = ""
-    if not forms and (what := _DEFINITION.search(question)):
-        defined = what["subject"]
-        begins = re.compile(_DEFINES.format(re.escape(defined.rstrip("s"))), re.IGNORECASE)
-        forms = (Form(_DEFINITION, begins.match),)
+    when, who = bool(_WHEN.search(question)), bool(_WHO.search(question))
+    definition = None if when or who else _DEFINITION.search(question)
     return Asks(
-        forms=forms,
+        when=when,
+        who=who,
+        defined=definition["subject"] if definition else "",
         whole=attendance or tasks or bool(_LIST.search(question)),
         attendance=attendance,
         tasks=tasks,
         direction=1 if _NEXT.search(question) else -1 if _LAST.search(question) else 0,
         due=_window(question, today) if today else None,
         explained=bool(_EXPLAINED.search(question)),
-        defined=defined,
     )
 
 

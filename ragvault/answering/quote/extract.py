@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from ragvault.answering.check.support import stopwords_of
 from ragvault.answering.context import neutralise
 from ragvault.answering.quote import show
 from ragvault.answering.quote.asks import Asks, asks
@@ -34,24 +33,14 @@ class Quote:
     """A quotation. ``parts``: stretches of the note, word for word, in order; ``shown``: the same
     as people read it, with what names its subject before it.
 
-    How good it is: ``share``, the probability (0..1) that it holds the answer if anything here
-    does; ``coverage`` and ``place_coverage``, the shares (0..1, by rareness) of the question that
-    its words and only its place hold, of its best unit; ``held`` and ``placed``, these stems, of
-    all that it shows; ``missing``, the others; ``cosine`` to the question, None without an
-    embedder; ``form``, whether it has the form that is asked for, None where any will do."""
+    ``share``: the probability (0..1) that it holds the answer if anything here does; ``cosine``:
+    of its best unit to the question, None without an embedder."""
 
     hit: Hit
     parts: tuple[str, ...]
     shown: str
-    kind: str
     share: float = 0.0
-    coverage: float = 0.0
-    place_coverage: float = 0.0
-    held: frozenset[str] = frozenset()
-    placed: frozenset[str] = frozenset()
-    missing: frozenset[str] = frozenset()
     cosine: float | None = None
-    form: bool | None = None
 
     @property
     def text(self) -> str:
@@ -77,14 +66,13 @@ def extract(
     if not scored:
         return _anything(hits)
     of_unit = {s.unit: s for s in scored}
-    stems = frozenset(content_stems(question, stopwords_of(question)))
     quotes: list[Quote] = []
     most = _MAX_WORDS * (2 if wanted.explained or detail is Detail.DETAILED else 1)
     shown: set[Unit] = set()
     for chosen in _choose(scored, _LIMIT[detail], most):
         units = _expanded(chosen, wanted)
         if shown.isdisjoint(units):
-            quotes.append(_quote(chosen[0], [of_unit[unit] for unit in units], stems))
+            quotes.append(_quote(chosen[0], [of_unit[unit] for unit in units]))
             shown.update(units)
     return quotes
 
@@ -93,7 +81,7 @@ def _anything(hits: Sequence[Hit]) -> list[Quote]:
     """Evidence was found, so the person must see some of it, be it links alone."""
     for hit in hits:
         if text := hit.chunk.text.strip():
-            return [Quote(hit, (text,), _safe(text), "links")]
+            return [Quote(hit, (text,), _safe(text))]
     return []
 
 
@@ -175,7 +163,7 @@ _REFERS = re.compile(
 )
 
 
-def _quote(best: Rated, said: Sequence[Rated], stems: frozenset[str]) -> Quote:
+def _quote(best: Rated, said: Sequence[Rated]) -> Quote:
     """Units of one group as a quotation; ``best`` is one of them, or leads to them."""
     units = [s.unit for s in said]
     group, page = units[0].group, units[0].page
@@ -187,21 +175,12 @@ def _quote(best: Rated, said: Sequence[Rated], stems: frozenset[str]) -> Quote:
     body = _safe(body)
     subject = _subject(best, body)
     gap = "\n" if "\n" in body else " "
-    held = frozenset().union(*(s.held for s in said))
-    placed = frozenset().union(*(s.placed for s in said)) - held
     return Quote(
         best.unit.hit,
         (*head, *(unit.text for unit in units)),
         f"{subject} —{gap}{body}" if subject else body,
-        group.kind,
         share=sum(s.share for s in said),
-        coverage=best.own,
-        place_coverage=best.place,
-        held=held,
-        placed=placed,
-        missing=stems - held - placed,
         cosine=best.cosine,
-        form=best.form,
     )
 
 

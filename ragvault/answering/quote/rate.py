@@ -50,7 +50,7 @@ class Rated:
     own: float = 0.0
     place: float = 0.0
     cosine: float | None = None
-    form: bool | None = None
+    form: bool = False
     key: bool = False
     task: bool = False
     opens: bool = False  # what is to be defined
@@ -64,7 +64,7 @@ class Rated:
         # What a heading or a lead announces needn't say so itself.
         score = _OWN * self.own + (_OWN if self.is_part else _PLACE) * self.place
         score += _PASSAGE * self.unit.hit.scores.final / best_final
-        score += _COSINE * (self.cosine or 0.0) + _FORM * (self.form is True)
+        score += _COSINE * (self.cosine or 0.0) + _FORM * self.form
         score += _OPENS * self.opens + _KEY * self.key + _TASK * self.task + _TIME * self.time
         self.score = score + math.log(self.factor)
 

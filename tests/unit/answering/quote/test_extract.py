@@ -431,17 +431,6 @@ def test_passages_that_adjoin_are_read_together() -> None:
     assert "service: mysql · port: 3306" in shown("port of mysql", head, rest, detail=Detail.BRIEF)
 
 
-def test_a_quotation_knows_how_good_it_is() -> None:
-    """What the gate goes by: words in the text, words in the place, words nowhere."""
-    note = hit(
-        "People/Wilf.md", "Wilf", "- shoe size 34\n- best friend is Casper\n- likes cranes\n"
-    )
-    [quote, *_] = extract("wilf's shoe size in October", [note])
-    assert len(quote.held) == 2 and quote.placed == {"wilf"} and len(quote.missing) == 1
-    assert 0 < quote.place_coverage < quote.coverage < 1
-    assert quote.form is True and quote.cosine is None and 0.5 < quote.share <= 1
-
-
 def test_what_a_newer_note_says_otherwise_comes_first_and_both_have_their_day() -> None:
     """The old code is among the notes for ever; the person stands before the shed today."""
     old, new = (
