@@ -62,8 +62,8 @@ _ANY_LINK = re.compile(
 )
 _SEE = re.compile(r"\b(?:see|read|siehe|vgl|voir|véase|vedi|veja|zie)\W*$", re.IGNORECASE)
 _SEE_FOR_MORE = re.compile(
-    r"\W*(?:(?:see|read|check out|refer to)\b.{1,80}\b(?:details|more|information|documentation)"
-    r"|(?:h/t|via|source|credits?)\b:?.{1,60})\W*$",
+    r"\W*(?:(?:see|read|check out|refer to)\b.{1,80}\bfor (?:more|further|all|the|an?)\b.*"
+    r"|(?:h/t|via|source|credits?)\b:?.{1,60})$",
     re.IGNORECASE,
 )
 _POINTING = frozenset("see also examples example e g more at and or the in for here read".split())
@@ -195,7 +195,7 @@ def _tag_text(match: re.Match[str]) -> str:
 
 def only_points(text: str) -> bool:
     """Links, embeds, images, addresses and tags, with hardly a word around them."""
-    if _SEE_FOR_MORE.match(text):
+    if _SEE_FOR_MORE.match(_ANY_LINK.sub("it", text)):
         return True
     if _ANY_LINK.search(text) is None:
         return False

@@ -33,6 +33,11 @@ _WHEN = re.compile(
     r"|quand)\b|什么时候|何时|哪一?年|متى",
     re.IGNORECASE,
 )
+_HOW = re.compile(
+    r"\b(?:how (?:do|to|can|did|should)|commands?|wie (?:kann|mache?|geht)|comment|cómo|hoe)\b",
+    re.IGNORECASE,
+)
+_STEP = re.compile(r"`|^\s*(?:\d{1,3}[.)]|[-*+])\s", re.MULTILINE)
 _WHO = re.compile(r"\b(?:who|whose|whom|wer|wen|wem|wessen|qui|quién(?:es)?)\b", re.IGNORECASE)
 _DEFINITION = re.compile(
     r"^\W*(?:what(?:'s|’s| is| are| was| were)|define|was (?:ist|sind)|qu'est-ce que?|qué es)\s+"
@@ -92,13 +97,15 @@ _EXPLAINED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Asks:
-    """``when``, ``who``: for a date, a name; ``defined``: what a thing of this name is; ``whole``:
-    rather a list than one of its items; ``attendance``: who took part; ``tasks``: what is to be
-    done; ``direction``: 1 for the next of something, -1 for the last, 0 for neither; ``due``: the
-    days, both inclusive, that are asked about; ``explained``: more than a fact."""
+    """``when``, ``who``, ``how``: for a date, a name, steps or code; ``defined``: what a thing of
+    this name is; ``whole``: rather a list than one of its items; ``attendance``: who took part;
+    ``tasks``: what is to be done; ``direction``: 1 for the next of something, -1 for the last, 0
+    for neither; ``due``: the days, both inclusive, that are asked about; ``explained``: more than
+    a fact."""
 
     when: bool
     who: bool
+    how: bool
     defined: str
     whole: bool
     attendance: bool
@@ -113,8 +120,9 @@ class Asks:
         if self.defined:
             defines = _DEFINES.format(re.escape(self.defined.rstrip("s")))
             return re.match(defines, text, re.IGNORECASE) is not None
-        has_name = self.who and _NAME.search(text) is not None
-        return has_name or (self.when and has_date(f"{title} {text}"))
+        held = self.who and _NAME.search(text)
+        held = held or (self.how and _STEP.search(text))
+        return bool(held or (self.when and has_date(f"{title} {text}")))
 
     def key_held(self, text: str) -> bool:
         """A field that by its key is what was asked for, in other words."""
@@ -131,6 +139,7 @@ def asks(question: str, today: date | None) -> Asks:
     return Asks(
         when=when,
         who=who,
+        how=bool(_HOW.search(question)),
         defined=definition["subject"] if definition else "",
         whole=attendance or tasks or bool(_LIST.search(question)),
         attendance=attendance,

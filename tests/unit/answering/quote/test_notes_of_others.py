@@ -97,7 +97,7 @@ SKIP = hit(
     "Skip Hooks",
     "# Skip Hooks\n\nHooks check each commit.\n\nYou can skip all hooks when you commit. To do\n"
     "this, tack on the flag that skips hooks.\n\n```bash\n$ git commit --no-verify\n```\n\n"
-    "See `man git-commit` for more details on hooks.\n",
+    "See the [git hooks](https://git-scm.com/docs/githooks) docs for more details on hooks.\n",
 )
 
 
@@ -109,7 +109,7 @@ def test_code_comes_with_the_sentence_before_it_whatever_that_ends_with() -> Non
 
 def test_where_to_read_more_is_not_an_answer() -> None:
     """ "See man git-commit" has the question's words and nothing else."""
-    assert "See `man" not in shown("git hooks", SKIP)
+    assert "See the" not in shown("git hooks", SKIP)
     index = hit("recipes.md", "Recipes", "- Coming from Obsidian? See [[migrating-from-obsidian]]")
     steps = hit("m.md", "Migrating", "1. Install it.\n2. Open the folder of Obsidian.", rank=2)
     assert "Install it" in shown("how do I migrate from obsidian", index, steps)
