@@ -33,12 +33,23 @@ def hit(
     title: str | None = None,
     date: float = 1_709_251_200.0,  # 2024-03-01
     ordinal: int = 0,
+    first_line: int = 1,
 ) -> Hit:
     """A kept hit; ``section`` is the heading path joined by " > "."""
     path = tuple(section.split(" > ")) if section else ()
     digest = hashlib.sha256(f"{vault}/{rel_path}/{section}/{ordinal}/{text}".encode()).hexdigest()
     chunk = Chunk(
-        digest[:32], vault, rel_path, path, ordinal, 0, 1, text.count("\n") + 1, text, text, digest
+        digest[:32],
+        vault,
+        rel_path,
+        path,
+        ordinal,
+        0,
+        first_line,
+        first_line + text.count("\n"),
+        text,
+        text,
+        digest,
     )
     name = rel_path.rsplit("/", 1)[-1].removesuffix(".md") if title is None else title
     folder = rel_path.rsplit("/", 1)[0] if "/" in rel_path else ""

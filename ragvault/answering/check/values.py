@@ -49,6 +49,7 @@ _DATE_FORMS = tuple(
         r"(?<!\d)(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})(?!\d)",
         r"(?<!\d)(?P<y>(?:19|20)\d\d)(?P<m>0[1-9]|1[0-2])(?P<d>[0-3]\d)(?!\d)",
         r"(?<!\d)(?P<d>\d{1,2})[./-](?P<m>\d{1,2})[./-](?P<y>\d{4})(?!\d)",
+        r"(?<![\d.])(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?![\d.])",
         rf"\b(?P<name>{_MONTH})\s+(?P<d>{_DAY})(?!\d)(?:,?\s+(?P<y>\d{{4}}))?",
         rf"(?<!\d)(?P<d>{_DAY})\s+(?:of\s+|de\s+)?(?P<name>{_MONTH})(?!\w)"
         r"(?:,?\s+(?:de\s+)?(?P<y>\d{4}))?",
@@ -69,7 +70,7 @@ _UNITS = {
     "year": "year years jahr jahre jahren años ans",
     **{size: f"{size} {size[0]}ib" for size in ("kb", "mb", "gb", "tb")},
     "kg": "kg kilogram kilograms",
-    "km": "km kilometer kilometers kilometre kilometres",
+    "km": "km kilometer kilometern kilometers kilometre kilometres",
     "mi": "mile miles",
     "$": "$ usd dollar dollars",
     "€": "€ eur euro euros",
@@ -83,7 +84,7 @@ _SCALE = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
 _DIGITS = re.compile(
     r"(?:[$€£]\s?)?(?<!\d)\d+(?:[.,:'’]\d+|[\u00a0\u202f ]\d{3}(?!\d))*", re.UNICODE
 )
-_AFTER = re.compile(r"[\s\u00a0-]?(%|[^\W\d_]+)")
+_AFTER = re.compile(r"[\s\u00a0-]?([%$€£]|[^\W\d_]+)")
 _PERIOD = re.compile(r"\s?([ap])\.?m\b", re.IGNORECASE)
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b", re.IGNORECASE)
 
@@ -92,9 +93,9 @@ _NUMBER_WORDS = {
     for value, words in enumerate(
         (
             "zero null",
-            "first",
-            "two second zwei dos deux",
-            "three third drei tres trois",
+            "first erste ersten erster",
+            "two second zwei zweite zweiten zweiter dos deux",
+            "three third drei dritte dritten dritter tres trois",
             "four fourth vier cuatro quatre",
             "five fifth fünf cinco cinq",
             "six sixth sechs seis",
@@ -138,6 +139,18 @@ def find_dates(text: str) -> list[tuple[Span, tuple[Date, ...]]]:
                 taken.append(match.span())
                 found.append((match.span(), dates))
     return found
+
+
+def is_value(word: str) -> bool:
+    """A number in digits or letters, or a unit."""
+    return word.isdigit() or word in _NUMBER_WORDS or word in _UNIT_OF
+
+
+def without_dates(text: str) -> str:
+    """With blanks in the place of each."""
+    for (start, end), _ in find_dates(text):
+        text = text[:start] + " " * (end - start) + text[end:]
+    return text
 
 
 def _meanings(parts: dict[str, str | None]) -> tuple[Date, ...]:

@@ -1,11 +1,6 @@
 """An invented number, name or sentence is reported; an honest one is not.
 
-Measured by hand on 592 sentences of five public vaults (til, foam, silverbullet, rust-book,
-kepano): flagged were 0.0 % of sentences against their own chunk, 0.8 % reworded with synonyms,
-1.5 % with 30 % of the words dropped; and 98.8 % against another chunk, 91 % with a number
-changed, 85 % with a name changed (most of the rest are titles and rows of links, where a
-capital tells nothing), 97 % with a negation put in. The rewordings were made by rules; other
-values of MIN_COVERAGE than 0.4 were not tried.
+`python -m tests.bench.statements` measures it on labelled statements.
 """
 
 from __future__ import annotations
@@ -76,6 +71,50 @@ def test_what_the_chunk_does_not_say_is_reported_with_the_reason(
     statement: str, reason: str
 ) -> None:
     assert reason in " ".join(unsupported(statement, [CHUNK]))
+
+
+TABLE = hit(
+    "home/paint.md",
+    "Paint",
+    "| room | colour | price |\n|---|---|---|\n| hall | Oatmeal | £42 |\n| bath | Chalk | £38 |\n\n"
+    "- roof fund: £4,200 of 6,000\n- trip: £1,150 of 1,800\n\n"
+    "Tomas put Signe to bed. Apples: 23 kg pressed, 14 bottles. Buy a canoe? no",
+)
+
+
+@pytest.mark.parametrize(
+    ("held", "wrong"),
+    [
+        ("The hall is painted in Oatmeal for £42.", "The hall is painted in Oatmeal for £38."),
+        ("The bath is in Chalk.", "The bath is in Oatmeal."),
+        (
+            "The hall is Oatmeal and the bath is Chalk.",
+            "The hall is Chalk and the bath is Oatmeal.",
+        ),
+        ("The roof fund has £4,200 of £6,000.", "The roof fund has £6,000 of £4,200."),
+        ("The trip has £1,150 of £1,800.", "The trip has £4,200 of £6,000."),
+        ("Tomas put Signe to bed.", "Signe put Tomas to bed."),
+        ("23 kg of apples were pressed: 14 bottles.", "14 kg of apples were pressed: 23 bottles."),
+        ("We don't buy a canoe.", "We buy a canoe."),
+    ],
+)
+def test_what_stands_there_has_to_stand_together(held: str, wrong: str) -> None:
+    """A fluent sentence with the figure of the next row is the error that a reader won't see."""
+    assert unsupported(held, [TABLE]) == ()
+    assert unsupported(wrong, [TABLE]) != ()
+
+
+def test_a_month_in_words_is_no_name_that_is_missing() -> None:
+    note = hit("a.md", "A", "brace on: 2026-02-10, next adjustment 2026-12-08 at 16:15")
+    assert unsupported("The next adjustment is on 8 December 2026 at 16:15.", [note]) == ()
+    assert unsupported("The next adjustment is on 9 December 2026 at 16:15.", [note]) != ()
+
+
+def test_across_languages_something_has_to_be_comparable() -> None:
+    """Else any statement would pass that its model cites itself."""
+    note = hit("a.md", "A", "Der Vorhang wird zweilagig, das hat Thomas im Foyer so beschlossen.")
+    assert unsupported("Thomas decided it in the foyer.", [note]) == ()
+    assert unsupported("The meeting was cancelled because of the weather.", [note]) != ()
 
 
 def test_an_answer_in_another_language_is_held_to_numbers_not_words() -> None:

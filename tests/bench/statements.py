@@ -1,0 +1,255 @@
+"""Labelled statements: does the check of answers tell the held ones from the others?
+
+    python -m tests.bench.statements --write     make evals/statements/cases.jsonl of written.txt
+    python -m tests.bench.statements [--kept]    the table: by kind, how many are passed as held
+
+A case is (statement, the passage that it cites, verdict, kind). Of what a person wrote (held
+statements, and wrong ones that no rule makes) others follow: a number, a name or a date changed,
+to another of the same passage ("near") or to one that isn't there, and the statement on the passage
+of another note that shares most words with it ("near-miss"). All were read by a person; what
+turned out true is in ``TRUE_AFTER_ALL``. A third of the passages, drawn by their place, is kept
+for the final figure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+
+from ragvault.answering.check.support import content_stems, evidence_text, unsupported
+from ragvault.answering.check.values import find_dates
+from ragvault.formats.markdown import read_markdown
+from ragvault.model import Chunk, Hit, Note, NoteInfo, Scores, StoredChunk
+from ragvault.text import stem, tokens
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "evals" / "statements"
+VAULTS = {
+    "english": ROOT / "evals/english/vault",
+    "german-english": ROOT / "evals/german-english/vault",
+    "lists": ROOT / "evals/lists/vault",
+    "sample": ROOT / "tests/sample-vault",
+}
+HELD = {"+": "plain", "x": "other language"}
+_NUMBER = re.compile(r"(?<![\w.,/-])\d[\d.,:]*(?<=\d)(?![\w/-])")
+# Where the near miss is none.
+TRUE_AFTER_ALL = frozenset(
+    {
+        "english/Home/Kelham flat.md:1-7",
+        "english/Daily/2026-10-13.md:1-3",
+        "lists/Work/Clients.md:1-15",
+        "sample/Projects/Tidepool/Payments decision.md:7-12",
+        "sample/Daily/2024-07-23.md:1-5",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """``place`` is "VAULT/FILE:FIRST-LAST", the lines of a passage as it is indexed."""
+
+    statement: str
+    place: str
+    held: bool
+    kind: str
+    kept: bool
+
+
+# --------------------------------------------------------------------------- the passages
+
+
+@cache
+def _note(vault: str, rel_path: str) -> Note:
+    return read_markdown(rel_path, (VAULTS[vault] / rel_path).read_bytes(), 0.0)
+
+
+@cache
+def passage(place: str) -> Hit:
+    """The lines as a passage of the index: with the headings that all of them stand under."""
+    file, _, lines = place.rpartition(":")
+    vault, _, rel_path = file.partition("/")
+    first, last = map(int, lines.split("-"))
+    note = _note(vault, rel_path)
+    over = [s.heading_path for s in note.sections if s.start_line <= last and first <= s.end_line]
+    headings = tuple(a for a, *more in zip(*over, strict=False) if all(b == a for b in more))
+    text = "\n".join(note.lines[first - 1 : last])
+    chunk = Chunk(place, vault, rel_path, headings, 0, 0, first, last, text, text, place)
+    info = NoteInfo(vault, rel_path, note.title, "", note.tags, note.aliases, note.date, 0.0)
+    return Hit(1, StoredChunk(chunk, info), Scores(0.8, 0.8, None, 1.0, 0.8), True)
+
+
+@cache
+def sections(vault: str) -> tuple[str, ...]:
+    """The places of all sections of a vault."""
+    paths = (p.relative_to(VAULTS[vault]).as_posix() for p in sorted(VAULTS[vault].rglob("*.md")))
+    return tuple(
+        f"{vault}/{path}:{s.start_line}-{s.end_line}"
+        for path in paths
+        for s in _note(vault, path).sections
+    )
+
+
+# --------------------------------------------------------------------------- the making
+
+
+def make() -> Iterator[Case]:
+    """The cases of written.txt, with those that follow."""
+    place, names = "", []
+    for line in (FOLDER / "written.txt").read_text("utf-8").splitlines():
+        kind, _, said = line.partition(" ")
+        if kind == "names":
+            names.append([name.replace("~", " ") for name in said.split()])
+        elif kind == "@":
+            place = said
+        elif kind in HELD:
+            yield _case(said, place, True, HELD[kind])
+            yield from _altered(said, place, names, kind == "x")
+        elif kind and not kind.startswith("#"):
+            yield _case(said, place, False, "other language" if kind == "xwrong" else kind)
+
+
+def _altered(
+    said: str, place: str, names: Sequence[Sequence[str]], foreign: bool
+) -> Iterator[Case]:
+    text = passage(place).chunk.text
+    changes = {
+        "number": _other_number(said, text, near=False),
+        "number, near": _other_number(said, text, near=True),
+        "date": _other_date(said),
+        "name": _other_name(said, text, names),
+    }
+    for kind, changed in changes.items():
+        if changed:
+            yield _case(changed, place, False, kind)
+    miss = None if foreign else _near_miss(said, place)
+    if miss and miss not in TRUE_AFTER_ALL:
+        yield _case(said, miss, False, "near-miss")
+
+
+def _case(statement: str, place: str, held: bool, kind: str) -> Case:
+    kept = hashlib.sha256(place.encode()).digest()[0] % 3 == 0
+    return Case(statement, place, held, kind, kept)
+
+
+def _numbers(text: str) -> list[re.Match[str]]:
+    dated = [span for span, _ in find_dates(text)]
+    return [m for m in _NUMBER.finditer(text) if not any(a <= m.start() < b for a, b in dated)]
+
+
+def _other_number(said: str, text: str, *, near: bool) -> str | None:
+    """The statement's last number changed: by a digit, or to another one of the passage."""
+    numbers = _numbers(said)
+    if not numbers:
+        return None
+    last = numbers[-1]
+    old = last.group()
+    if near:
+        others = dict.fromkeys(m.group() for m in _numbers(text) if m.group() not in said)
+        new = next((n for n in others if (":" in n) == (":" in old)), None)
+    else:
+        new = next(n for n in _bumped(old) if n not in text)
+    return said[: last.start()] + new + said[last.end() :] if new else None
+
+
+def _bumped(number: str) -> Iterator[str]:
+    """With one digit changed, the first one first."""
+    for at, digit in enumerate(number):
+        for step in range(1, 9):
+            if digit.isdigit() and (new := (int(digit) + step) % 10):
+                yield f"{number[:at]}{new}{number[at + 1 :]}"
+    yield f"1{number}"
+
+
+def _other_date(said: str) -> str | None:
+    """The day, or without one the month or year, changed."""
+    for (start, end), _ in find_dates(said):
+        old = said[start:end]
+        day = re.search(r"(?<!\d)\d{1,2}(?!\d)", old)
+        if day:
+            new = f"{old[: day.start()]}{int(day.group()) % 27 + 2}{old[day.end() :]}"
+        else:
+            new = re.sub(r"20\d(\d)", lambda m: f"20{(int(m[1]) + 3) % 10}1", old)
+        if new != old:
+            return said[:start] + new + said[end:]
+    return None
+
+
+def _other_name(said: str, text: str, names: Sequence[Sequence[str]]) -> str | None:
+    """The statement's first name changed: to one of the passage if there is one of its kind."""
+    for kin in names:
+        for name in kin:
+            found = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", said)
+            others = sorted((n for n in kin if n not in said), key=lambda n: n not in text)
+            if found and others:
+                return said[: found.start()] + others[0] + said[found.end() :]
+    return None
+
+
+def _near_miss(said: str, place: str) -> str | None:
+    """The place of the passage of another note that shares most words with the statement, where
+    it is a near miss: four in ten."""
+    note, vault = place.rpartition(":")[0], place.split("/")[0]
+    others = [at for at in sections(vault) if at.rpartition(":")[0] != note]
+    wanted = set(content_stems(said))
+    best = max(others, key=lambda at: len(wanted & _stems(at)))
+    return best if len(wanted & _stems(best)) >= 0.4 * len(wanted) else None
+
+
+@cache
+def _stems(place: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in tokens(evidence_text(passage(place))))
+
+
+# --------------------------------------------------------------------------- the figures
+
+
+def load() -> list[Case]:
+    lines = (FOLDER / "cases.jsonl").read_text("utf-8").splitlines()
+    return [Case(**json.loads(line)) for line in lines]
+
+
+def table(cases: Sequence[Case]) -> str:
+    """For each kind: how many cases, and how many of them the check decides wrongly."""
+    seen: Counter[tuple[bool, str]] = Counter()
+    failed: Counter[tuple[bool, str]] = Counter()
+    for case in cases:
+        for kind in (case.kind, "all"):
+            seen[case.held, kind] += 1
+            failed[case.held, kind] += is_held(case) is not case.held
+    lines = []
+    for held, title in ((True, "held, refused"), (False, "not held, passed")):
+        for of_held, kind in sorted(seen, key=lambda key: (key[1] == "all", key[1])):
+            if of_held is held:
+                n, bad = seen[held, kind], failed[held, kind]
+                lines.append(f"{title:17} {kind:16} {bad:3} of {n:3}  {bad / n:6.1%}")
+    return "\n".join(lines)
+
+
+def is_held(case: Case) -> bool:
+    return not unsupported(case.statement, (passage(case.place),))
+
+
+def main(words: Sequence[str]) -> None:
+    if "--write" in words:
+        lines = [json.dumps(asdict(case), ensure_ascii=False) for case in make()]
+        (FOLDER / "cases.jsonl").write_text("\n".join(dict.fromkeys(lines)) + "\n", "utf-8")
+    kept = "--kept" in words
+    cases = [case for case in load() if case.kept is kept]
+    if "--list" in words:
+        for case in cases:
+            if is_held(case) is not case.held:
+                print(f"{case.kind:15} {case.place}\n    {case.statement}")
+                if case.held:
+                    print("    ", unsupported(case.statement, (passage(case.place),)))
+    print(table(cases))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
