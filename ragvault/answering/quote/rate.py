@@ -232,11 +232,11 @@ def _factor(unit: Unit, new: frozenset[str], has_own: bool) -> float:
 
 _OUTPUT = re.compile(r"\W*(?:text|txt|plain|plaintext|output|log)\n")
 _GLUED = re.compile(r"[a-z)](?=[A-Z][a-z])")
-_SIGN = re.compile(r"[.,;:!?`]\s|[.!?:`]\W*$")
+_SIGN = re.compile(r"\d\d|[$€£]\d|[.,;:!?`]\s|[.!?:`]\W*$")
 
 
 def is_menu(unit: Unit) -> bool:
-    """What a web page had around its text: titles in a row, without a sign between them."""
+    """What a web page had around its text: titles in a row, without a sign or sum."""
     words = unit.text.split()
     if unit.kind != "sentence" or _SIGN.search(unit.text):
         return False

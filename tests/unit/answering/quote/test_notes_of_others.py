@@ -207,3 +207,9 @@ def test_the_command_is_quoted_rather_than_what_it_prints() -> None:
         "To install, enter this:\n\n```sh\ncurl https://rustup.rs | sh\n```\n",
     )
     assert "curl" in shown("how do I install rust", note)
+
+
+def test_a_table_that_lost_its_lines_is_no_row_of_titles() -> None:
+    flat = "Usage TierCredit PurchaseMax Usage FreeN/A $10Build Tier 1 $100Build Tier 2 $500"
+    note = hit("r.md", "Rate limits", f"{flat}\n\nTalk to our people about all of this.\n")
+    assert "$100Build" in shown("usage tier 1", note)
