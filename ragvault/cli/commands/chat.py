@@ -48,10 +48,10 @@ def chat(
     writer: Writer,
     config: ConfigOption = None,
 ) -> int:
-    """Ask one question after another; each may go on from the one before.
+    """Ask one question after another.
 
-    /help lists the commands. Ctrl-C stops an answer, Ctrl-D ends the chat. Questions may also be
-    piped in, a line each.
+    Each may go on from the one before. /help lists the commands. Ctrl-C stops an answer, Ctrl-D
+    ends the chat. Questions may also be piped in, a line each.
     """
     from ragvault.cli.session import Session
 
