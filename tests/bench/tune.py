@@ -3,8 +3,8 @@ out of the choosing.
 
     python -m tests.bench.tune WORK_FOLDER SET [SET …] [--with KEY=VALUE …] [--limit N]
 
-A SET is a folder with ``vault/`` and ``questions.jsonl``, or a folder of such; ``evals/lists`` is
-kept back and passed over. Each is indexed under WORK_FOLDER (again only where something changed)
+A SET is a folder with ``vault/`` and ``questions.jsonl``, or a folder of such; ``evals/workbook``
+is kept back and passed over. Each is indexed under WORK_FOLDER (again only where something changed)
 and asked through the whole search, as ``search`` lists it. ``--with embedding.path=FOLDER`` does
 it with another model.
 
@@ -37,7 +37,7 @@ from ragvault.service.index import IndexRequest, index
 from ragvault.service.vaults import known_vaults
 from ragvault.wiring import Container, load_settings
 
-KEPT_BACK = "lists"
+KEPT_BACK = "workbook"
 NOW = datetime(2026, 11, 22, 12).astimezone()  # evals/README.md
 DEFAULT = "the default"
 CANDIDATES: Mapping[str, Mapping[str, object]] = {
