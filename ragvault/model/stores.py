@@ -150,9 +150,9 @@ class Background:
     chunks: int
     levels: Mapping[str, Level]
 
-    def of(self, language: str | None = None) -> Level:
+    def of(self, language: str) -> Level:
         """That of a language, else of the one that comes nearest: mostly the notes' own."""
-        known = self.levels.get(language or "")
+        known = self.levels.get(language)
         return known or max(self.levels.values(), key=lambda level: level.median)
 
 

@@ -165,7 +165,7 @@ def _search(context: Context, *, for_answer: bool) -> Retrieval:
         ranked = apply(ranked, lists)
     ranked = rerank(context, ranked)
     backgrounds = _backgrounds(context) if meaning.vector is not None else []
-    levels = [background.of() for background in backgrounds]
+    levels = [background.of(context.query.language) for background in backgrounds]
     with context.timed(Timing.BLEND):
         hits = pick(
             ranked,

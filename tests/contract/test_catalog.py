@@ -665,7 +665,7 @@ def test_a_background_is_of_one_vault_and_one_model(catalog: Catalog) -> None:
     assert catalog.background("notes", "another model") is None
     assert catalog.background("nope", FP) is None
     assert measured.of("en") == Level(0.25, 0.08)
-    assert measured.of() == measured.of("xx") == Level(0.43, 0.05)
+    assert measured.of("xx") == Level(0.43, 0.05)
     catalog.remove_vault("notes")
     catalog.add_vault(VaultInfo("notes", Path("/vault"), "folder"))
     assert catalog.background("notes", FP) is None
