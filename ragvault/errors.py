@@ -9,7 +9,8 @@
     ├── ModelError                    5  a model is needed and can't be had
     │   ├── EmbedderUnavailableError  5  the embedding model
     │   ├── RerankerUnavailableError  5  the reranker (a search goes on without it)
-    │   ├── ModelServerError          5  Ollama is unreachable, or failed
+    │   ├── ModelServerError          5  Ollama failed
+    │   │   ├── NoModelServerError    5  … it isn't there
     │   │   └── ModelStreamError      5  … in the middle of an answer (carries what came)
     │   └── ModelMissingError         5  Ollama is there, the model isn't
     ├── IndexBusyError                6  another process is writing the index
@@ -87,6 +88,10 @@ class RerankerUnavailableError(ModelError):
 class ModelServerError(ModelError):
     type = "model_server"
     default_hint = "Start Ollama with `ollama serve`, or answer without it: `--no-llm`."
+
+
+class NoModelServerError(ModelServerError):
+    """Nothing listens at the address."""
 
 
 class ModelStreamError(ModelServerError):

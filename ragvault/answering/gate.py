@@ -38,6 +38,7 @@ _AMBIGUOUS = (
 )
 _NOTHING = "Your notes don't seem to hold anything about this."
 _NO_SUCH_TIME = "None of your notes is of the time that you ask about."
+_NO_SUCH_NOTE = "None of your notes is within the limits that you set."
 _CHANGED = "What your notes said of it has changed since they were indexed."
 _UNSURE = "It isn't certain that this answers the question; check the source."
 
@@ -67,6 +68,8 @@ def decide(
     is_recent = found.strategy is Strategy.RECENT
     if not found.kept:
         message = _NO_SUCH_TIME if is_recent else _NOTHING
+        if found.is_scope_empty:
+            message = _NO_SUCH_NOTE
         if any(hit.dropped_by is DroppedBy.CHANGED for hit in found.hits):
             message = _CHANGED
         return Decision(_nothing(found, AbstainReason.NO_RELEVANT_CONTEXT, message))

@@ -34,7 +34,7 @@ from ragvault.answering.pointed import near, point
 from ragvault.answering.prompt import alone_messages, build_prompt
 from ragvault.answering.quote.extract import Quote, extract
 from ragvault.config.settings import AnswerSettings, OllamaSettings
-from ragvault.errors import ModelError, ModelServerError
+from ragvault.errors import ModelError, ModelServerError, NoModelServerError
 from ragvault.model import (
     Abstention,
     Answer,
@@ -127,6 +127,7 @@ class _Draft:
     is_looping: bool = False
 
 
+_START_OR_ASK_NOTES = "Start Ollama with `ollama serve`, or ask your notes: without --no-rag."
 AnswerEvents: TypeAlias = Generator[Written, None, AnswerRun]
 
 
@@ -141,7 +142,10 @@ def alone(
     question: str, chat: ChatModel, ollama: OllamaSettings, earlier: Sequence[Turn], today: date
 ) -> AnswerEvents:
     """What the model says of itself, with no note before it, marked so. Raises ModelError."""
-    info = chat.info(ollama.model)
+    try:
+        info = chat.info(ollama.model)
+    except NoModelServerError as error:
+        raise NoModelServerError(error.message, _START_OR_ASK_NOTES) from error
     started = time.perf_counter()
     text = ""
     with chat.chat(alone_messages(question, earlier, today), _options(info, ollama)) as tokens:
@@ -181,7 +185,8 @@ def answer(request: AnswerRequest) -> AnswerEvents:
     except ModelError as error:
         if request.settings.fallback == "none":
             raise
-        return (yield from _quoted(request, notices=(_notice(error),)))
+        is_usual = isinstance(error, NoModelServerError) and not request.ollama.is_chosen
+        return (yield from _quoted(request, notices=() if is_usual else (_notice(error),)))
     return (yield from _concluded(request, draft, prompt, info.name))
 
 

@@ -208,6 +208,12 @@ class OllamaSettings(_Part):
     max_tokens: int = _key(1000, "Longest answer. Tokens.", ge=16)
     think: bool = _key(False, "Let a reasoning model reason first: slower, and never shown.")
 
+    @property
+    def is_chosen(self) -> bool:
+        """Whether somebody named a model or a server: else quoting is the normal way."""
+        usual = type(self).model_fields["host"].default
+        return self.model is not None or self.host != usual
+
 
 class OutputSettings(_Part):
     """What the terminal shows."""

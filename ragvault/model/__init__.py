@@ -32,6 +32,7 @@ from ragvault.model.confidence import (
     AbstainReason as AbstainReason,
     Band as Band,
     Judgement as Judgement,
+    shown_confidence as shown_confidence,
     sigmoid as sigmoid,
 )
 from ragvault.model.events import (
@@ -59,6 +60,7 @@ from ragvault.model.notes import (
     kept_ns as kept_ns,
 )
 from ragvault.model.retrieval import (
+    MOST_LIKELY as MOST_LIKELY,
     Abstention as Abstention,
     Breadth as Breadth,
     Described as Described,

@@ -33,6 +33,12 @@ class Band(StrEnum):
         return cls.LOW if confidence >= 0.4 else cls.VERY_LOW
 
 
+def shown_confidence(confidence: float) -> str:
+    """ "0.96" of 0.9557; but "0.39" of 0.397, which is in no higher band."""
+    shown = round(confidence, 2)
+    return f"{shown if Band.of(shown) is Band.of(confidence) else shown - 0.01:.2f}"
+
+
 def sigmoid(logit: float) -> float:
     """1 / (1 + exp(−logit)), in 0..1 for any finite logit: of a confidence, and of a reranker."""
     if logit >= 0:

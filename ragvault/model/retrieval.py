@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Self
 
-from ragvault.model.confidence import AbstainReason
+from ragvault.model.confidence import AbstainReason, Band
 from ragvault.model.notes import Chunk
 from ragvault.model.stores import Level, NoteInfo, StoredChunk
 
@@ -248,6 +248,9 @@ class Evidence:
     near: tuple[Hit, ...] = ()
 
 
+MOST_LIKELY = "This is most likely in"
+
+
 @dataclass(frozen=True, slots=True)
 class Abstention:
     """An honest no. ``nearest`` is what came closest; ``searched`` what was looked through.
@@ -263,6 +266,12 @@ class Abstention:
     searched: str = ""
     passages: tuple[str, ...] = ()
 
+    @property
+    def lead(self) -> str:
+        """What a person reads before the first passage."""
+        is_likely = Band.of(self.confidence) is not Band.VERY_LOW
+        return MOST_LIKELY if is_likely else "Nothing here answers it for certain; nearest is"
+
 
 @dataclass(frozen=True, slots=True)
 class Findings:
@@ -276,6 +285,7 @@ class Findings:
     hits: tuple[Hit, ...]
     strategy: Strategy
     searched: str = ""  # one phrase: what was looked through
+    is_scope_empty: bool = False  # no note is within the limits that the user set
     term_weights: tuple[tuple[str, float], ...] = ()
     vocabulary_trust: float = 1.0
     background: Level | None = None

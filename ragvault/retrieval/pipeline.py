@@ -178,12 +178,18 @@ def _search(context: Context, *, for_answer: bool) -> Retrieval:
         hits,
         strategy,
         context.searched,
+        is_scope_empty=not hits and _is_scope_empty(context),
         vocabulary_trust=meaning.trust,
         background=max(levels, key=lambda level: level.median, default=None),
     )
     if for_answer:
         found = _with_weights(context, found)
     return Retrieval(found, context.k, selection, len(candidates), {}, expansions=written)
+
+
+def _is_scope_empty(context: Context) -> bool:
+    """Whatever the question's own phrases ask for."""
+    return not context.catalog.recent(1, replace(context.where, notes=None, not_notes=frozenset()))
 
 
 def _begin(context: Context) -> tuple[Meaning, tuple[str, ...]]:

@@ -28,6 +28,7 @@ from ragvault.model import (
     Reference,
     Scores,
     StoredChunk,
+    shown_confidence,
 )
 from ragvault.service.json_objects import ask_object, iso_time, local_day, local_time, rounded
 from ragvault.service.originals import Links, wikilink
@@ -212,7 +213,8 @@ def as_markdown(result: AskResult) -> str:
         found = list(zip(outcome.passages, outcome.nearest, strict=False))
         quotes = [_quoted(text, hit) for text, hit in found]
         links = [f"- {wikilink(hit)}" for hit in outcome.nearest[len(found) :]]
-        return "\n\n".join([outcome.message, *quotes, "\n".join(links)]).strip()
+        lead = f"{outcome.lead}:" if found else outcome.message
+        return "\n\n".join([lead, *quotes, "\n".join(links)]).strip()
     text, at, parts = outcome.text, 0, []
     by_chunk = {one.hit.chunk.id: one for one in outcome.references}
     for place in sorted({(c.position, c.chunk_id or "") for c in outcome.citations}):
@@ -263,7 +265,9 @@ def _as_jsonl(entry: HistoryEntry) -> str:
 
 def _as_page(entry: HistoryEntry) -> str:
     result = result_of(entry)
-    facts = f"{local_time(entry.asked_at)}, confidence {result.outcome.confidence:.2f}"
+    facts = (
+        f"{local_time(entry.asked_at)}, confidence {shown_confidence(result.outcome.confidence)}"
+    )
     return f"## {one_line(result.question)}\n\n*{facts}*\n\n{as_markdown(result)}\n\n"
 
 

@@ -5,7 +5,7 @@ same checks), what is found mended, and all of it in one file and back.
 from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -141,7 +141,9 @@ def check_vectors(
         what = "passages without an embedding"
         yield Finding("vectors", Kind.MISSING, what, vault.name, count, paths, how)
     try:
-        yield from _in_store(container, vault, model, quick=quick, lacking=bool(lacking))
+        is_filled = catalog.vector_watermark(vault.name) is not None  # else `index` does it
+        for one in _in_store(container, vault, model, quick=quick, lacking=bool(lacking)):
+            yield one if is_filled else replace(one, remedy="Run `ragvault index`.")
     except StoreError as error:
         what = error.message.rstrip(".")
         yield Finding("vectors", Kind.DAMAGED, what, vault.name, remedy=error.hint)

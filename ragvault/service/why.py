@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from ragvault.model import Answer, AskResult, Hit, Request
+from ragvault.model import Answer, AskResult, Hit, Request, shown_confidence
 from ragvault.service.ask import answer_of, ask
 from ragvault.service.vaults import find_note
 from ragvault.text import one_line
@@ -68,9 +68,10 @@ def _fate(found: list[Hit], result: AskResult) -> str:
 
 def _outcome(result: AskResult) -> str:
     outcome = result.outcome
+    sure = shown_confidence(outcome.confidence)
     if isinstance(outcome, Answer):
         places = dict.fromkeys(one_line(ref.hit.chunk.rel_path) for ref in outcome.references)
-        return f"The answer is quoted from {', '.join(places)} ({outcome.confidence:.2f})."
+        return f"The answer is quoted from {', '.join(places)} ({sure})."
     if outcome.passages:
-        return f"Nothing was quoted as an answer ({outcome.confidence:.2f}), but pointed at."
-    return f"There was no answer ({outcome.confidence:.2f})."
+        return f"Nothing was quoted as an answer ({sure}), but pointed at."
+    return f"There was no answer ({sure})."

@@ -33,6 +33,9 @@ def test_an_index_is_verified_mended_backed_up_and_restored(tmp_path: Path) -> N
 
     restored = cli("restore", str(tmp_path / "own.zip"))
     assert restored.code == 0 and "before-restore-1" in restored.err
+    assert "Index of 'notes'" in restored.out and "ragvault index" in restored.out
+    next_step = cli("verify").out
+    assert "ragvault index" in next_step and "ragvault repair" not in next_step
     assert cli("index").code == 0
     assert cli("verify", "--quick").code == 0
     refused = cli("restore", str(tmp_path / "notes" / "boats.md"), "--json")

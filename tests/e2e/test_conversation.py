@@ -75,7 +75,9 @@ def test_the_model_alone_is_marked_as_not_from_the_notes(cli: Cli, server: Ollam
     assert value["caveats"][0].startswith("Not from your notes")
     sent = server.requests("/api/chat")[-1]["body"]["messages"]
     assert not any("Section:" in message["content"] for message in sent)
-    assert cli("ask", "--no-rag", "hello there").code == 5, "there is nothing else to answer with"
+    alone = cli("ask", "--no-rag", "hello there")
+    assert alone.code == 5, "there is nothing else to answer with"
+    assert "ollama serve" in alone.err and "--no-llm" not in alone.err
     assert cli("ask", "--no-rag", "--no-llm", "hello there").code == 2
 
 

@@ -45,7 +45,9 @@ def test_an_answer_is_looked_up_again_and_its_source_followed(cli: Cli) -> None:
     assert asked.code == 0, asked.err
     line, path = opened(cli)
     assert path == str(note) and line.startswith("+")
-    assert cli("show", "last").out == asked.out
+    above, _, shown_again = cli("show", "last").out.partition("\n")
+    assert above.startswith(f"{QUESTION} · ") and shown_again == asked.out
+    assert cli("sources", "last").out.startswith("Sources\n")
     shown = cli("show", "1", "--json").json
     (reference, *_) = shown["references"]
     assert (reference["path"], reference["uri"]) == (str(note), note.as_uri())

@@ -16,7 +16,13 @@ from urllib.request import getproxies
 
 from ragvault.adapters.models import first_line
 from ragvault.adapters.ollama.limits import ReplyTooLongError, guard, transport
-from ragvault.errors import ConfigError, ModelError, ModelMissingError, ModelServerError
+from ragvault.errors import (
+    ConfigError,
+    ModelError,
+    ModelMissingError,
+    ModelServerError,
+    NoModelServerError,
+)
 
 if TYPE_CHECKING:
     import ollama
@@ -25,7 +31,6 @@ if TYPE_CHECKING:
 
 DEFAULT_PORT = 11434
 _CONNECT_TIMEOUT_S = 2.0  # a server on this machine or its network answers at once, or is not there
-_START = "Start Ollama with `ollama serve`, or answer without it: `--no-llm`."
 _SLOW = "Raise `ollama.{}` in the config, or use a smaller model."
 _NOT_OLLAMA = "Check `ollama.host` in the config: it should be Ollama's own address."
 
@@ -146,7 +151,7 @@ class OllamaServer:
         if isinstance(error, httpx.HTTPStatusError):
             return _refused(error.response.status_code, error.response.text, url, model)
         if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | ConnectionError):
-            return ModelServerError(f"Ollama can't be reached at {url}.", _START)
+            return NoModelServerError(f"Ollama can't be reached at {url}.")
         if isinstance(error, httpx.TimeoutException | TimeoutError):
             return ModelServerError(
                 f"Ollama at {url} gave no answer within {self._timeout_s:g} s.", self._slow

@@ -36,7 +36,7 @@ def show(
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> int:
-    """Print a past answer as it was given.
+    """Print a past answer as it was given, below its question.
 
     Its citations are those of then: ragvault source says what has become of them.
     """
@@ -54,6 +54,7 @@ def _print(
 ) -> int:
     from ragvault.cli.desktop import copy
     from ragvault.cli.render.ask import AskView
+    from ragvault.cli.render.history import print_asked
     from ragvault.cli.session import Session
 
     with Session.open(config) as session:
@@ -63,6 +64,8 @@ def _print(
             names = ("id", "references", "also", "nearest")
             print_json({n: value.get(n, []) for n in names} if sources_only else value)
         else:
+            if not sources_only:
+                print_asked(session.out, entry)
             view = AskView(session, stream=False)
             view.replay(result_of(entry), sources_only=sources_only)
         if copies:

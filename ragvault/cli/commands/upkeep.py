@@ -140,8 +140,8 @@ def backup(
         if as_json:
             print_json(backup_object(made))
         else:
-            names = ", ".join(vault.name for vault in made.vaults)
-            session.out.print(f"{names}: written to {made.file} ({words.size(made.size)}).")
+            names = ", ".join(f"'{vault.name}'" for vault in made.vaults)
+            session.out.print(f"Index of {names} written: {made.file}, {words.size(made.size)}.")
     return 0
 
 
@@ -166,6 +166,6 @@ def restore(
         if as_json:
             print_json(backup_object(made))
         else:
-            names = ", ".join(vault.name for vault in made.vaults)
-            session.out.print(f"{names}: restored. `ragvault index` brings it up to date.")
+            names = ", ".join(f"'{vault.name}'" for vault in made.vaults)
+            session.out.print(f"Index of {names} restored. `ragvault index` brings it up to date.")
     return 0

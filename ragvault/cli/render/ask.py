@@ -24,6 +24,7 @@ from ragvault.model import (
     Reference,
     Retrieved,
     Token,
+    shown_confidence,
 )
 from ragvault.service.excerpts import Terms, excerpt
 from ragvault.service.history import citation_of
@@ -48,6 +49,7 @@ class AskView:
         self._all = struck
         self._waiting = Waiting(session.err)
         self._is_marked = False  # as the model's own words
+        self._is_above = True  # something stands above the sources
         self._session = session
 
     @cached_property
@@ -84,7 +86,7 @@ class AskView:
 
     def replay(self, result: AskResult, *, sources_only: bool = False) -> None:
         """A past answer as it was drawn, or its sources alone."""
-        outcome = result.outcome
+        outcome, self._is_above = result.outcome, not sources_only
         if isinstance(outcome, Answer):
             for reference in outcome.references:
                 self._marks.add(text := citation_of(reference, outcome.text), reference.hit)
@@ -197,7 +199,9 @@ class AskView:
         if not references:
             return
         out = self._out
-        out.print()
+        if self._is_above:
+            out.print()
+        self._is_above = True
         out.print(out.style(heading, "bold"))
         by_mark: dict[str, list[Reference]] = {}  # passages of one section share a citation
         for reference in references:
@@ -228,7 +232,7 @@ class AskView:
         terms = Terms.of(result.terms, language_of(result.question))
         for number, hit in enumerate(outcome.nearest, start=1):
             self._places.print(f"{number}.", hit, excerpt(hit.chunk, terms))
-        if outcome.reason is AbstainReason.NO_RELEVANT_CONTEXT:
+        if outcome.reason is AbstainReason.NO_RELEVANT_CONTEXT and outcome.nearest:
             arrow = out.symbol("→", "->")
             out.print()
             out.print(out.style(f"{arrow} {hanging(out, _HOW_TO_ASK_BETTER, 2)}", "dim"))
@@ -240,7 +244,7 @@ class AskView:
             if number == 1:
                 out.print()
             if number < 2:
-                lead = "Or in:" if number else "This is most likely in:"
+                lead = "Or in:" if number else f"{outcome.lead}:"
                 out.print(out.style(lead, "bold"))
             self._places.print(f"{number + 1}.", hit, brief=number > 0)
             self._behind_bar(text, "   " if number else "")
@@ -249,7 +253,7 @@ class AskView:
         """Confidence, who wrote it, how long it took."""
         out, outcome = self._out, result.outcome
         band = BAND_WORDS[Band.of(outcome.confidence)]
-        parts = [f"confidence {band} ({words.unit(outcome.confidence)})"]
+        parts = [f"confidence {band} ({shown_confidence(outcome.confidence)})"]
         if isinstance(outcome, Answer) and outcome.mode == "model":
             parts = []
         if isinstance(outcome, Answer) and outcome.mode == "extractive":

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ragvault.cli.render import words
 from ragvault.cli.render.layout import columns, hanging
 from ragvault.cli.render.terminal import Terminal
-from ragvault.model import AskResult, Hit, Judgement, Retrieval, Timing
+from ragvault.model import AskResult, Hit, Judgement, Retrieval, Timing, shown_confidence
 from ragvault.service.json_objects import local_day
 from ragvault.text import one_line, snippet
 
@@ -73,9 +73,8 @@ def _print_folders(out: Terminal, retrieval: Retrieval) -> None:
 
 def _print_confidence(out: Terminal, judgement: Judgement) -> None:
     of = ", ".join(f"{name} {value:.2f}" for name, value in judgement.features.items())
-    _row(
-        out, "confidence", f"{judgement.confidence:.2f} {judgement.calibration}: {of or 'no quote'}"
-    )
+    sure = shown_confidence(judgement.confidence)
+    _row(out, "confidence", f"{sure} {judgement.calibration}: {of or 'no quote'}")
 
 
 def _print_quotes(out: Terminal, retrieval: Retrieval, result: AskResult) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragvault.cli.render import words
-from ragvault.cli.render.layout import columns, one_line
+from ragvault.cli.render.layout import columns, hanging, one_line
 from ragvault.cli.render.search import highlighted
 from ragvault.cli.render.terminal import Terminal
 from ragvault.cli.session import Session
-from ragvault.model import AskResult, HistoryEntry, Hit
+from ragvault.model import AskResult, HistoryEntry, Hit, shown_confidence
 from ragvault.service.excerpts import Terms
 from ragvault.service.history import Stats
 from ragvault.service.json_objects import local_day, local_time
@@ -29,12 +29,18 @@ def print_history(out: Terminal, entries: Sequence[HistoryEntry]) -> None:
     none = out.symbol("–", "-")
     for entry in entries:
         kept = entry.document
-        sure = none if kept["abstained"] else words.unit(kept["confidence"])
+        sure = none if kept["abstained"] else shown_confidence(kept["confidence"])
         head = f"{entry.id:>{width}}  {local_time(entry.asked_at)}  {sure:<4}  "
         question = one_line(kept["question"])
         if out.is_tty:
             question = words.cut(question, max(20, out.width - columns(head)))
         out.print(f"{out.style(head, 'dim')}{question}")
+
+
+def print_asked(out: Terminal, entry: HistoryEntry) -> None:
+    """Above the answer."""
+    parts = (one_line(entry.document["question"]), local_time(entry.asked_at))
+    out.print(out.style(hanging(out, out.symbol(" · ", ", ").join(parts), 0), "dim"))
 
 
 def print_source(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 LIST_LIMIT = 8  # entries of a list in a summary; --json has them all
@@ -11,11 +10,6 @@ LIST_LIMIT = 8  # entries of a list in a summary; --json has them all
 def count(number: int, singular: str, plural: str | None = None) -> str:
     """ "1 note", "1,234 notes"."""
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
-
-
-def unit(value: float) -> str:
-    """ "0.39" of 0.397: cut, not rounded, so that it never reads as a band it isn't in."""
-    return f"{math.floor(value * 100 + 1e-9) / 100:.2f}"
 
 
 def size(n_bytes: int) -> str:

@@ -12,7 +12,12 @@ from ragvault.answering.pipeline import AnswerRequest, AnswerRun, answer, small_
 from ragvault.answering.pointed import point
 from ragvault.answering.quote.extract import extract
 from ragvault.config.settings import AnswerSettings, OllamaSettings
-from ragvault.errors import ModelMissingError, ModelServerError, ModelStreamError
+from ragvault.errors import (
+    ModelMissingError,
+    ModelServerError,
+    ModelStreamError,
+    NoModelServerError,
+)
 from ragvault.model import AbstainReason, Abstention, Answer, CitationStatus, Cited, Intent, Token
 from tests.support.answering import ScriptedChat, evidence, finished, hit
 
@@ -205,6 +210,8 @@ def test_a_no_over_passages_that_hardly_answer_points_at_them_whole() -> None:
     assert "Alice leads the project." in run.outcome.passages[1]
     place = f"{BACKEND.chunk.rel_path} › {' › '.join(BACKEND.chunk.heading_path)}"
     assert run.outcome.message == f"This is most likely in {place}"
+    assert run.outcome.lead == "This is most likely in"
+    assert replace(run.outcome, confidence=0.2).lead.startswith("Nothing here answers it")
 
 
 def test_of_the_passages_beside_the_first_the_best_lines_are_shown_of_each() -> None:
@@ -297,6 +304,14 @@ def test_a_failing_server_gives_quotes_and_one_notice_with_the_remedy(error: Exc
     assert answered(run).mode == "extractive"
     assert len(run.notices) == 1
     assert "ollama" in run.notices[0]
+
+
+def test_nobody_is_told_of_a_server_that_they_never_chose() -> None:
+    gone = NoModelServerError("Ollama can't be reached.")
+    assert ask(ScriptedChat(gone))[0].notices == ()
+    for chosen in (OllamaSettings(model="qwen3"), OllamaSettings(host="http://10.0.0.7:11434")):
+        (said,) = ask(ScriptedChat(gone), ollama=chosen)[0].notices
+        assert "ollama serve" in said
 
 
 def test_fallback_none_raises_what_failed() -> None:

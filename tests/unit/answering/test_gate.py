@@ -51,6 +51,8 @@ def test_no_hits_at_all_is_no_relevant_context() -> None:
     found = nothing(findings())
     assert found.reason is AbstainReason.NO_RELEVANT_CONTEXT
     assert (found.confidence, found.searched) == (0.0, "12 notes in v")
+    outside = nothing(replace(findings(), is_scope_empty=True))
+    assert "limits" in outside.message and "limits" not in found.message
 
 
 def test_what_a_floor_dropped_is_shown_as_nearest_a_note_once() -> None:
