@@ -100,6 +100,12 @@ def test_off_topic_question_is_refused_with_the_nearest_notes(cli: Cli) -> None:
     assert value["references"] == [] and value["nearest"] and value["mode"] == "none"
 
 
+def test_limits_that_no_note_is_within_are_said_to_be_so(cli: Cli) -> None:
+    run = cli("ask", QUESTION, "--no-llm", "--since", "2080-01-01")
+    assert run.code == 3 and "within the limits that you set" in run.out
+    assert "since 2080-01-01" in run.out and "Use words" not in run.out
+
+
 def test_fallback_none_without_a_server_exits_with_5(cli: Cli) -> None:
     run = cli("ask", QUESTION, "--json", RAGVAULT_ANSWER_FALLBACK="none")
     assert run.code == 5
