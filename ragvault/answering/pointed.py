@@ -14,15 +14,7 @@ from itertools import pairwise
 from ragvault.answering.context import Neighbours, joined
 from ragvault.answering.quote import show
 from ragvault.answering.quote.extract import Quote, extract
-from ragvault.model import (
-    MOST_LIKELY,
-    AbstainReason,
-    Abstention,
-    Detail,
-    Evidence,
-    Hit,
-    Reference,
-)
+from ragvault.model import AbstainReason, Abstention, Detail, Evidence, Hit, Reference
 from ragvault.text import one_line, snippet, strip_controls
 
 _LONGEST = 2400  # characters of a section that is shown whole
@@ -41,7 +33,7 @@ def point(
     return Abstention(
         AbstainReason.INSUFFICIENT_INFORMATION,
         evidence.confidence,
-        f"{MOST_LIKELY} {place}",
+        f"{Abstention.LIKELY} {place}",
         nearest=tuple(one.hit for one in shown),
         passages=tuple(one.evidence for one in shown),
     )

@@ -60,7 +60,6 @@ from ragvault.model.notes import (
     kept_ns as kept_ns,
 )
 from ragvault.model.retrieval import (
-    MOST_LIKELY as MOST_LIKELY,
     Abstention as Abstention,
     Breadth as Breadth,
     Described as Described,

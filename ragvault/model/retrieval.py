@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Self
+from typing import ClassVar, Self
 
 from ragvault.model.confidence import AbstainReason, Band
 from ragvault.model.notes import Chunk
@@ -248,9 +248,6 @@ class Evidence:
     near: tuple[Hit, ...] = ()
 
 
-MOST_LIKELY = "This is most likely in"
-
-
 @dataclass(frozen=True, slots=True)
 class Abstention:
     """An honest no. ``nearest`` is what came closest; ``searched`` what was looked through.
@@ -259,6 +256,7 @@ class Abstention:
     each of ``nearest``, of the first all of it.
     """
 
+    LIKELY: ClassVar[str] = "This is most likely in"
     reason: AbstainReason
     confidence: float
     message: str
@@ -270,7 +268,7 @@ class Abstention:
     def lead(self) -> str:
         """What a person reads before the first passage."""
         is_likely = Band.of(self.confidence) is not Band.VERY_LOW
-        return MOST_LIKELY if is_likely else "Nothing here answers it for certain; nearest is"
+        return self.LIKELY if is_likely else "Nothing here answers it for certain; nearest is"
 
 
 @dataclass(frozen=True, slots=True)

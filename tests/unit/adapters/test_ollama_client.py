@@ -14,7 +14,13 @@ from ragvault.adapters.ollama.client import (
     same_model,
 )
 from ragvault.config.settings import OllamaSettings
-from ragvault.errors import ConfigError, ModelError, ModelMissingError, ModelServerError
+from ragvault.errors import (
+    ConfigError,
+    ModelError,
+    ModelMissingError,
+    ModelServerError,
+    NoModelServerError,
+)
 
 URL = "http://127.0.0.1:11434"
 
@@ -104,6 +110,8 @@ def test_the_ways_of_failing_are_told_apart() -> None:
     assert "can't be reached" in explained(httpx.ConnectError("refused")).message
     assert "can't be reached" in explained(httpx.ConnectTimeout("slow")).message
     assert "can't be reached" in explained(ConnectionError("refused")).message
+    assert isinstance(explained(ConnectionError("refused")), NoModelServerError)
+    assert not isinstance(explained(httpx.ReadTimeout("slow")), NoModelServerError)
     assert "within 2 s" in explained(httpx.ReadTimeout("slow")).message
     assert "broke" in explained(httpx.ReadError("reset")).message
     assert "NO_PROXY" in explained(httpx.ProxyError("403")).hint
