@@ -242,11 +242,13 @@ _ABBREVIATION = re.compile(
     re.IGNORECASE,
 )
 
+_CLOSES = re.compile(r"\S*[)\]][ \t]*\n?[ \t]*")  # "(Zed, …) can read": the sentence goes on
+
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
     """(start, end) of each sentence, trimmed of white space, in order. A blank line or the start of
-    a list item, heading, quote or table row ends one too; abbreviations, initials and decimal
-    points don't."""
+    a list item, heading, quote or table row ends one too; abbreviations, initials,
+    decimal points and the end of a bracket within a sentence don't."""
     spans: list[tuple[int, int]] = []
     start = 0
     for match in _SENTENCE_END.finditer(text):
@@ -254,6 +256,8 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
             continue
         head = text[max(start, match.start() - 12) : match.end()].rstrip()
         is_break = "\n" in match.group()
+        if _CLOSES.fullmatch(match.group()) and text[match.end() : match.end() + 1].islower():
+            continue
         if not is_break and head.endswith(".") and _ABBREVIATION.search(head[-12:]):
             continue
         _append_trimmed(spans, text, start, match.end())

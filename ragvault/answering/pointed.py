@@ -50,11 +50,12 @@ def near(
     ``quoted``, and the best lines of others that nothing was quoted from."""
     ids = dict.fromkeys(quote.hit.chunk.id for quote in quoted)
     found: list[Reference] = []
-    for number, hit in enumerate(evidence.near or evidence.hits):
+    hits = evidence.near or evidence.hits
+    for number, hit in enumerate(hits):
         text = ""
         if not number:
-            text = _section(hit, neighbours.get(hit.chunk.id, ()))
-            said = "\n".join((*hit.chunk.heading_path, *(quote.shown for quote in quoted)))
+            text = _section(hit, neighbours.get(hit.chunk.id, ()), hits)
+            said = "\n".join((show.CUT, *hit.chunk.heading_path, *(q.shown for q in quoted)))
             text = text if any(line.strip() not in said for line in text.split("\n")) else ""
         elif hit.chunk.id not in ids:
             best = extract(question, [hit], detail=Detail.BRIEF, today=today)
@@ -72,12 +73,18 @@ def _body(quote: Quote) -> str:
     return body.strip() if dash and place.issuperset(names.split(" · ")) else quote.shown
 
 
-def _section(hit: Hit, beside: Sequence[Hit]) -> str:
-    """The passage with those around it that are of its section, if that isn't too long."""
+def _section(hit: Hit, beside: Sequence[Hit], found: Sequence[Hit]) -> str:
+    """The passage with those around it that are of its section, if that isn't too long. A mark
+    stands where the section goes on, as in another passage that was ``found``."""
     around = sorted((hit, *beside), key=lambda one: one.chunk.ordinal)
     adjoin = all(b.chunk.ordinal - a.chunk.ordinal == 1 for a, b in pairwise(around))
     whole = _passage(around) if adjoin else ""
-    return whole if 0 < len(whole) <= _LONGEST else _passage([hit])
+    shown = around if 0 < len(whole) <= _LONGEST else [hit]
+    last = shown[-1].chunk
+    place = (last.vault, last.rel_path, last.heading_path, last.ordinal + 1)
+    rest = (one.chunk for one in (*beside, *found))
+    goes_on = any((c.vault, c.rel_path, c.heading_path, c.ordinal) == place for c in rest)
+    return "\n".join((_passage(shown), *[show.CUT] * goes_on))
 
 
 def _passage(hits: Sequence[Hit]) -> str:

@@ -144,8 +144,12 @@ def _day(hit: Hit) -> str:
 
 
 def _same(a: Rated, b: Rated) -> bool:
-    """They say the same: one holds nearly all the words of the other."""
-    left, right = set(content_stems(a.unit.text)), set(content_stems(b.unit.text))
+    """They say the same: one holds nearly all the words of the other. What a row says is which
+    cell stands beside which, so that its words elsewhere don't make up for it."""
+    said, other = content_stems(a.unit.text), content_stems(b.unit.text)
+    if "row" in (a.unit.kind, b.unit.kind):
+        return a.unit.kind == b.unit.kind and a.unit.group is not b.unit.group and said == other
+    left, right = set(said), set(other)
     small, big = sorted((left, right), key=len)
     if any(word.isdigit() for word in small - big):
         return False
@@ -232,7 +236,7 @@ def _shown(units: Sequence[Unit], group: Group) -> str:
     page = units[0].page
     head = page.text[slice(*group.head)] if group.head else ""
     if group.kind == "table":
-        return _table(units, head)
+        return _table(units, head, group)
     lead = show.sentence(head) + "\n" if head else ""
     if group.kind in ("code", "cut"):
         return lead + "\n".join(unit.text for unit in units)
@@ -259,14 +263,19 @@ def _piece(unit: Unit) -> str:
     return show.sentence(unit.text) if unit.kind == "sentence" else show.unwrapped(unit.text)
 
 
-def _table(units: Sequence[Unit], head: str) -> str:
+def _table(units: Sequence[Unit], head: str, group: Group) -> str:
     lines = [line for line in head.split("\n") if line.strip()]
     header = show.cells(lines[-2]) if len(lines) >= 2 else []
     lead = "\n".join(map(show.sentence, lines[:-2]))
     if len(units) <= 2:
         rows = [show.row(header, unit.text) for unit in units]
     else:
-        rows = [" · ".join(cells) for cells in (header, *(show.cells(u.text) for u in units))]
+        rows = [" · ".join(header)]
+        at = -1
+        for unit in units:
+            before, at = at, group.units.index(unit)
+            rows += [show.CUT] * (at > before + 1) + [" · ".join(show.cells(unit.text))]
+        rows += [show.CUT] * (at < len(group.units) - 1)
     return "\n".join(filter(None, (lead, *rows)))
 
 

@@ -147,12 +147,15 @@ class AskView:
         self._all_sources(answer)
 
     def _all_sources(self, answer: Answer) -> None:
-        self._sources("Sources", answer.references)
         cited = {reference.hit.chunk.id for reference in answer.references}
         for hit in (reference.hit for reference in answer.also):
             if hit.chunk.id not in cited:  # no citation of it stands in the text
                 self._marks.add(hit.chunk.id, hit)
-        self._sources("Also near", answer.also, brief=True)
+        places = {self._marks.of(reference.hit) for reference in answer.references}
+        more = [one for one in answer.also if self._marks.of(one.hit) in places]
+        self._sources("Sources", (*answer.references, *more))
+        near = [one for one in answer.also if one not in more]
+        self._sources("Also near", near, brief=True)
 
     def _quotations(self, answer: Answer) -> None:
         """Each passage behind a bar, its citation at its end."""

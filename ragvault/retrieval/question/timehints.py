@@ -43,6 +43,13 @@ _BOUND = re.compile(
 _RANGE = re.compile(r"\s*(?:and|to|until|till|through|-|–|und|bis|y|a|et|à)\s*$", re.IGNORECASE)
 
 
+# A name that is written out: code, a quotation, the word behind a slash.
+_NAMED = re.compile(
+    r"`[^`]{1,200}`|\"[^\"]{1,200}\"|“[^”]{1,200}”|„[^“”]{1,200}[“”]|«[^»]{1,200}»|‘[^’]{1,200}’"
+    r"|(?<!\w)'[^']{1,200}'(?!\w)|/[^\W\d]\w*"
+)
+
+
 class _Period(NamedTuple):
     """Days that ``text[begin:end]`` names, ``after`` exclusive. ``relative``: in words that count
     from today, which a note about it would hardly hold."""
@@ -79,8 +86,11 @@ def _timestamp(moment: datetime | date, now: datetime) -> float:
 
 def find_hint(text: str, now: datetime) -> TimeHint | None:
     """The first time that a question names, as "since", "before", "until" or "after" bounds it;
-    "between X and Y" and "from X to Y" span both."""
+    "between X and Y" and "from X to Y" span both. What stands in code, in quotation marks (unless
+    all of it does) or behind a slash is a name."""
     today = now.date()
+    if not _NAMED.fullmatch(text.strip()):
+        text = _NAMED.sub(lambda match: "·" * len(match[0]), text)
     periods = _periods(text, today)
     if not periods:
         return None

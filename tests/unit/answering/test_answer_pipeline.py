@@ -225,6 +225,14 @@ def test_of_the_passages_beside_the_first_the_best_lines_are_shown_of_each() -> 
     assert len(pointed.passages[1]) < 500
 
 
+def test_a_section_that_goes_on_in_another_passage_says_so() -> None:
+    begin = hit("v.md", "Variables", "Foam has these:\n\n| Name | Description |\n|---|---|")
+    end = hit("v.md", "Variables", "| `TITLE` | of the note |", rank=2, ordinal=1)
+    for found, mark in (((begin, end), True), ((begin, TEAM), False)):
+        pointed = point("What is it?", replace(evidence(begin), near=found), {})
+        assert pointed.passages[0].endswith("Name · Description\n[…]") is mark
+
+
 def test_an_answer_that_is_not_sure_shows_what_else_was_found() -> None:
     unsure = replace(evidence(BACKEND), caveats=("It isn't certain.",), near=(BACKEND, TEAM))
     whole, other = extract("backend", (BACKEND,)), extract("docs", (TEAM,))

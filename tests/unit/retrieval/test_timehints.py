@@ -127,10 +127,22 @@ def test_a_time_that_is_named_is_understood(text: str, first: str, last: str) ->
         "what is 3-4-2024",
         "recent developments",
         "99.99.2024",
+        "what does /yesterday do?",
+        "what is in ~/notes/today?",
+        "what does `last week` mean in a filter?",
+        'where is the note "Review of last month"?',
+        "what is the 'today' command for",
+        "wozu ist „gestern“ gut?",
     ],
 )
 def test_words_that_only_look_like_a_time_are_none(text: str) -> None:
     assert find_hint(text, NOW) is None
+
+
+def test_a_question_that_is_quoted_whole_and_a_possessive_hide_no_time() -> None:
+    assert window('"What did I do yesterday?"') == ("2024-05-14", "2024-05-14")
+    assert window("Anna's talk today, Ben's too") == ("2024-05-15", "2024-05-15")
+    assert window("what did `ls -l` print yesterday?") == ("2024-05-14", "2024-05-14")
 
 
 def test_words_that_count_from_today_are_relative() -> None:

@@ -103,6 +103,39 @@ def test_rows_of_one_table_come_under_one_header() -> None:
     assert one.startswith("Ports — service: svc7 · port: 507 · owner: Ann") or "svc7" in one
 
 
+SNIPPETS = hit(
+    "daily.md",
+    "Daily Notes",
+    "- **Command:** open the Daily Note\n- **Snippets:** Type `/today`, `/yesterday`,"
+    " `/tomorrow` in any note\n\nText.\n\n| Snippet | Date |\n|---|---|\n| `/today` | today |\n"
+    "| `/tomorrow` | tomorrow |\n| `/yesterday` | yesterday |\n| `/monday` | next Monday |\n"
+    "| `/+1d` | tomorrow |\n| `/-3d` | 3 days ago |\n| `/+1w` | in a week |\n",
+)
+
+
+def test_a_row_whose_words_another_quote_names_is_quoted_all_the_same() -> None:
+    text = said("What does the Daily Note snippet /yesterday do?", SNIPPETS).text
+    assert "in any note" in text
+    assert re.search(r"`/yesterday` · (?:Date: )?yesterday", text), text
+
+
+def test_rows_of_a_table_that_are_left_out_leave_a_mark() -> None:
+    rows = "".join(f"| svc{n} | 50{n} |\n" for n in range(10, 40))
+    note = hit("p.md", "Ports", f"| service | port |\n|---|---|\n{rows}")
+    text = said("What runs on 5013, 5037 and 5038?", note).text
+    shown = "\nsvc12 · 5012\nsvc13 · 5013\n"
+    assert shown in text and "\n[…]\nsvc37 · 5037\nsvc38 · 5038\n[…] [File" in text
+
+
+def test_a_bracket_that_ends_in_dots_does_not_end_the_sentence() -> None:
+    first = (
+        "Run a server so that agents (Claude Desktop, Cursor, Zed, …) can read the workspace (its"
+        " notes, tags etc.)\nand change it by tools."
+    )
+    others = ("It is started by hand (or by cron.)", "Each agent gets a session of its own then.")
+    assert units_of(hit("m.md", "M", " ".join((first, *others)))) == [first, *others]
+
+
 def test_the_same_sentence_in_two_notes_is_quoted_once() -> None:
     copy = hit("copy.md", "Copy", "We chose Go for the backend on 2024-03-01.", rank=2)
     assert said("What did we choose for the backend?", BACKEND, copy).text.count("chose Go") == 1
