@@ -12,13 +12,14 @@ import sqlite3
 import tempfile
 import time
 import zipfile
-from contextlib import closing, suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from ragvault import __version__
 from ragvault.adapters.facts import sha256_of
-from ragvault.adapters.files import private_folder, reported, sync_folder
+from ragvault.adapters.files import os_error, private_folder, reported, sync_folder
 from ragvault.adapters.sqlite.catalog import SqliteCatalog
 from ragvault.adapters.sqlite.history import HISTORY_NAME
 from ragvault.adapters.sqlite.integrity import (
@@ -29,7 +30,7 @@ from ragvault.adapters.sqlite.integrity import (
     problems,
     problems_of,
 )
-from ragvault.errors import RagvaultError, StoreDamagedError, UsageError
+from ragvault.errors import DiskFullError, RagvaultError, StoreDamagedError, UsageError
 
 _DATABASES = (CATALOG_NAME, HISTORY_NAME)
 _PIECES = (*_DATABASES, VAULTS_NAME, "facts.json")
@@ -41,9 +42,7 @@ def write_backup(index: Path, target: Path) -> int:
     """Write the index at ``index`` into ``target``, whole or not at all; returns its bytes. Each
     database is one state of it, whoever writes meanwhile. What is there already is replaced if it
     is a backup. Raises StoreDamagedError, UsageError, StoreError."""
-    if target.exists() and not _is_backup(target):
-        raise UsageError(f"{target} is there, and is no backup of ragvault's.", "Choose another.")
-    with reported(target), tempfile.TemporaryDirectory(dir=target.parent) as folder:
+    with _into(target), tempfile.TemporaryDirectory(dir=target.parent) as folder:
         place, listed = Path(folder), {}
         for name in (name for name in _PIECES if (index / name).exists()):
             (_copy if name in _DATABASES else shutil.copyfile)(index / name, place / name)
@@ -62,12 +61,30 @@ def write_backup(index: Path, target: Path) -> int:
     return target.stat().st_size
 
 
+@contextmanager
+def _into(target: Path) -> Iterator[None]:
+    try:
+        if target.exists() and not (target.is_file() and _is_backup(target)):
+            what = f"{target} is there, and is no backup of ragvault's."
+            raise UsageError(what, "Choose another.")
+        yield
+    except OSError as error:
+        if isinstance(full := os_error(error, target), DiskFullError):
+            raise full from error
+        raise UsageError(
+            f"The backup can't be written in {target.parent}: {error.strerror or error}.",
+            "Choose another place, in a folder that is there.",
+        ) from error
+
+
 def unpack(source: Path, index: Path) -> Path:
     """The pieces of a backup, each held against its hash, in a new folder below ``index``, which
     the caller removes. Raises UsageError for what isn't a whole backup, StoreError."""
     private_folder(index)
     place = Path(tempfile.mkdtemp(prefix=".restore-", dir=index))
     try:
+        if source.exists() and not source.is_file():  # a pipe, or a device without an end
+            raise ValueError("it is no regular file")
         with source.open("rb") as file, zipfile.ZipFile(file) as archive, reported(index):
             for name, expected in json.loads(archive.read(_LIST))["files"].items():
                 if name not in _PIECES:

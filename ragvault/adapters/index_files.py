@@ -46,6 +46,10 @@ class IndexFiles:
         """What SQLite finds wrong with the history. Linear in it."""
         return problems_of(self._history, page_problems) if self._history.exists() else []
 
+    def vaults(self) -> list[VaultInfo]:
+        """What is remembered of them, whatever became of the catalog. Never raises."""
+        return vaults_of(self.catalog)
+
     def remember_vaults(self, vaults: Sequence[VaultInfo]) -> None:
         """Keep their names where the loss of the catalog doesn't reach. Raises StoreError."""
         remember_vaults(self.catalog, vaults)

@@ -123,6 +123,8 @@ def expected(part: dict[str, Any]) -> str:
         return "one of " + ", ".join(kind["enum"])
     if kind["type"] == "array":
         return "a list of texts"
+    if "pattern" in kind:
+        return "an address such as " + str(part["default"])
     words = {
         "boolean": "true or false",
         "integer": "a whole number",

@@ -17,6 +17,8 @@ ProfileName = Annotated[
     Literal["bundled", "multilingual"], BeforeValidator(lambda name: ALIASES.get(name, name))
 ]
 Unit = Annotated[float, Field(ge=0.0, le=1.0)]
+# http(s)://HOST, or HOST, :PORT or nothing as Ollama takes them; then a port and a path.
+_ADDRESS = r"^(https?://([^\s/@]*@)?(\[[^\s\]]+\]|[^\s:/\[\]]+)|\[[^\s\]]+\]|[^\s:/\[\]]*)(:\d{1,5})?(/\S*)?$"
 
 
 def _key(default: Any, meaning: str, **bounds: Any) -> Any:
@@ -185,7 +187,7 @@ class CitationSettings(_Part):
 class OllamaSettings(_Part):
     """The model server that writes the answers."""
 
-    host: str = _key("http://127.0.0.1:11434", "Where Ollama listens.")
+    host: str = _key("http://127.0.0.1:11434", "Where Ollama listens.", pattern=_ADDRESS)
     model: str | None = _key(
         None, "The model that writes answers. null: the best that the server has."
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
@@ -32,6 +32,7 @@ from ragvault.model import (
 )
 from ragvault.service.json_objects import ask_object, iso_time, local_day, local_time, rounded
 from ragvault.service.originals import Links, wikilink
+from ragvault.service.vaults import write_new
 from ragvault.text import normalise, one_line
 
 if TYPE_CHECKING:
@@ -244,19 +245,18 @@ def kept_path(entry: HistoryEntry, hit: Hit) -> str | None:
 # --------------------------------------------------------------------------- all of them
 
 
-def export(entries: Sequence[HistoryEntry], target: Path) -> None:
-    """Write answers to a new file: JSON Lines or Markdown, by its suffix. Raises UsageError."""
-    from ragvault.wiring import write_file
-
+def export(container: Container, target: Path) -> int:
+    """Write all answers to a new file: JSON Lines or Markdown, by its suffix. Returns how many.
+    Raises UsageError."""
     writers = {".jsonl": _as_jsonl, ".md": _as_page, ".markdown": _as_page}
     write = writers.get(target.suffix.lower())
     if write is None:
         raise UsageError(
             f"{target.name} has to end in .jsonl or .md.", "ragvault history export answers.jsonl"
         )
-    if target.exists():
-        raise UsageError(f"{target} is there already.", "Choose another name, or remove it.")
-    write_file(target, "".join(map(write, entries)), "Choose another place.")
+    entries = container.history.entries()
+    write_new(container, target, "".join(map(write, entries)))
+    return len(entries)
 
 
 def _as_jsonl(entry: HistoryEntry) -> str:

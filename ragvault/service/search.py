@@ -48,6 +48,14 @@ def search(
     return SearchResult(hits, retrieval)
 
 
+def check_folders(container: Container, request: Request) -> None:
+    """Raises UsageError for a folder that isn't indexed, NoIndexError for a vault."""
+    from ragvault.retrieval.question.scope import choose_vaults, named_folders
+
+    vaults = choose_vaults(request, container.catalog.vaults())
+    named_folders(request, container.catalog.folders([vault.name for vault in vaults]))
+
+
 def retrieve(
     container: Container, request: Request, *, now: datetime, for_answer: bool
 ) -> Retrieval:

@@ -10,9 +10,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragvault.errors import NoIndexError, StoreError, UsageError, VaultPathError
+from ragvault.errors import NoIndexError, StoreError, VaultPathError
 from ragvault.model import IndexReport, VaultInfo, collection_of
 from ragvault.service.index import IndexEvent, IndexRequest, index, refreshed
+from ragvault.service.vaults import keep_out
 
 if TYPE_CHECKING:
     from ragvault.wiring import Container
@@ -205,12 +206,7 @@ def back_up(container: Container, target: Path) -> Backup:
     NoIndexError, StoreDamagedError, StoreError."""
     vaults = container.catalog.vaults()
     target = target.expanduser().resolve()
-    for vault in vaults:
-        if target.is_relative_to(vault.path.resolve()):
-            raise UsageError(
-                f"{target} lies in the vault '{vault.name}', which is never written to.",
-                "Choose a place outside.",
-            )
+    keep_out(vaults, target)
     return Backup(target, vaults, container.files.write_backup(target))
 
 

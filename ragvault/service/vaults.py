@@ -35,6 +35,36 @@ def known_vaults(container: Container, names: Sequence[str] = ()) -> list[VaultI
     return [known[name] for name in dict.fromkeys(names)] if names else list(known.values())
 
 
+def keep_out(vaults: Sequence[VaultInfo], target: Path) -> None:
+    """Raises UsageError for a file that would lie in a vault, also by a link."""
+    place = target.resolve()
+    for vault in vaults:
+        if place.is_relative_to(vault.path.resolve()):
+            raise UsageError(
+                f"{target} lies in the vault '{vault.name}', which is never written to.",
+                "Choose a place outside.",
+            )
+
+
+def write_new(container: Container, target: Path, text: str) -> None:
+    """A file that a person asked for, where none is yet, in a folder that is there. Raises
+    UsageError."""
+    keep_out(container.files.vaults(), target)
+    try:
+        with target.open("x", encoding="utf-8") as file:
+            try:
+                file.write(text)
+                file.flush()
+            except BaseException:
+                target.unlink()
+                raise
+    except OSError as error:
+        raise UsageError(
+            f"{target} can't be written: {error.strerror or error}.",
+            "Name a new file, in a folder that is there.",
+        ) from error
+
+
 def vaults_at(
     container: Container, paths: Sequence[Path], name: str | None
 ) -> tuple[list[VaultInfo], list[str]]:

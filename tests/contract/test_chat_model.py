@@ -294,10 +294,9 @@ def test_our_config_decides_the_host(shared: OllamaHandle, monkeypatch: pytest.M
     assert read(shared) == "A scripted reply."
 
 
-@pytest.mark.parametrize("host", ["http://127.0.0.1:99999", "ftp://example.org", "http://a b"])
-def test_a_host_that_is_no_address(host: str) -> None:
+def test_a_host_that_is_no_address() -> None:
     with pytest.raises(ConfigError, match=r"ollama\.host"):
-        OllamaChat(OllamaSettings(host=host))
+        OllamaChat(OllamaSettings(host="http://127.0.0.1:99999"))
 
 
 # ------------------------------------------------------------------------------ the real model

@@ -142,8 +142,9 @@ def test_a_large_model_makes_the_question_whole_in_words_of_the_conversation(
 
 def test_a_chat_is_limited_and_saved(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "talk.md"
-    said = f"/folder People\n{QUESTION}\n/folder\n{FIRST}\n/save {file}\n/save {file}\n/debug\n"
-    run = cli("chat", "--no-llm", stdin=said)
+    said = f"/folder zz\n/folder People\n{QUESTION}\n/folder\n{FIRST}\n/save {file}\n"
+    run = cli("chat", "--no-llm", stdin=f"{said}/save {file}\n/debug\n")
+    assert "No folder 'zz' is indexed." in run.err and "Searching zz" not in run.err
     assert "Searching People." in run.err and "File exists" in run.err
     saved = file.read_text("utf-8")
     assert saved.startswith(f"## {QUESTION}\n") and f"\n## {FIRST}\n" in saved
@@ -240,11 +241,12 @@ def test_ctrl_c_stops_the_answer_and_not_the_chat(cli: Cli, server: OllamaHandle
         assert terminal.process.wait(30) == 0
 
 
-def test_a_chat_ends_when_it_is_told_to(cli: Cli) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_chat_ends_when_it_is_told_to(cli: Cli, number: int) -> None:
     with screen(cli, "chat", "--no-llm") as terminal:
         terminal.wait_for(">")
         terminal.type("/help\r")
         terminal.wait_for("/save FILE.md")
         terminal.wait_for(">")
-        terminal.process.send_signal(signal.SIGTERM)
+        terminal.process.send_signal(number)
         assert terminal.process.wait(30) == 130

@@ -103,6 +103,11 @@ def test_the_history_outlives_the_catalog_and_is_forgotten_on_demand(cli: Cli) -
         and "[[Home/Boiler#Service|Boiler]]" in file.read_text()
     )
     assert cli("history", "export", str(file)).code == 2, "a file that is there is left alone"
+    (cli.folder / "link").symlink_to(cli.folder / "notes")
+    for place in ("notes", "link"):
+        refused = cli("history", "export", str(cli.folder / place / "out.md"))
+        assert refused.code == 2 and "never written to" in refused.err
+    assert cli("history", "-n", "9" * 20).code == 2
     assert cli("history", "clear").code == 2, "not without a yes"
     assert "Forgot 2 answers" in cli("history", "clear", "--yes").out
     assert cli("history").code == 3

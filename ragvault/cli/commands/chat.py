@@ -55,7 +55,9 @@ def chat(
     """
     from ragvault.cli.session import Session
 
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(130))  # Ctrl-C alone stops an answer
+    for name in ("SIGTERM", "SIGHUP"):  # Ctrl-C alone stops an answer; Windows has no SIGHUP
+        if number := getattr(signal, name, None):
+            signal.signal(number, lambda *_: sys.exit(130))
     with Session.open(config, {"ollama.model": writer.model}) as session:
         asked = request_of("", filters, options, datetime.now(), use_model=not writer.no_llm)
         return _Chat(session, asked, conversation).run()
@@ -193,7 +195,11 @@ class _Chat:
         print_debug(self._session.out, result.retrieval, result)
 
     def _folder(self, given: str) -> None:
-        self._asked = replace(self._asked, folders=(given,) if given else ())
+        from ragvault.service.search import check_folders
+
+        asked = replace(self._asked, folders=(given,) if given else ())
+        check_folders(self._container, asked)
+        self._asked = asked
         self._session.notices([f"Searching {given or 'all folders'}."])
 
     def _model(self, given: str) -> None:
@@ -210,17 +216,13 @@ class _Chat:
 
     def _save(self, given: str) -> None:
         from ragvault.service.history import as_markdown
+        from ragvault.service.vaults import write_new
 
         self._answer()
         said = "\n\n".join(f"## {one.question}\n\n{as_markdown(one)}" for one in self._said)
-        try:
-            with Path(given).expanduser().open("x", encoding="utf-8") as file:
-                file.write(f"{said}\n")
-        except OSError as error:
-            raise UsageError(
-                f"The conversation can't be saved to {given or 'no file'}: {error.strerror}.",
-                "Name a new file: `/save FILE.md`.",
-            ) from error
+        if not given:
+            raise UsageError("Give the name of a new file.", "`/save FILE.md`.")
+        write_new(self._container, Path(given).expanduser(), f"{said}\n")
         self._session.notices([f"Saved to {given}."])
 
     def _help(self, _given: str) -> None:

@@ -30,7 +30,9 @@ def history(
             "WORDS",
         ),
     ] = "",
-    limit: Annotated[int, option("-n --limit", "Most answers to list [20].", "N", min=1)] = 20,
+    limit: Annotated[
+        int, option("-n --limit", "Most answers to list [20].", "N", min=1, max=2**31 - 1)
+    ] = 20,
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> int:
@@ -63,9 +65,8 @@ def export(
     from ragvault.cli.session import Session
 
     with Session.open(config) as session:
-        entries = session.container.history.entries()
-        write_export(entries, file)
-        session.out.print(f"{words.count(len(entries), 'answer')} in {file}.")
+        count = write_export(session.container, file)
+        session.out.print(f"{words.count(count, 'answer')} in {file}.")
     return 0
 
 

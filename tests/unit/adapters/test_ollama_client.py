@@ -42,7 +42,7 @@ URL = "http://127.0.0.1:11434"
     ],
 )
 def test_a_host_is_read_as_ollama_reads_it(host: str, url: str) -> None:
-    assert base_url(host) == url
+    assert base_url(OllamaSettings(host=host).host) == url
 
 
 @pytest.mark.parametrize("host", ["http://x:notaport", "ftp://x", "http://[::1", "not an address"])

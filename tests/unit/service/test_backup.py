@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
 import zipfile
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from ragvault.errors import RagvaultError, StoreDamagedError, StoreError, UsageError
+from ragvault.errors import StoreDamagedError, StoreError, UsageError
 from ragvault.model import IndexReport, Request
 from ragvault.service.index import IndexRequest, index
 from ragvault.service.search import search
@@ -145,10 +146,22 @@ def test_nothing_else_is_written_over_and_no_vault_is_written_to(
     made: Path, tmp_path: Path, place: str
 ) -> None:
     (made / "letter.txt").write_text("Dear Ada")
-    with stack(made / "index") as container, pytest.raises(RagvaultError):
+    with stack(made / "index") as container, pytest.raises(UsageError) as refused:
         back_up(container, made / place)
+    assert "index" not in refused.value.message and str(made) in refused.value.message
     assert (made / "letter.txt").read_text() == "Dear Ada"
     assert not list(made.glob("tmp*")) and not (made / "notes" / "backup.zip").exists()
+
+
+def test_what_is_no_regular_file_is_neither_read_nor_written(made: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with stack(made / "index") as container:
+        for place in (tmp_path / "pipe", Path("/dev/full"), Path("/dev/zero")):
+            with pytest.raises(UsageError, match="no backup"):
+                back_up(container, place)
+            with pytest.raises(UsageError, match="no regular file"):
+                restore(container, place)
+    assert (tmp_path / "pipe").is_fifo()
 
 
 def test_a_damaged_index_is_not_backed_up(made: Path, tmp_path: Path) -> None:

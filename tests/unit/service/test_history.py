@@ -234,14 +234,18 @@ def test_an_export_holds_every_answer(kept: Container, tmp_path: Path, name: str
     for question in ("When?", "Where?"):
         keep(kept, result(question), NOW, None)
     target = tmp_path / name
-    export(kept.history.entries(), target)
+    assert export(kept, target) == 2
     written = target.read_text(encoding="utf-8")
     if name.endswith("jsonl"):
         rows = [json.loads(line) for line in written.splitlines()]
         assert [row["id"] for row in rows] == [2, 1]
     else:
         assert "## When?" in written and "## Where?" in written
-    with pytest.raises(UsageError, match="there already"):
-        export(kept.history.entries(), target)
+    with pytest.raises(UsageError, match="exists"):
+        export(kept, target)
+    for bad in (tmp_path / "nowhere" / name, tmp_path / f"{'n' * 300}{target.suffix}"):
+        with pytest.raises(UsageError, match="can't be written"):
+            export(kept, bad)
+    assert not (tmp_path / "nowhere").exists()
     with pytest.raises(UsageError, match=r"\.jsonl or \.md"):
-        export([], tmp_path / "out.csv")
+        export(kept, tmp_path / "out.csv")
