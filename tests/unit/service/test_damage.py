@@ -108,9 +108,22 @@ def test_any_flipped_page_is_told_and_mended(
     events = list(repair(container()))
     assert (kept := next(e.kept for e in events if isinstance(e, SetAside))) and kept.exists()
     assert report_of(events).added
-    assert report_of(events).embedded < len(NOTES), "what is sound of the vectors is taken over"
     assert events[-1] == Remaining(())
     assert found(container(), "ferry")[0] == "sea/boats.md"
+
+
+def test_what_is_sound_of_the_embeddings_is_taken_over(
+    container: Callable[[], Container], tmp_path: Path
+) -> None:
+    """Where another table is damaged; with the first page nothing can be read."""
+    file = catalog_of(tmp_path)
+    with closing(sqlite3.connect(file)) as con:
+        [page] = con.execute("SELECT rootpage FROM sqlite_master WHERE name = 'chunk'").fetchone()
+    flip(file, page - 1)
+    events = list(repair(container()))
+    assert report_of(events).added
+    assert report_of(events).embedded == 0
+    assert events[-1] == Remaining(())
 
 
 @pytest.mark.parametrize("is_removed", [True, False])
