@@ -48,6 +48,6 @@ def test_a_real_small_model_costs_no_search(container: Container, question: str)
         assert sum(value for _, value in hit.scores.terms) == pytest.approx(hit.scores.final)
     retrieval = found.retrieval
     unused = {"expand", "hyde"} - {kind for kind, _ in retrieval.expansions}
-    assert len(retrieval.notices) >= len(unused)
+    assert retrieval.notices or not unused  # all of it is one call
     folders = retrieval.folder_selection
     assert set(folders.selected) <= set(folders.available)

@@ -176,7 +176,7 @@ def test_full_disk_and_read_only_disk(base: Cli, tmp_path: Path) -> None:
     """What is indexed stays searchable; what is not says so, and nothing is lost."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(disk)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(disk)]
     if subprocess.run(mount, capture_output=True).returncode:
         pytest.skip("may not mount")
     try:

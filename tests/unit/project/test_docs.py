@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -57,7 +58,12 @@ def test_every_command_of_the_docs_works(tmp_path: Path) -> None:
     home = tmp_path / "home"
     shutil.copytree(ROOT / "tests" / "sample-vault", home / "notes")
     shutil.copytree(ROOT / "tests" / "sample-vault" / "Projects", home / "work")
-    before = {p: p.read_bytes() for p in home.rglob("*") if p.is_file()}
+
+    def notes() -> dict[Path, bytes]:
+        files = chain((home / "notes").rglob("*"), (home / "work").rglob("*"))
+        return {file: file.read_bytes() for file in files if file.is_file()}
+
+    before = notes()
     variables = docs.environment(tmp_path / "own")
     variables |= {"VISUAL": "cat", "EDITOR": "cat"}
     # Port 9 is "discard": nobody listens, and a user's own Ollama stays out of the test.
@@ -81,7 +87,7 @@ def test_every_command_of_the_docs_works(tmp_path: Path) -> None:
         assert done.returncode in allowed, (words, done.returncode, done.stderr)
         assert "Traceback" not in done.stderr, words
         assert done.stdout.strip(), words
-    assert {p: p.read_bytes() for p in home.rglob("*") if p.is_file()} == before
+    assert notes() == before
 
 
 @pytest.mark.slow
