@@ -36,7 +36,7 @@ def show(
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> int:
-    """Print a past answer as it was given, below its question.
+    """Print a past answer as it was given.
 
     Its citations are those of then: ragvault source says what has become of them.
     """
