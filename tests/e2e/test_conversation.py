@@ -32,7 +32,7 @@ def cli(tmp_path_factory: pytest.TempPathFactory) -> Cli:
     return indexed(tmp_path_factory.mktemp("chat"), SAMPLE_VAULT)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def server() -> Iterator[OllamaHandle]:
     with scripted_ollama({"models": [CHAT_MODEL]}) as handle:
         yield handle
