@@ -43,7 +43,7 @@ def container(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Container]:
     vault = make_vault(folder / "vault", notes)
     for file in vault.rglob("*.md"):  # all copied today, as after a restore: the names count
         os.utime(file, (NOW.timestamp(), NOW.timestamp()))
-    with stack(folder / "index", vault, answer={"log": False}) as made:
+    with stack(folder / "index", vault, history={"enabled": False}) as made:
         yield made
 
 
