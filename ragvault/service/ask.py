@@ -205,9 +205,8 @@ def last_session(container: Container) -> str:
 def searched_for(container: Container, request: Request, now: datetime) -> str:
     """The question as it can be understood without the turns before it; "" where it can already.
 
-    A model of 4 billion parameters or more writes it,
-    if there is one and it is quick, else a rule does (``retrieval.question.followup``). Raises
-    QuestionError and StoreError.
+    A model of 4 billion parameters or more writes it, if there is one and it is quick, else a rule
+    does (``retrieval.question.followup``). Raises QuestionError and StoreError.
     """
     from ragvault.retrieval.question import followup
     from ragvault.retrieval.question.query import clean

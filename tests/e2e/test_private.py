@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
@@ -34,8 +35,12 @@ def test_files_are_the_owners_also_in_a_folder_that_was_there(tmp_path: Path) ->
 
 
 def test_a_clock_before_1970_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        run(["search", "pump"], clock=lambda: -1.0)
+    before = os.umask(0o022)  # `run` sets it for the whole process, which is the tests' own here
+    try:
+        with pytest.raises(SystemExit) as ended:
+            run(["search", "pump"], clock=lambda: -1.0)
+    finally:
+        os.umask(before)
     assert ended.value.code == 2
     assert "clock is before 1970" in capsys.readouterr().err
 

@@ -19,6 +19,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
@@ -105,8 +106,8 @@ def pages() -> Iterator[tuple[str, str]]:
 
     from ragvault.cli.main import PROGRAM, app
 
-    os.environ["NO_COLOR"] = "1"
-    yield from _pages(typer.main.get_command(app), PROGRAM, None)
+    with patch.dict(os.environ, NO_COLOR="1"):
+        yield from _pages(typer.main.get_command(app), PROGRAM, None)
 
 
 def _pages(command: Any, name: str, parent: Any) -> Iterator[tuple[str, str]]:

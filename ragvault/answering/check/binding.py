@@ -45,9 +45,8 @@ _PART = re.compile(
 _CLAUSE = re.compile(
     r";\s|,?\s(?:and|und|while|but|aber|whereas|während)\s|,\s(?=\w+\s\w)", re.IGNORECASE
 )
-_UNSPACED = (
-    "\u3041-\u9fff\uac00-\ud7ff"  # scripts without spaces: there a number is no part of a word
-)
+# Scripts without spaces: there a number is no part of a word.
+_UNSPACED = "\u3041-\u9fff\uac00-\ud7ff"
 _WORD = re.compile(
     rf"\d+(?:[.,:'’]\d+)*|[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[^\W_])+(?:['’][^\W_]+)*"
 )

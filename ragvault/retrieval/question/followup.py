@@ -5,8 +5,8 @@ for something that it doesn't name ("when did he retire?", "wer hat es repariert
 names nothing ("why?", "and in 2025?"). Then it gets the subject of the turn before: what that
 question shares with the title of the note that answered it, else its names, else its words. A
 question that names another of the same kind ("and Tom?") or another time takes its place in the
-turn before. All else is left as it is. A large model may write it
-instead; what it adds of its own isn't taken. Pure; linear in the questions.
+turn before. All else is left as it is. A large model may write it instead; what it adds of its own
+isn't taken. Pure; linear in the questions.
 """
 
 from __future__ import annotations
