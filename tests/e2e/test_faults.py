@@ -28,10 +28,9 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(1800),
     pytest.mark.skipif(os.name != "posix", reason="needs kill -9"),
-    # A worker of xdist has threads, and a fork of it may wait for one that isn't there for ever.
-    pytest.mark.skipif(
-        "PYTEST_XDIST_WORKER" in os.environ, reason="forks: run alone (make faults)"
-    ),
+    # A worker of xdist has threads, and a fork of it may wait for one that isn't there for ever:
+    # `make test` runs these by themselves.
+    pytest.mark.skipif("PYTEST_XDIST_WORKER" in os.environ, reason="forks: run by themselves"),
 ]
 NOTES = {
     f"{'log' if i % 2 else 'sea'}/{i}.md": f"# Day {i}\n\nRepaired winch number {i} at the quay.\n"
