@@ -63,8 +63,6 @@ def _usage_error(error: Any) -> UsageError:
     if not is_bare_call(error) and message[-1:] not in ".?!)":
         message += "."
     path = getattr(getattr(error, "ctx", None), "command_path", "ragvault")
-    if path == "ragvault eval":  # which once took the questions itself
-        return UsageError(message, "Run `ragvault eval run QUESTIONS`, or `ragvault eval --help`.")
     return UsageError(message, f"Run `{path} --help`.")
 
 

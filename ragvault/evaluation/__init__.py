@@ -2,6 +2,6 @@
 
 In: questions with their gold places, JSON Lines (``dataset``). ``runner`` asks them all as ``ask``
 does; ``judging`` holds each ranking and answer against the gold (``places``: is it there?
-``metrics``: how well?), and ``summary`` makes figures with 95 % intervals of them. Out: an
-``Evaluation`` as JSON (``document``); two of them side by side (``compare``).
+``metrics``: how well?), ``printed`` what a person read. Out: an ``Evaluation``, figures with 95 %
+intervals (``summary``).
 """

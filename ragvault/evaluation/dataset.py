@@ -3,12 +3,12 @@
     {"id": "7", "question": "…", "answerable": true, "lang": "en",
      "gold": [{"file": "a.md"}, {"file": "a.md", "heading": "Setup"},
               {"file": "a.md", "start": 120, "end": 180, "text": "…"}, {"file": "a.md", "line": 7}],
-     "answers": ["…"], "right": "…", "type": "…", "kind": "…"}
+     "answers": ["…"], "right": "…", "type": "…"}
 
 Only ``question`` is required. ``start`` and ``end`` are character offsets into the note as it is
 on disk, line ends and all, the byte order mark not counted. ``right`` is a regular
-expression that every right answer matches, in whatever case. The ``kind`` "off_topic" (or the
-``type`` "foreign") marks a question whose subject is foreign to the vault, not only its answer.
+expression that every right answer matches, in whatever case. The ``type`` "foreign" marks a
+question whose subject is foreign to the vault, not only its answer.
 Other keys are ignored.
 """
 
@@ -17,8 +17,8 @@ from __future__ import annotations
 import random
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -37,8 +37,7 @@ from ragvault.errors import UsageError
 
 _FORMAT_HINT = 'Each line is an object: {"question": "…", "gold": [{"file": "note.md"}]}.'
 MAX_BYTES = 500_000_000
-FOREIGN = "foreign"  # the ``type`` that says the same in a personal set
-OFF_TOPIC = "off_topic"  # the ``kind`` of a question whose subject is foreign to the vault
+FOREIGN = "foreign"
 
 
 def _said(text: str) -> str:
@@ -96,8 +95,7 @@ class Gold:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One line of a set. ``origin`` is "" for the set itself, else the off-topic set's name;
-    ``off_topic``: the vault has nothing on its subject."""
+    """One line of a set. ``off_topic``: the vault has nothing on its subject."""
 
     id: str
     text: str
@@ -106,14 +104,8 @@ class Question:
     answers: tuple[str, ...] = ()
     lang: str | None = None
     right: str | None = None
-    origin: str = ""
     off_topic: bool = False
     line: int = 0
-
-    @property
-    def key(self) -> str:
-        """Tells it apart from all others of a run, and finds it again in another run."""
-        return f"{self.origin}#{self.id}" if self.origin else self.id
 
 
 class _Line(BaseModel):
@@ -131,7 +123,6 @@ class _Line(BaseModel):
     lang: Words | None = None
     right: Annotated[str | None, AfterValidator(_pattern)] = None
     type: object = None
-    kind: object = None
 
     @model_validator(mode="after")
     def _check_gold(self) -> _Line:
@@ -141,36 +132,29 @@ class _Line(BaseModel):
 
 
 def load_questions(
-    path: Path, *, limit: int | None = None, seed: int = 0, max_bytes: int = MAX_BYTES
+    path: Path, *, limit: int | None = None, max_bytes: int = MAX_BYTES
 ) -> list[Question]:
-    """The questions of a file, in its order; with ``limit`` so many of them, drawn by ``seed``.
+    """The questions of a file, in its order; with ``limit`` so many of them, the same each time.
 
     Raises UsageError, with the line, for what is no such set.
     """
-    text = read_file(path, _FORMAT_HINT, max_bytes)
-    return parse_questions(text, path.name, limit=limit, seed=seed)
-
-
-def read_file(path: Path, hint: str, max_bytes: int = MAX_BYTES) -> str:
-    """A file's text. Raises UsageError."""
     try:
         with path.open("rb") as file:  # bounded: a device or a pipe may never end
             data = file.read(max_bytes + 1)
         text = data.decode("utf-8-sig")
     except FileNotFoundError as error:
-        raise UsageError(f"There is no file {path}.", hint) from error
+        raise UsageError(f"There is no file {path}.", _FORMAT_HINT) from error
     except OSError as error:
-        raise UsageError(f"{path} can't be read: {error.strerror or error}.", hint) from error
+        reason = error.strerror or error
+        raise UsageError(f"{path} can't be read: {reason}.", _FORMAT_HINT) from error
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not UTF-8 text.", hint) from error
+        raise UsageError(f"{path} is not UTF-8 text.", _FORMAT_HINT) from error
     if len(data) > max_bytes:
-        raise UsageError(f"{path} is too large.", hint)
-    return text
+        raise UsageError(f"{path} is too large.", _FORMAT_HINT)
+    return parse_questions(text, path.name, limit=limit)
 
 
-def parse_questions(
-    text: str, name: str, *, limit: int | None = None, seed: int = 0
-) -> list[Question]:
+def parse_questions(text: str, name: str, *, limit: int | None = None) -> list[Question]:
     """The same from text; ``name`` is for the messages."""
     found: dict[str, Question] = {}
     # Not splitlines(): U+2028 and the like may stand inside a JSON string.
@@ -191,7 +175,7 @@ def parse_questions(
         raise UsageError(f"{name} holds no question.", _FORMAT_HINT)
     questions = list(found.values())
     if limit is not None and limit < len(questions):
-        chosen = sorted(random.Random(seed).sample(range(len(questions)), limit))
+        chosen = sorted(random.Random(0).sample(range(len(questions)), limit))
         questions = [questions[i] for i in chosen]
     return questions
 
@@ -206,7 +190,7 @@ def _question(line: _Line, number: int) -> Question:
         answers=tuple(line.answers or ()),
         lang=line.lang,
         right=line.right,
-        off_topic=not answerable and (line.kind == OFF_TOPIC or line.type == FOREIGN),
+        off_topic=not answerable and line.type == FOREIGN,
         line=number,
     )
 
@@ -224,14 +208,6 @@ def _mistake(error: ValidationError) -> str:
         return f"this is not JSON: {first['ctx']['error']}"
     told = f"{told[0].lower()}{told[1:]}"
     return f"`{place}`: {told}" if place else "a question has to be a JSON object"
-
-
-def as_off_topic(questions: Iterable[Question], name: str) -> list[Question]:
-    """Another set's questions, for which the right answer here is none."""
-    return [
-        replace(q, answerable=False, gold=(), answers=(), right=None, origin=name, off_topic=True)
-        for q in questions
-    ]
 
 
 def missing_places(

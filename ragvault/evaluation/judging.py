@@ -15,7 +15,6 @@ from ragvault.model import (
     Answer,
     CitationStatus,
     DroppedBy,
-    HeadingPath,
     Hit,
     Retrieval,
     StoredChunk,
@@ -42,7 +41,6 @@ RANKING_MEASURES = {
 }
 DECISION_MEASURES = {
     "false_answers": "answered without an answer there",
-    "false_answers_off_topic": "answered off topic",
     "false_refusals": "refused though the answer is there",
     "auroc": "AUROC of the confidence",
 }
@@ -63,41 +61,24 @@ LABELS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
-    """A passage that was found, as a report shows it."""
-
-    rel_path: str
-    heading_path: HeadingPath
-    start_line: int
-    end_line: int
-    snippet: str
-    score: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class QuestionResult:
     """``rankings``: RANKING_MEASURES by retriever; empty for a question without an answer.
-    ``reason`` is why it was refused, None when it was answered. ``answer_values`` are the
-    ANSWER_MEASURES that apply; ``mode`` is how the answer was made, None when none was asked for.
-    Where the gate was left out, ``gated`` is false, and confidence, reason and features say
-    nothing. ``printed`` is None where the set doesn't say what a right answer is.
+    ``confidence`` is None where the gate was left out; ``reason`` is why it was refused, None when
+    it was answered. ``found`` are the first passages. ``answer_values`` are the ANSWER_MEASURES
+    that apply; ``mode`` is how the answer was made. ``printed`` is None where the set doesn't say
+    what a right answer is.
     """
 
     question: Question
     rankings: dict[str, Values]
-    confidence: float
-    reason: str | None
-    features: dict[str, float]
-    found: tuple[Passage, ...] = ()
-    answer_values: dict[str, float] = field(default_factory=dict)
+    confidence: float | None
+    reason: str | None = None
+    features: dict[str, float] = field(default_factory=dict)
+    found: tuple[StoredChunk, ...] = ()
+    answer_values: Values = field(default_factory=dict)
     mode: str | None = None
     seconds: float = 0.0
-    gated: bool = True
     printed: Printed | None = None
-
-    @property
-    def answered(self) -> bool:
-        return self.reason is None
 
 
 # --------------------------------------------------------------------------- rankings
@@ -137,11 +118,8 @@ def ranking_of(retrieval: Retrieval) -> Ranking:
 
 def ranking_of_chunks(chunks: Sequence[StoredChunk]) -> Ranking:
     """The same of chunks that one retriever ranked."""
-    return Ranking(_notes(chunks), tuple(chunks[:TOP_PASSAGES]))
-
-
-def _notes(chunks: Sequence[StoredChunk]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(stored.chunk.rel_path for stored in chunks))
+    notes = tuple(dict.fromkeys(stored.chunk.rel_path for stored in chunks))
+    return Ranking(notes, tuple(chunks[:TOP_PASSAGES]))
 
 
 def judge_ranking(question: Question, ranking: Ranking, notes: Notes) -> Values:

@@ -115,29 +115,6 @@ def _bin(confidences: Floats, positive: Flags) -> Bin:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Trade:
-    """What a threshold on the confidence would cost. None where there is no such question."""
-
-    threshold: float
-    false_answers: float | None
-    false_refusals: float | None
-
-
-def trade_off(confidences: Floats, positive: Flags, thresholds: Iterable[float]) -> list[Trade]:
-    """Answering at and above each threshold: shares of the negatives answered, of the positives
-    refused."""
-    good, bad = confidences[positive], confidences[~positive]
-    return [
-        Trade(
-            float(t),
-            float((bad >= t).mean()) if len(bad) else None,
-            float((good < t).mean()) if len(good) else None,
-        )
-        for t in thresholds
-    ]
-
-
 # --------------------------------------------------------------------------- answers
 
 
@@ -168,19 +145,12 @@ class Estimate:
     high: float | None
     n: int
 
-    @property
-    def is_clear(self) -> bool:
-        """For a difference: the interval leaves out 0."""
-        return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
-
 
 class Bootstrap:
     """95 % intervals by resampling the questions (percentile bootstrap).
 
-    One matrix of resamples serves every measure of a run: the same drawn questions for each, so
-    that the measures of two rankings, or two runs, can be compared pair by pair. It holds how
-    often each question was drawn, shape (resamples, questions), 2 bytes a cell (10 MB for 5,000
-    questions).
+    One matrix of resamples serves every measure of a run: how often each question was drawn, shape
+    (resamples, questions), 2 bytes a cell (10 MB for 5,000 questions).
     """
 
     def __init__(self, questions: int, *, seed: int = 0, resamples: int = RESAMPLES) -> None:
@@ -211,15 +181,6 @@ class Bootstrap:
         some, good = scores[which], positive[which]
         value = float(auroc(some, good)[0])
         return self._estimate(which, lambda weights: auroc(some, good, weights), value)
-
-    def auroc_difference(self, one: Floats, other: Floats, positive: Flags) -> Estimate | None:
-        """AUROC by ``other`` less AUROC by ``one``, over the same questions in each resample."""
-
-        def difference(weights: Floats | None) -> Floats:
-            changed: Floats = auroc(other, positive, weights) - auroc(one, positive, weights)
-            return changed
-
-        return self._estimate(np.ones(len(one), bool), difference, float(difference(None)[0]))
 
     def _estimate(
         self, which: Flags, statistic: Callable[[Floats], Floats], value: float

@@ -11,11 +11,11 @@ import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from unicodedata import normalize
 
 from ragvault.evaluation.dataset import Gold, Question
 from ragvault.evaluation.metrics import Span
 from ragvault.model import Chunk, StoredChunk
+from ragvault.service.originals import on_disk
 from ragvault.text import normalise
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -98,15 +98,8 @@ class Notes:
         return self._read(rel_path)
 
     def _load(self, rel_path: str) -> NoteText | None:
-        path = self._root
         try:
-            for part in Path(rel_path).parts:  # NFC; the name on disk may be NFD
-                if part.isascii() or (path / part).exists():
-                    path /= part
-                else:
-                    names = [entry.name for entry in path.iterdir()]
-                    path /= next((n for n in names if normalize("NFC", n) == part), part)
-            data = path.read_bytes()
+            data = on_disk(self._root, rel_path).read_bytes()
         except OSError:  # gone, or out of reach, since it was indexed
             return None
         return NoteText(data.decode("utf-8", "replace").removeprefix("\ufeff"))

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from ragvault.errors import ModelError, NoIndexError, QuestionError, UsageError
@@ -22,7 +23,6 @@ from ragvault.evaluation.judging import (
     BLEND,
     BM25,
     VECTOR,
-    Passage,
     QuestionResult,
     Ranking,
     Values,
@@ -31,8 +31,9 @@ from ragvault.evaluation.judging import (
     ranking_of,
     ranking_of_chunks,
 )
-from ragvault.evaluation.places import Notes
+from ragvault.evaluation.places import Notes, notices
 from ragvault.evaluation.printed import judge_printed
+from ragvault.evaluation.summary import Evaluation, summarise
 from ragvault.model import (
     AbstainReason,
     Abstention,
@@ -47,38 +48,27 @@ from ragvault.model import (
 )
 from ragvault.service import search
 from ragvault.service.ask import answer_of, ask
+from ragvault.service.status import ollama_status
 from ragvault.service.vaults import known_vaults
-from ragvault.text import snippet
 
 if TYPE_CHECKING:
     from ragvault.wiring import Container
 
 ALONE_DEPTH = 100  # passages that a retriever ranks by itself
-SHOWN_PASSAGES = 3  # kept for the list of the worst questions
+SHOWN_PASSAGES = 3
 _NOTICE_SHARE = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """``each_retriever``: also rank by words alone and by meaning alone. ``answers``: also answer;
-    ``use_model``: with the model server, which has to be there (``status.ollama_status``).
-    Without ``gate`` the questions are only ranked, several times faster: the gate judges quotes,
-    and to choose these takes longer than to search."""
+    """``each_retriever``: also rank by words alone and by meaning alone. ``use_model``: the model
+    server writes the answers, where it is there. Without ``gate`` the questions are only ranked,
+    several times faster: the gate judges quotes, and to choose these takes longer than to
+    search."""
 
     each_retriever: bool = False
-    answers: bool = False
     use_model: bool = False
     gate: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """The results in the order of the questions. ``notices`` are the search's, each once: those
-    that a fifth of the questions or more gave rise to, so about the index, not the question."""
-
-    results: tuple[QuestionResult, ...]
-    notices: tuple[str, ...]
-    seconds: float
 
 
 def vault_for(
@@ -118,28 +108,41 @@ def vault_for(
     return vault
 
 
-def run(
+def evaluate(
     container: Container,
+    name: str,
     vault: VaultInfo,
     questions: Sequence[Question],
     options: RunOptions,
     *,
     now: datetime,
     advance: Callable[[], None] = lambda: None,
-) -> Run:
-    """Ask every question of one vault. ``advance`` is called after each.
+) -> Evaluation:
+    """Ask every question of the set ``name`` of one vault. ``advance`` is called after each. The
+    notices are about gold that is nowhere, and those of the search that a fifth of the questions
+    or more gave rise to, so about the index, not the question.
 
     The container's history has to be off: these questions are nobody's. Raises UsageError for
     a question that can't be asked, and what a search raises.
     """
+    if options.use_model and ollama_status(container).problem is not None:
+        options = replace(options, use_model=False)
     asker = _Asker(container, vault, options, now)
     started = time.perf_counter()
     results = []
     for question in questions:
         results.append(asker.ask(question))
         advance()
+    seconds = time.perf_counter() - started
     often = [line for line, n in asker.notices.items() if n >= _NOTICE_SHARE * len(results)]
-    return Run(tuple(results), tuple(often), time.perf_counter() - started)
+    passages = cache(partial(container.catalog.note_chunks, vault.name))
+    nowhere = notices(questions, passages, asker.notes)
+    try:
+        model = container.embedder.model
+    except ModelError:
+        model = ""
+    summary = summarise(results)
+    return Evaluation(name, vault, model, tuple(results), summary, seconds, (*nowhere, *often))
 
 
 class _Asker:
@@ -170,28 +173,26 @@ class _Asker:
         values, mode = {}, None
         if isinstance(outcome, Answer) and outcome.mode == "none":  # small talk: no note answers
             reason = str(AbstainReason.NO_RELEVANT_CONTEXT)
-        elif isinstance(outcome, Answer) and self.options.answers:
+        elif isinstance(outcome, Answer):
             values, mode = judge_answer(question, outcome, retrieval.hits), outcome.mode
         return QuestionResult(
             question=question,
             rankings=self._rankings(question, retrieval) if question.answerable else {},
-            confidence=judgement.confidence if judgement else 0.0,
+            confidence=(judgement.confidence if judgement else 0.0) if self.options.gate else None,
             reason=reason,
             features=dict(judgement.features) if judgement else {},
-            found=_passages(retrieval),
+            found=ranking_of(retrieval).passages[:SHOWN_PASSAGES],
             answer_values=values,
             mode=mode,
             seconds=time.perf_counter() - started,
-            gated=self.options.gate,
             printed=judge_printed(question, asked) if asked else None,
         )
 
     def _searched(self, question: Question) -> tuple[Retrieval, AskResult | None]:
         request = Request(question.text, vaults=(self.vault.name,))
         if self.options.gate:
-            use_model = self.options.answers and self.options.use_model
-            asking = ask(self.container, replace(request, use_model=use_model), now=self.now)
-            result = answer_of(asking)
+            asked = replace(request, use_model=self.options.use_model)
+            result = answer_of(ask(self.container, asked, now=self.now))
             if result.retrieval is not None:  # None: small talk, answered from no note
                 return result.retrieval, result
         return search.search(self.container, request, 1, now=self.now).retrieval, None
@@ -221,19 +222,3 @@ def _alone(container: Container, query: Query, vault: str) -> dict[str, Ranking]
         retriever: ranking_of_chunks([stored[h.chunk_id] for h in hits if h.chunk_id in stored])
         for retriever, hits in found.items()
     }
-
-
-def _passages(retrieval: Retrieval) -> tuple[Passage, ...]:
-    ranking = ranking_of(retrieval)
-    finals = {hit.chunk.id: hit.scores.final for hit in retrieval.hits}
-    return tuple(
-        Passage(
-            rel_path=stored.chunk.rel_path,
-            heading_path=stored.chunk.heading_path,
-            start_line=stored.chunk.start_line,
-            end_line=stored.chunk.end_line,
-            snippet=snippet(stored.chunk.text, 160),
-            score=finals.get(stored.chunk.id),
-        )
-        for stored in ranking.passages[:SHOWN_PASSAGES]
-    )

@@ -26,7 +26,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ragvault.answering.confidence import MEANING_AND_WORDS, TOPIC, WORDS
-from ragvault.evaluation.dataset import Question, as_off_topic, load_questions
+from ragvault.evaluation.dataset import Question, load_questions
 from ragvault.evaluation.metrics import Flags, Floats, auroc, reliability
 from ragvault.model import AskResult, Request
 from ragvault.service.ask import answer_of, ask
@@ -65,7 +65,10 @@ def rows_of(work: Path, sets: Sequence[Path], most: int, foreign: int) -> Iterat
             for name, others in questions.items():
                 if name != folder.name:
                     drawn = random.Random(name).sample(others, min(foreign, len(others)))
-                    asked += as_off_topic(drawn, name)
+                    asked += [
+                        replace(q, answerable=False, gold=(), right=None, off_topic=True)
+                        for q in drawn
+                    ]
             for question in asked:
                 request = Request(question.text, use_model=False)
                 result = answer_of(ask(container, request, now=TODAY))

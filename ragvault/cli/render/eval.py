@@ -14,15 +14,12 @@ from ragvault.cli.render import words
 from ragvault.cli.render.layout import facts
 from ragvault.evaluation.judging import LABELS, RANKING_MEASURES
 from ragvault.evaluation.printed import curve, shares
-from ragvault.evaluation.summary import ranking_rows, refusal_rows
 from ragvault.text import strip_controls
 
 if TYPE_CHECKING:
     from ragvault.cli.render.terminal import Terminal
-    from ragvault.evaluation.compare import Comparison, Difference
-    from ragvault.evaluation.document import Evaluation
-    from ragvault.evaluation.metrics import Estimate, Trade
-    from ragvault.evaluation.summary import AbstentionSummary, Estimates
+    from ragvault.evaluation.metrics import Estimate
+    from ragvault.evaluation.summary import Estimates, Evaluation
 
 PLAIN_WIDTH = 100  # columns where there is no terminal
 ROOMY_WIDTH = 80  # with fewer, cells are wrapped rather than cut
@@ -34,33 +31,33 @@ Cell = str | Text
 def print_evaluation(out: Terminal, evaluation: Evaluation) -> None:
     """Everything but the single questions; --json has those."""
     tables = _Tables(out)
-    setting, summary = evaluation.setting, evaluation.summary
-    own = [r for r in evaluation.results if not r.question.origin]
-    answerable = sum(r.question.answerable for r in own)
-    parts = [
-        f"{strip_controls(setting.name)} on {strip_controls(setting.vault.name)}",
-        f"{words.count(setting.vault.notes, 'note')}, "
-        f"{words.count(setting.vault.chunks, 'passage')}",
-        f"{answerable:,} answerable, {len(own) - answerable:,} not",
-        words.duration(evaluation.seconds),
-    ]
-    _print_head(out, parts, "In brackets: 95 % intervals, by resampling the questions.")
+    vault, summary = evaluation.vault, evaluation.summary
+    asked, answerable = len(evaluation.results), evaluation.answerable
+    head = f"{strip_controls(evaluation.name)} on {strip_controls(vault.name)}"
+    counts = [words.count(vault.notes, "note"), words.count(vault.chunks, "passage")]
+    kinds = f"{answerable:,} answerable, {asked - answerable:,} not"
+    text = facts(out, [head, *counts, kinds, words.duration(evaluation.seconds)])
+    out.print(out.style(head, "bold") + out.style(text[len(head) :], "dim"))
+    out.print(out.style("In brackets: 95 % intervals, by resampling the questions.", "dim"))
+    out.print()
+    out.flush()
     tables.show_ranking("Ranking", summary.rankings)
     for lang, rankings in summary.by_lang.items():
         tables.show_ranking(f"Ranking, {strip_controls(lang)}", rankings, _SHORT)
     _print_printed(tables, evaluation)
-    rows: list[list[Cell]] = [
-        [strip_controls(name), tables.cell(one, ".3f" if is_area else ".1%"), f"{one.n:,}"]
-        for name, one, is_area in refusal_rows(summary)
+    tables.show_estimates("Refusals", summary.refusals)
+    bins: list[list[Cell]] = [
+        [
+            f"{one.low:.2f}{tables.dash}{one.high:.2f}",
+            *(f"{value:.2f}" for value in (one.confidence, one.observed, one.gap)),
+            f"{one.n:,}",
+        ]
+        for one in summary.reliability
     ]
-    tables.show("Refusals", ["", "of"], rows)
-    judged = summary.own if summary.own.reliability else summary.everything
-    if judged is not None and judged.reliability:
-        _print_confidence(tables, judged, setting.threshold, is_own=judged is summary.own)
-    if summary.answers:
-        modes = ", ".join(f"{n:,} {mode}" for mode, n in summary.modes.items())
-        rows = [[LABELS[name], tables.cell(one)] for name, one in summary.answers.items()]
-        tables.show(f"Answers ({modes})" if modes else "Answers", [""], rows)
+    columns = ["said", "answerable", "apart", "of"]
+    tables.show("Confidence, by fifths of the questions", columns, bins)
+    modes = ", ".join(f"{n:,} {mode}" for mode, n in summary.modes.items())
+    tables.show_estimates(f"Answers ({modes})", summary.answers)
 
 
 def _print_printed(tables: _Tables, evaluation: Evaluation) -> None:
@@ -70,72 +67,12 @@ def _print_printed(tables: _Tables, evaluation: Evaluation) -> None:
         [one.label, f"{one.value:.1%}", f"{one.count:,} of {one.of:,}"] for one in shares(asked)
     ]
     tables.show("What was printed", ["", ""], rows)
-    if not asked:
-        return
     points: list[list[Cell]] = [
         [f"{at.threshold:.1f}", *(tables.share(one) for one in (at.right, at.wrong, at.false))]
         for at in curve(asked)
     ]
-    tables.show("Quoting from a confidence of", ["right", "wrong", "answered, not there"], points)
-
-
-def _print_confidence(
-    tables: _Tables, judged: AbstentionSummary, threshold: float, *, is_own: bool
-) -> None:
-    """How true it is, and what another threshold on it would do."""
-    title = "Confidence, by fifths of the questions"
-    tables.show(
-        title if is_own else f"{title} (off-topic ones included)",
-        ["said", "answerable", "apart", "of"],
-        [
-            [
-                f"{one.low:.2f}{tables.dash}{one.high:.2f}",
-                *(f"{value:.2f}" for value in (one.confidence, one.observed, one.gap)),
-                f"{one.n:,}",
-            ]
-            for one in judged.reliability
-        ],
-    )
-    rows = [
-        tables.trades(one.threshold, "  (now)" if one.threshold == threshold else "", one)
-        for one in judged.at_thresholds
-    ]
-    tables.show("Refusing below", ["false answers", "false refusals"], rows)
-
-
-def print_comparison(out: Terminal, comparison: Comparison, a: str, b: str) -> None:
-    """One row a measure; what is clear stands out."""
-    tables = _Tables(out)
-    parts = [f"A: {a}", f"B: {b}", words.count(comparison.shared, "question") + " in both"]
-    for only, name in ((comparison.only_a, a), (comparison.only_b, b)):
-        if only:
-            parts.append(f"{only:,} only in {name}")
-    _print_head(out, [strip_controls(part) for part in parts], bold=2)
-
-    def row(one: Difference) -> list[Cell]:
-        change = Text(f"{one.change.value:+.3f}")
-        if one.change.low is not None and one.change.high is not None:
-            interval = f" [{one.change.low:+.3f} {tables.dash} {one.change.high:+.3f}]"
-            change.append(interval, style="dim")
-        is_better = (one.change.value < 0) == one.lower_is_better
-        verdict = Text("better", style="green") if is_better else Text("worse", style="red")
-        sign = verdict if one.change.is_clear else ""
-        return [LABELS[one.measure], f"{one.a:.3f}", f"{one.b:.3f}", change, sign]
-
-    for retriever in dict.fromkeys(one.retriever for one in comparison.differences):
-        title = "Decisions and answers" if retriever is None else f"Ranking, {LABELS[retriever]}"
-        rows = [row(one) for one in comparison.differences if one.retriever == retriever]
-        tables.show(title, ["A", "B", "B - A", ""], rows)
-
-
-def _print_head(out: Terminal, parts: Sequence[str], told: str = "", *, bold: int = 1) -> None:
-    """Facts, the first of them in bold, and what there is to know of the tables below."""
-    text, end = facts(out, parts), len(facts(out, parts[:bold]))
-    out.print(out.style(text[:end], "bold") + out.style(text[end:], "dim"))
-    if told:
-        out.print(out.style(told, "dim"))
-    out.print()
-    out.flush()
+    columns = ["right", "wrong", "answered, not there"]
+    tables.show("Quoting from a confidence of", columns, points if asked else [])
 
 
 class _Tables:
@@ -174,26 +111,30 @@ class _Tables:
         rankings: Mapping[str, Estimates],
         measures: Iterable[str] = RANKING_MEASURES,
     ) -> None:
+        """A row a measure that any retriever has, a column a retriever."""
+        found = rankings.values()
         rows: list[list[Cell]] = [
-            [name, *(self.cell(one) for one in found)]
-            for name, found in ranking_rows(rankings, measures)
+            [LABELS[name], *(self.cell(one.get(name)) for one in found)]
+            for name in measures
+            if any(name in one for one in found)
         ]
         self.show(title, [LABELS[retriever] for retriever in rankings], rows)
 
-    def cell(self, estimate: Estimate | None, style: str = ".3f") -> Text:
+    def show_estimates(self, title: str, found: Estimates) -> None:
+        rows: list[list[Cell]] = [
+            [LABELS[name], self.cell(one), f"{one.n:,}"] for name, one in found.items()
+        ]
+        self.show(title, ["", "of"], rows)
+
+    def cell(self, estimate: Estimate | None) -> Text:
         """A value with its interval."""
         if estimate is None:
             return Text(self.dash, style="dim")
-        text = Text(f"{estimate.value:{style}}")
+        text = Text(f"{estimate.value:.3f}")
         if estimate.low is not None and estimate.high is not None:
-            interval = f" [{estimate.low:{style}}{self.dash}{estimate.high:{style}}]"
+            interval = f" [{estimate.low:.3f}{self.dash}{estimate.high:.3f}]"
             text.append(interval, style="dim")
         return text
 
     def share(self, value: float | None) -> str:
         return self.dash if value is None else f"{value:.1%}"
-
-    def trades(self, threshold: float, mark: str, *trades: Trade) -> list[Cell]:
-        """A row: what a threshold costs, by each of some confidences."""
-        costs = [cost for one in trades for cost in (one.false_answers, one.false_refusals)]
-        return [f"{threshold:.2f}{mark}", *map(self.share, costs)]

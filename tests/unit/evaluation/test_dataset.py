@@ -11,7 +11,6 @@ import pytest
 from ragvault.errors import UsageError
 from ragvault.evaluation.dataset import (
     Gold,
-    as_off_topic,
     load_questions,
     missing_places,
     parse_questions,
@@ -134,10 +133,9 @@ def test_windows_line_ends_and_byte_order_mark(tmp_path: Path) -> None:
 
 def test_limit_draws_the_same_each_time_and_keeps_the_order() -> None:
     text = "\n".join(line(id=str(i)) for i in range(50))
-    drawn = [q.id for q in parse_questions(text, "q", limit=10, seed=4)]
-    assert drawn == [q.id for q in parse_questions(text, "q", limit=10, seed=4)]
+    drawn = [q.id for q in parse_questions(text, "q", limit=10)]
+    assert drawn == [q.id for q in parse_questions(text, "q", limit=10)]
     assert drawn == sorted(drawn, key=int)
-    assert drawn != [q.id for q in parse_questions(text, "q", limit=10, seed=5)]
     assert drawn[-1] != "9"  # not simply the first ten
 
 
@@ -159,13 +157,6 @@ def test_place_of_an_unanswerable_question_needn_t_be_there() -> None:
     questions = parse_questions(line(answerable=False, gold=[{"file": "gone.md"}]), "q")
     assert not questions[0].answerable
     assert missing_places(questions, set()) == []
-
-
-def test_off_topic_questions_have_no_answer_here() -> None:
-    [question] = as_off_topic(parse_questions(line(), "q"), "other")
-    assert not question.answerable
-    assert question.gold == ()
-    assert question.key == "other#1"  # the set's own "1" is another question
 
 
 # --------------------------------------------------------------------------- judging

@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 from ragvault.evaluation import metrics
-from ragvault.evaluation.dataset import Gold
+from ragvault.evaluation.dataset import Gold, Question
+from ragvault.evaluation.judging import QuestionResult
 from ragvault.evaluation.metrics import Bootstrap
 from ragvault.evaluation.places import NoteText, chunk_span, gold_span
+from ragvault.evaluation.summary import summarise
 from tests.support.evaluating import passage
 
 RANKED = ["a", "b", "c", "d"]
@@ -157,11 +159,28 @@ def test_reliability_bins_hold_equally_many() -> None:
     assert bins[0].confidence < bins[1].confidence
 
 
-def test_trade_off_counts_the_threshold_itself_as_answered() -> None:
-    """As the gate does: it refuses below."""
-    scores, positive = np.array([0.4, 0.4, 0.9]), np.array([True, False, True])
-    [trade] = metrics.trade_off(scores, positive, [0.4])
-    assert (trade.false_answers, trade.false_refusals) == (1.0, 0.0)
+def result(answerable: bool, confidence: float | None, answered: bool = True) -> QuestionResult:
+    question = Question("1", "Q?", answerable)
+    return QuestionResult(question, {}, confidence, None if answered else "no_relevant_context")
+
+
+def test_wrong_decisions_are_shares_of_the_questions_that_they_can_be_of() -> None:
+    results = [
+        result(True, 0.9),
+        result(True, 0.2, answered=False),
+        result(False, 0.7),
+        result(False, 0.1, answered=False),
+        result(False, 0.1, answered=False),
+    ]
+    summary = summarise(results)
+    assert summary.refusals["false_refusals"].value == 1 / 2
+    assert summary.refusals["false_answers"].value == pytest.approx(1 / 3)
+    assert summary.refusals["auroc"].value == pytest.approx(5 / 6)
+
+
+def test_without_the_gate_nothing_is_said_of_refusals() -> None:
+    summary = summarise([result(True, None), result(False, None)])
+    assert (summary.refusals, summary.reliability) == ({}, ())
 
 
 # --------------------------------------------------------------------------- intervals
