@@ -1,8 +1,8 @@
-"""Following a vault: each burst of changes → one call, for as long as it is wanted.
+"""Following vaults: each burst of changes → one call, for as long as it is wanted.
 
 The operating system's events (watchdog) say when to look, never what there is: a run walks the
 vault anyway. Every minute the walk is compared with the one before, which covers what has no
-events (network drives, an overflown queue, a watch that died, no watches left).
+events (network drives, an overflown queue, no watches left). A run that fails is tried again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragvault.config.settings import IndexSettings
-from ragvault.errors import Interrupted, RagvaultError, VaultPathError
+from ragvault.errors import Interrupted, RagvaultError
 from ragvault.ingest.ignore import ignore_files, is_hidden
 from ragvault.ingest.paths import shown
 from ragvault.ingest.walk import walk
@@ -27,19 +27,15 @@ if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent
     from watchdog.observers.api import BaseObserver
 
-POLL_SHARE = 0.05  # at most this share of the time goes into polling a large vault
-MAX_DELAY = 10  # debounce times that a burst which never pauses is waited for
-MAX_RETRY_S = 300.0
-
-_UNKNOWN = (-1, -1)
+POLL_SHARE = 0.05  # at most this share of the time goes into comparing large vaults
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How often what is done, in seconds. ``debounce_s``: a save in several steps, or of several
-    notes, is one burst. The walk is compared every ``check_s`` while events come, every
-    ``poll_s`` when none can; the roots and the observer are looked after every ``pulse_s``. A
-    failed run is tried again after ``retry_s``, which doubles up to ``MAX_RETRY_S``."""
+    """How often what is done, in seconds. What comes within ``debounce_s`` of a first change (a
+    save in several steps, or of several notes) is one burst with it. The walks are compared every
+    ``check_s`` while events come, every ``poll_s`` when none can; ``stop`` is looked at every
+    ``pulse_s``. A failed run is tried again after ``retry_s``."""
 
     debounce_s: float = 1.0
     check_s: float = 60.0
@@ -49,50 +45,16 @@ class Pace:
 
 
 @dataclass(slots=True)
-class Burst:
-    """Changes of one vault that wait to be told. Times are of the watch's clock, in seconds."""
-
-    debounce_s: float
-    first: float | None = None
-    last: float = 0.0
-    not_before: float = 0.0
-
-    def add(self, now: float) -> None:
-        if self.first is None:
-            self.first = now
-        self.last = now
-
-    def due(self) -> float | None:
-        """When to tell: once it was quiet for the debounce time, but not put off for ever."""
-        if self.first is None:
-            return None
-        limit = self.first + MAX_DELAY * self.debounce_s
-        return max(self.not_before, min(self.last + self.debounce_s, limit))
-
-
-@dataclass(slots=True)
 class _Root:
-    """One vault that is followed. ``place`` is its device and inode (None: out of reach), ``seen``
-    the digest of the last comparison."""
+    """One vault that is followed. ``due``: when to tell of it, on the monotonic clock (None:
+    nothing is to be told). ``seen`` is the digest of the last walk (None: it is out of reach),
+    ``failure`` what the last run failed with."""
 
     path: Path
     real: str
-    burst: Burst
-    retry_s: float
-    place: tuple[int, int] | None = _UNKNOWN
-    is_armed: bool = False
+    due: float | None = 0.0
     seen: int | None = None
-    next_check: float = 0.0
-
-
-def _identify(root: _Root) -> tuple[int, int] | None:
-    """Which folder the root is now; None when it can't be listed."""
-    try:
-        with os.scandir(root.real):
-            status = Path(root.real).stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
+    failure: str = ""
 
 
 def concerns(raw: str, is_dir: bool, root: str, settings: IndexSettings) -> bool:
@@ -123,16 +85,14 @@ def watch_vaults(
     """Call ``on_change`` for each vault's root once at the start (what changed before the watch
     stood must not be missed), then after each burst of changes, until ``stop`` is set.
 
-    All in the calling thread. A RagvaultError of ``on_change`` is passed to ``notify`` and tried
-    again later (the index was busy, the disk full, the drive unplugged); anything else ends the
-    watch. ``notify`` is also told when events can't be had and when a vault goes or comes back.
+    All in the calling thread. A RagvaultError of ``on_change`` is passed to ``notify``, once, and
+    tried again (the index was busy, the disk full, the drive unplugged); anything else ends the
+    watch. ``notify`` is also told when events can't be had and when a run succeeds again.
     """
     from watchdog.observers import Observer
 
     pace = pace or Pace()
-    followed = [
-        _Root(path, os.path.realpath(path), Burst(pace.debounce_s), pace.retry_s) for path in roots
-    ]
+    followed = [_Root(path, os.path.realpath(path)) for path in roots]
     _Watch(followed, on_change, stop, settings, notify, make_observer or Observer, pace).run()
 
 
@@ -149,20 +109,20 @@ class _Watch:
     pace: Pace
     observer: BaseObserver | None = None
     has_events: bool = True
+    next_look: float = 0.0
     woken: threading.Condition = field(default_factory=threading.Condition)
 
     def run(self) -> None:
         try:
-            self._look_after()
-            for root in self.roots:
-                if root.place is not None:
-                    root.burst.add(time.monotonic() - root.burst.debounce_s)
+            self._arm()
+            self._look()
             while not self.stop.is_set():
                 for root in self.roots:
                     self._tell_if_due(root)
                 with self.woken:
                     self.woken.wait(self._pause())
-                self._look_after()
+                if time.monotonic() >= self.next_look:
+                    self._look()
         finally:
             self._disarm()
 
@@ -174,90 +134,91 @@ class _Watch:
 
     def _add(self, root: _Root) -> None:
         with self.woken:
-            root.burst.add(time.monotonic())
-            self.woken.notify()
+            if root.due is None:
+                root.due = time.monotonic() + self.pace.debounce_s
+                self.woken.notify()
 
     # -- telling
 
     def _pause(self) -> float:
-        now = time.monotonic()
-        dues = [due - now for root in self.roots if (due := root.burst.due()) is not None]
-        return max(0.0, min([self.pace.pulse_s, *dues]))
+        times = [self.next_look, *(root.due for root in self.roots if root.due is not None)]
+        return max(0.0, min(self.pace.pulse_s, min(times) - time.monotonic()))
 
     def _tell_if_due(self, root: _Root) -> None:
-        now = time.monotonic()
         with self.woken:
-            due = root.burst.due()
-            if due is None or due > now or self.stop.is_set():
+            if root.due is None or root.due > time.monotonic() or self.stop.is_set():
                 return
-            root.burst.first = None
-        self._compare(root, is_baseline=True)  # what the run is about to see is no news afterwards
+            root.due = None
         try:
             self.on_change(root.path)
         except Interrupted:
             raise
         except RagvaultError as error:
-            if isinstance(error, VaultPathError) and _identify(root) is None:
-                return  # ``_look_after`` tells, and waits for it to come back
-            self.notify(f"{error.message} {error.hint} It is tried again in {root.retry_s:g} s.")
-            self._add(root)
-            root.burst.not_before = time.monotonic() + root.retry_s
-            root.retry_s = min(2 * root.retry_s, MAX_RETRY_S)
+            if error.message != root.failure:
+                self.notify(f"{error.message} {error.hint} It is tried again.")
+            root.failure = error.message
+            root.due = time.monotonic() + self.pace.retry_s
         else:
-            root.retry_s, root.burst.not_before = self.pace.retry_s, 0.0
+            if root.failure:
+                self.notify(f"{shown(str(root.path))} is followed again.")
+                self._arm()  # a drive that came back is another folder than before
+            root.failure = ""
 
     # -- looking after the roots and the observer
 
-    def _look_after(self) -> None:
+    def _look(self) -> None:
+        """Does a walk differ from the last one, and does the observer live? Linear in the notes."""
+        started = time.monotonic()
         threads = [self.observer, *self.observer.emitters] if self.observer else []
         if not all(thread.is_alive() for thread in threads):
-            self._disarm()
+            self._arm()
             for root in self.roots:  # nobody listened since it died
                 self._add(root)
         for root in self.roots:
-            place = _identify(root)
-            if place != root.place:
-                self._moved(root, place)
-            if place is None:
-                continue
-            if not root.is_armed and self.has_events:
-                self._arm(root)
-            self._compare(root)
+            digest = self._digest(root)
+            if digest != root.seen and self.next_look:  # not the first look
+                self._add(root)
+            root.seen = digest
+        took = time.monotonic() - started
+        wait = self.pace.check_s if self.has_events else self.pace.poll_s
+        self.next_look = time.monotonic() + max(wait, took / POLL_SHARE)
 
-    def _moved(self, root: _Root, place: tuple[int, int] | None) -> None:
-        """The root went, came back, or is another folder than before (a remount)."""
-        is_first = root.place == _UNKNOWN
-        root.place = place
-        if root.is_armed:
-            self._disarm()
-        if place is None:
-            self.notify(f"{shown(str(root.path))} is out of reach; its index is kept. Waiting.")
-        elif not is_first:
-            self.notify(f"{shown(str(root.path))} is back.")
-            self._add(root)
+    def _digest(self, root: _Root) -> int | None:
+        try:
+            files = walk(root.path, self.settings).files
+        except RagvaultError:
+            return None
+        return hash(tuple((f.rel_path, f.size, f.mtime_ns) for f in files))
 
-    def _arm(self, root: _Root) -> None:
-        """Ask for events. If there are no watches left, say so and poll from now on."""
+    def _arm(self) -> None:
+        """Ask for events, afresh. If there are no watches left, say so and poll from now on."""
         from watchdog import events
 
+        watch = self
+
         class Handler(events.FileSystemEventHandler):
-            def dispatch(_, event: FileSystemEvent) -> None:  # noqa: N805 - self is the watch
-                self.heard(root, event)
+            def __init__(self, root: _Root) -> None:
+                self.root = root
+
+            def dispatch(self, event: FileSystemEvent) -> None:
+                watch.heard(self.root, event)
 
         wanted: list[type[FileSystemEvent]] = [  # not opened, not closed unwritten: our own reads
             events.DirCreatedEvent, events.DirDeletedEvent, events.DirMovedEvent,
             events.FileAttribEvent, events.FileClosedEvent, events.FileCreatedEvent,
             events.FileDeletedEvent, events.FileModifiedEvent, events.FileMovedEvent,
         ]  # fmt: skip
+        self._disarm()
         try:
-            if self.observer is None:
-                self.observer = self.make_observer()
-                self.observer.start()
-            self.observer.schedule(Handler(), root.real, recursive=True, event_filter=wanted)
-            root.is_armed = True
+            self.observer = self.make_observer()
+            self.observer.start()
+            for root in self.roots:
+                if Path(root.real).is_dir():  # else a run says that it is gone
+                    self.observer.schedule(
+                        Handler(root), root.real, recursive=True, event_filter=wanted
+                    )
+            self.has_events = True
         except OSError as error:
-            if _identify(root) is None:
-                return  # it went just now
             self._disarm()
             self.has_events = False
             reason = f"Changes can't be watched here ({error.strerror or error})"
@@ -271,27 +232,7 @@ class _Watch:
     def _disarm(self) -> None:
         """Stop the observer. Its threads may be dead already, or stuck on a dead drive."""
         observer, self.observer = self.observer, None
-        for root in self.roots:
-            root.is_armed = False
         if observer is not None:
             with contextlib.suppress(RuntimeError, OSError):
                 observer.stop()
                 observer.join(timeout=self.pace.pulse_s)
-
-    def _compare(self, root: _Root, *, is_baseline: bool = False) -> None:
-        """Now and then: does the walk differ from the last one? Linear in the notes."""
-        now = time.monotonic()
-        if now < root.next_check and not is_baseline:
-            return
-        try:
-            files = walk(root.path, self.settings).files
-        except RagvaultError:
-            return  # the root went just now; the next round sees it
-        digest = hash(tuple((f.rel_path, f.size, f.mtime_ns) for f in files))
-        took = time.monotonic() - now
-        wait = self.pace.check_s if self.has_events else self.pace.poll_s
-        root.next_check = now + max(wait, took / POLL_SHARE)
-        is_news = root.seen is not None and digest != root.seen
-        root.seen = digest
-        if is_news and not is_baseline:
-            self._add(root)
