@@ -53,7 +53,7 @@ class UsageError(RagvaultError):
 
 class ConfigError(UsageError):
     type = "config"
-    default_hint = "Run `ragvault config validate`; config.example.yaml names every key."
+    default_hint = "Mend it, then run `ragvault config show`; config.example.yaml names every key."
 
 
 class QuestionError(UsageError):

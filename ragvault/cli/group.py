@@ -60,7 +60,7 @@ COMMANDS: dict[str, Entry] = {
     "restore": Entry("Put an index back from its backup.", "Care", "upkeep"),
     "model": Entry("List the embedding models, or get one.", "Care"),
     "vault": Entry("List, remove, rename or move vaults.", "Care"),
-    "config": Entry("Show, change, locate, create or check the configuration.", "Care"),
+    "config": Entry("Show, change, locate or create the configuration.", "Care"),
 }
 
 

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragvault.cli.render.layout import hanging
+from ragvault.cli.render.places import PlaceView
 from ragvault.cli.render.terminal import Terminal
-from ragvault.config.file import LoadedSettings
-from ragvault.config.settings import Settings
+from ragvault.service.originals import Links
 from ragvault.wiring import Container, load_settings
 
-if TYPE_CHECKING:
-    from ragvault.cli.render.places import PlaceView
+if TYPE_CHECKING:  # pydantic is loaded when a command runs: ``--help`` needs none
+    from ragvault.config.file import LoadedSettings
+    from ragvault.config.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,6 @@ class Session:
 
     def places(self) -> PlaceView:
         """How places in notes are shown, linked; with the vault's name where there are several."""
-        from ragvault.cli.render.places import PlaceView
-        from ragvault.service.originals import Links
-
         return PlaceView(self.out, Links.of(self.container))
 
     def __enter__(self) -> Session:

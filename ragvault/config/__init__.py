@@ -6,7 +6,7 @@ In: the YAML file, the RAGVAULT_* variables, the flags of a command. Out: one va
 settings   every setting with its type, bounds, default and meaning: to add one, a line there
 backends   the vector stores, embedders and rerankers that a setting can choose
 profiles   the embedding models that ragvault is tuned for
-keys       what ``settings`` says, as names, words, JSON Schema and config.example.yaml
+keys       what ``settings`` says, as names, words and config.example.yaml
 file       reads the sources, the later over the earlier, and puts what is wrong into words
 removed    keys of earlier versions, and what is so instead: a notice, not an error
 """

@@ -65,7 +65,7 @@ class LoadedSettings:
             return self.removed
         return (
             f"The configuration sets {len(self.removed)} keys that are no longer settings and "
-            "have no effect; `ragvault config validate` names them.",
+            "have no effect; `ragvault config show` names them.",
         )
 
 
@@ -328,7 +328,7 @@ def _bad_value(
     before = f"{origin.label}: " if origin.kind != "default" else ""
     hint = f"{part.get('description', '')} The default is {part.get('default')!r}.".lstrip()
     if origin.kind == "file":
-        hint = f"Mend line {origin.line}, then run `ragvault config validate`."
+        hint = f"Mend line {origin.line}, then run `ragvault config show`."
     elif origin.kind == "env":
         hint = f"Unset {origin.label}, or give it such a value."
     return ConfigError(

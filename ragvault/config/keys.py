@@ -1,5 +1,5 @@
 """What the settings are called and may hold, read from the JSON Schema of ``settings``: for
-messages, for config.example.yaml and for editors. Making the schema takes some 10 ms: reading a
+messages and for config.example.yaml. Making the schema takes some 10 ms: reading a
 configuration without a mistake doesn't ask for it."""
 
 from __future__ import annotations
@@ -86,14 +86,8 @@ def sections() -> dict[str, str]:
 
 @cache
 def schema() -> dict[str, Any]:
-    """The JSON Schema of a configuration file. A section may be empty (null), as `ragvault config
-    init` writes them."""
-    made = Settings.model_json_schema()
-    sections = {
-        name: {"anyOf": [{"$ref": part["$ref"]}, _NULL]}
-        for name, part in made["properties"].items()
-    }
-    return {**made, "title": "ragvault's configuration file", "properties": sections}
+    """The JSON Schema of a configuration file."""
+    return Settings.model_json_schema()
 
 
 def setting_at(place: Sequence[str | int]) -> tuple[str, dict[str, Any]]:
@@ -161,10 +155,7 @@ _HEAD = """\
 # A setting comes from, in this order: a flag of the command, an environment variable
 # (RAGVAULT_ and the key in capitals: RAGVAULT_OLLAMA_MODEL for ollama.model; a list as
 # comma-separated texts), this file, the default. An unknown key or a bad value is an
-# error that names its line.
-#
-# For an editor that knows them: `ragvault config schema > schema.json` beside this file,
-# and "# yaml-language-server: $schema=schema.json" as its first line."""
+# error that names its line."""
 
 
 def example(*, active: bool = True) -> str:

@@ -1,7 +1,7 @@
 """The settings: name, type, bounds, default and meaning of each, as one validated, frozen object.
 
-What stands here is all there is to say about a setting: config.example.yaml, the messages about
-bad values and the JSON Schema for editors are made from it (``keys``), so that none can drift.
+What stands here is all there is to say about a setting: config.example.yaml, the docs and the
+messages about bad values are made from it (``keys``), so that none can drift.
 """
 
 from __future__ import annotations

@@ -301,14 +301,12 @@ def test_config_commands(cli: Cli) -> None:
     assert shown["index"]["path"]["source"] == "RAGVAULT_INDEX_PATH"
     assert shown["gate"]["min_confidence"]["source"] == "default"
     assert "secret" not in cli("config", "show").out + cli("config", "show", "--json").out
-    assert cli("config", "validate").code == 0
-    assert cli("config", "schema").json["properties"].keys() == shown.keys()
     path.write_text("retrieval:\n  max_folders: 3\n")
-    old = cli("config", "validate")
+    old = cli("config", "show")
     assert old.code == 0 and f"{path}:2: `retrieval.max_folders` is no longer" in old.out
     assert f"{path}:2" in cli("search", "x").err, "named wherever it would have counted"
     path.write_text("ollama:\n  modell: mine\n")
-    bad = cli("config", "validate")
+    bad = cli("config", "show")
     assert bad.code == 2 and f"{path}:2" in bad.err and "`model`" in bad.err
     assert cli("search", "x", "--json").json["error"]["type"] == "config"
     assert cli("config", "init", "--force").code == 0

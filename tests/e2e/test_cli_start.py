@@ -96,7 +96,7 @@ def test_every_option_has_a_help_text() -> None:
         (["index", "x", "--vault", "y"], ["--vault"]),
         (["index", "--name", "y"], ["--name"]),
         (["index", "x", "--watch", "--json"], ["--watch", "--json"]),
-        (["config", "validate", "--config", "/nowhere/c.yaml"], ["/nowhere/c.yaml"]),
+        (["config", "show", "--config", "/nowhere/c.yaml"], ["/nowhere/c.yaml"]),
     ],
 )
 def test_usage_mistakes_exit_with_2_and_say_what_next(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+from ragvault.cli.desktop import copy, open_hit
 from ragvault.cli.group import command_app
 from ragvault.cli.options import (
     ConfigOption,
@@ -22,19 +23,19 @@ from ragvault.cli.options import (
     question_of,
     request_of,
 )
+from ragvault.cli.render.ask import AskView
+from ragvault.cli.render.debug import print_debug
 from ragvault.cli.render.json_events import event_object
 from ragvault.cli.render.terminal import print_json
+from ragvault.cli.session import Session
 from ragvault.errors import UsageError
-from ragvault.model import Abstention, Detail, Done
+from ragvault.model import Abstention, AskResult, Detail, Done, Request
 from ragvault.service import ask as service
+from ragvault.service.ask import last_session, turns_of
 from ragvault.service.history import as_markdown, source_at
 from ragvault.service.json_objects import ask_object, debug_object
 from ragvault.service.originals import Links
 from ragvault.service.status import VaultLook
-
-if TYPE_CHECKING:
-    from ragvault.cli.session import Session
-    from ragvault.model import AskResult, Request
 
 app = command_app()
 
@@ -63,8 +64,6 @@ class Talk:
 
     def of(self, session: Session, request: Request, *, no_llm: bool) -> Request:
         """The request with the conversation before it. Raises UsageError."""
-        from ragvault.service.ask import last_session, turns_of
-
         if self.no_rag and no_llm:
             raise UsageError("--no-rag asks the model, --no-llm doesn't.", "Give one of the two.")
         if self.go_on and self.conversation:
@@ -109,8 +108,6 @@ def ask(
     Every statement names the note it comes from. When the notes don't hold the answer, ask says
     so and exits with 3. Without Ollama the answer is quoted from the notes, word for word.
     """
-    from ragvault.cli.session import Session
-
     now = datetime.now()
     with Session.open(config, {"ollama.model": writer.model}) as session:
         request = request_of(
@@ -133,8 +130,6 @@ def ask(
 
 def _use(session: Session, result: AskResult, use: Use) -> None:
     """What is done with an answer once it is shown. Raises UsageError, OpenError."""
-    from ragvault.cli.desktop import copy, open_hit
-
     if use.copies:
         copy(session, as_markdown(result))
     if use.number is not None:
@@ -162,14 +157,11 @@ def _as_json(
 
 
 def _as_text(session: Session, request: Request, now: datetime, debug: bool, use: Use) -> AskResult:
-    from ragvault.cli.render.ask import AskView
 
     look = VaultLook(session.container, request.vaults)
     with closing(service.ask(session.container, request, now=now, look=look)) as events:
         result = AskView(session, stream=not use.no_stream, struck=use.struck).draw(events)
     session.notices(result.notices)
     if debug:
-        from ragvault.cli.render.debug import print_debug
-
         print_debug(session.out, result.retrieval, result)
     return result

@@ -9,17 +9,25 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+from ragvault.cli.desktop import open_hit
+from ragvault.cli.failure import print_failure
 from ragvault.cli.group import command_app
 from ragvault.cli.options import ConfigOption, Filters, SearchOptions, Writer, option, request_of
+from ragvault.cli.render.ask import AskView
+from ragvault.cli.render.debug import print_debug
+from ragvault.cli.session import Session
 from ragvault.errors import RagvaultError, UsageError
+from ragvault.model import AskResult, Request
+from ragvault.service.ask import ask, turn_of, turns_of
+from ragvault.service.history import as_markdown, source_at
+from ragvault.service.json_objects import ask_object
+from ragvault.service.originals import Links
+from ragvault.service.search import check_folders
 from ragvault.service.status import VaultLook
+from ragvault.service.vaults import write_new
 from ragvault.text import strip_controls
-
-if TYPE_CHECKING:
-    from ragvault.cli.session import Session
-    from ragvault.model import AskResult, Request
 
 app = command_app()
 
@@ -53,8 +61,6 @@ def chat(
     Each may go on from the one before. /help lists the commands. Ctrl-C stops an answer, Ctrl-D
     ends the chat. Questions may also be piped in, a line each.
     """
-    from ragvault.cli.session import Session
-
     for name in ("SIGTERM", "SIGHUP"):  # Ctrl-C alone stops an answer; Windows has no SIGHUP
         if number := getattr(signal, name, None):
             signal.signal(number, lambda *_: sys.exit(130))
@@ -67,7 +73,6 @@ class _Chat:
     """A conversation at the terminal, or with lines from a pipe."""
 
     def __init__(self, session: Session, asked: Request, name: str | None) -> None:
-        from ragvault.service.ask import turns_of
 
         self._session, self._container = session, session.container
         self._asked = asked
@@ -101,7 +106,6 @@ class _Chat:
         return 0 if is_tty else self._failure
 
     def _fail(self, failure: RagvaultError) -> None:
-        from ragvault.cli.failure import print_failure
 
         self._failure = failure.exit_code
         print_failure(self._session.err, "Error:", failure)
@@ -153,10 +157,6 @@ class _Chat:
         self._session.out.flush()
 
     def _ask(self, question: str) -> None:
-        from ragvault.cli.render.ask import AskView
-        from ragvault.service.ask import ask, turn_of
-        from ragvault.service.json_objects import ask_object
-        from ragvault.service.originals import Links
 
         request = replace(self._asked, question=question)
         look = VaultLook(self._container, request.vaults)
@@ -176,26 +176,21 @@ class _Chat:
         return self._said[-1]
 
     def _sources(self, _given: str) -> None:
-        from ragvault.cli.render.ask import AskView
 
         AskView(self._session, stream=False).replay(self._answer(), sources_only=True)
 
     def _open(self, given: str) -> None:
-        from ragvault.cli.desktop import open_hit
-        from ragvault.service.history import source_at
 
         if not given.isdecimal():
             raise UsageError("Give the number of a source.", "`/open 1`; /sources lists them.")
         open_hit(self._session, source_at(self._answer(), int(given)))
 
     def _debug(self, _given: str) -> None:
-        from ragvault.cli.render.debug import print_debug
 
         result = self._answer()
         print_debug(self._session.out, result.retrieval, result)
 
     def _folder(self, given: str) -> None:
-        from ragvault.service.search import check_folders
 
         asked = replace(self._asked, folders=(given,) if given else ())
         check_folders(self._container, asked)
@@ -215,8 +210,6 @@ class _Chat:
         self._said = []
 
     def _save(self, given: str) -> None:
-        from ragvault.service.history import as_markdown
-        from ragvault.service.vaults import write_new
 
         self._answer()
         said = "\n\n".join(f"## {one.question}\n\n{as_markdown(one)}" for one in self._said)

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from ragvault.cli.group import command_app
 from ragvault.cli.options import ConfigOption, JsonOption, argument, option
 from ragvault.cli.render.terminal import Terminal, print_json
+from ragvault.config.edit import with_value, without
+from ragvault.config.file import read_text, value_of
+from ragvault.config.keys import Key, as_yaml, example, keys, sections
+from ragvault.config.settings import Settings
 from ragvault.errors import UsageError
 from ragvault.text import strip_controls
-
-if TYPE_CHECKING:
-    from ragvault.config.keys import Key
-    from ragvault.config.settings import Settings
+from ragvault.wiring import load_settings, locate_config, write_file
 
 app = command_app(
     no_args_is_help=True,
-    help="Show, change, locate, create or check the configuration.",
+    help="Show, change, locate or create the configuration.",
 )
 
 _ELSEWHERE = "Choose another place with --config FILE."
@@ -26,10 +28,10 @@ KeyArgument = Annotated[str, argument("KEY", "As `config show` names it: embeddi
 
 @app.command("show")
 def show(config: ConfigOption = None, as_json: JsonOption = False) -> int:
-    """Show every setting in force and where it comes from."""
-    from ragvault.config.keys import as_yaml, keys, sections
-    from ragvault.wiring import load_settings
+    """Show every setting in force and where it comes from.
 
+    And the keys of earlier versions that have no effect any more.
+    """
     loaded = load_settings(config)
     if as_json:
         shown: dict[str, dict[str, Any]] = {section: {} for section in sections()}
@@ -40,30 +42,29 @@ def show(config: ConfigOption = None, as_json: JsonOption = False) -> int:
                 "meaning": key.meaning,
             }
         file = None if loaded.file is None else str(loaded.file)
-        print_json({"config_file": file, "settings": shown})
+        print_json({"config_file": file, "settings": shown, "removed": list(loaded.removed)})
         return 0
     out = Terminal.of(sys.stdout, loaded.settings.output.color)
     out.print(out.style(f"# {loaded.file or 'no configuration file: defaults'}", "dim"))
-    for section in sections():
-        out.print(out.style(f"{section}:", "bold"))
-        for key in keys().values():
-            if key.section != section:
-                continue
-            line = strip_controls(f"  {key.name}: {as_yaml(_shown(key, loaded.settings))}")
-            origin = loaded.origin(key.dotted)
-            if origin.kind == "default":
-                out.print(out.style(line, "dim"))
-            else:
-                out.print(line + out.style(f"  # {strip_controls(origin.label)}", "cyan"))
+    section = ""
+    for key in keys().values():
+        if key.section != section:
+            section = key.section
+            out.print(out.style(f"{section}:", "bold"))
+        line = strip_controls(f"  {key.name}: {as_yaml(_shown(key, loaded.settings))}")
+        origin = loaded.origin(key.dotted)
+        if origin.kind == "default":
+            out.print(out.style(line, "dim"))
+        else:
+            out.print(line + out.style(f"  # {strip_controls(origin.label)}", "cyan"))
+    for notice in loaded.removed:
+        out.print(out.style(f"# {strip_controls(notice)}", "yellow"))
     return 0
 
 
 @app.command("get")
 def get(key: KeyArgument, config: ConfigOption = None) -> int:
     """Print the value of one setting in force."""
-    from ragvault.config.keys import as_yaml
-    from ragvault.wiring import load_settings
-
     print(strip_controls(as_yaml(_shown(_known(key), load_settings(config).settings))))
     return 0
 
@@ -82,11 +83,6 @@ def set_value(
     The file is made when there is none; its comments and its order stay. A value that won't do
     changes nothing.
     """
-    from ragvault.config.edit import with_value, without
-    from ragvault.config.file import read_text, value_of
-    from ragvault.config.keys import as_yaml
-    from ragvault.wiring import load_settings, locate_config, write_file
-
     setting, target = _known(key), locate_config(config)[0]
     if (value is None) is not unset:
         raise UsageError("Give a value, or --unset.", f"`{key}` takes {setting.expects}.")
@@ -109,8 +105,6 @@ def set_value(
 @app.command("path")
 def path(config: ConfigOption = None) -> int:
     """Print the path of the configuration file, whether it exists or not."""
-    from ragvault.wiring import locate_config
-
     print(locate_config(config)[0])
     return 0
 
@@ -121,9 +115,6 @@ def init(
     force: Annotated[bool, option("--force", "Overwrite an existing file.")] = False,
 ) -> int:
     """Write a commented configuration file with every default."""
-    from ragvault.config.keys import example
-    from ragvault.wiring import locate_config, write_file
-
     target, _ = locate_config(config)
     if target.exists() and not force:
         raise UsageError(
@@ -135,43 +126,8 @@ def init(
     return 0
 
 
-@app.command("schema")
-def schema() -> int:
-    """Print the JSON Schema of the configuration file, for editors."""
-    import json
-
-    from ragvault.config.keys import schema
-
-    print(json.dumps(schema(), ensure_ascii=False, indent=2))
-    return 0
-
-
-@app.command("validate")
-def validate(config: ConfigOption = None, as_json: JsonOption = False) -> int:
-    """Check the configuration file and the RAGVAULT_* variables."""
-    from ragvault.wiring import load_settings
-
-    loaded = load_settings(config)
-    changed = sorted(name for name, origin in loaded.origins.items() if origin.kind != "default")
-    if as_json:
-        file = None if loaded.file is None else str(loaded.file)
-        old = list(loaded.removed)
-        print_json({"config_file": file, "valid": True, "set": changed, "removed": old})
-        return 0
-    place = str(loaded.file) if loaded.file else "There is no configuration file; the defaults"
-    count = f"{len(changed)} {'setting' if len(changed) == 1 else 'settings'} set"
-    print(f"{place}: valid, {count}." if loaded.file else f"{place} are valid, {count}.")
-    for line in loaded.removed:
-        print(strip_controls(line))
-    return 0
-
-
 def _known(name: str) -> Key:
     """The setting of that name. Raises UsageError."""
-    import difflib
-
-    from ragvault.config.keys import keys
-
     if name in keys():
         return keys()[name]
     near = difflib.get_close_matches(name, keys(), n=1)

@@ -10,6 +10,7 @@ from ragvault.cli.group import command_app
 from ragvault.cli.options import ConfigOption, JsonOption, argument, option
 from ragvault.cli.render.progress import counting
 from ragvault.cli.render.terminal import print_json
+from ragvault.cli.session import Session
 from ragvault.errors import Interrupted, UsageError
 
 app = command_app(no_args_is_help=True)
@@ -53,7 +54,6 @@ def run(
     Ranking, hit rates, refusals, confidence, citations; each with its 95 % interval.
     """
     from ragvault.cli.render.eval import print_evaluation
-    from ragvault.cli.session import Session
     from ragvault.evaluation.dataset import load_questions
     from ragvault.evaluation.runner import RunOptions, evaluate, vault_for
     from ragvault.evaluation.summary import evaluation_object

@@ -13,8 +13,10 @@ from ragvault.cli.group import command_app
 from ragvault.cli.options import ConfigOption, JsonOption, argument, option
 from ragvault.cli.render import words
 from ragvault.cli.render.terminal import print_json
+from ragvault.cli.session import Session
 from ragvault.errors import UsageError
 from ragvault.service.history import entry_object, export as write_export
+from ragvault.service.search import period
 
 app = command_app(invoke_without_command=True)
 
@@ -41,8 +43,6 @@ def history(
     With each its number (for ragvault show), its time and its confidence; a dash where there was
     no answer. Exits with 3 when there is nothing to list.
     """
-    from ragvault.cli.session import Session
-
     if context.invoked_subcommand is not None:
         return 0
     with Session.open(config) as session:
@@ -62,8 +62,6 @@ def export(
     config: ConfigOption = None,
 ) -> int:
     """Write all that was asked to a file, as JSON Lines or Markdown by its name."""
-    from ragvault.cli.session import Session
-
     with Session.open(config) as session:
         count = write_export(session.container, file)
         session.out.print(f"{words.count(count, 'answer')} in {file}.")
@@ -80,9 +78,6 @@ def clear(
     config: ConfigOption = None,
 ) -> int:
     """Forget what was asked and answered, all of it or the older part. Notes are not touched."""
-    from ragvault.cli.session import Session
-    from ragvault.service.search import period
-
     since = period(before, None, datetime.now())[0]
     with Session.open(config) as session:
         if not yes:

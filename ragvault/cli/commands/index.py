@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from ragvault.cli.group import command_app
 from ragvault.cli.options import ConfigOption, JsonOption, VaultOption, argument, option
+from ragvault.cli.render.index import IndexView
+from ragvault.cli.session import Session
 from ragvault.errors import UsageError, VaultPathError
 from ragvault.model import IndexReport
 from ragvault.service import index as service
 from ragvault.service.advice import advice_once
 from ragvault.service.index import IndexRequest
-
-if TYPE_CHECKING:
-    from ragvault.cli.render.index import IndexView
-    from ragvault.cli.session import Session
 
 app = command_app()
 
@@ -55,9 +53,6 @@ def index(
     The first time, give the folder: it is remembered under its name. Later `ragvault index`
     alone refreshes every vault, reading only what changed. Notes are never written to.
     """
-    from ragvault.cli.render.index import IndexView
-    from ragvault.cli.session import Session
-
     if watch and (as_json or dry_run):
         other = "--json" if as_json else "--dry-run"
         raise UsageError(f"--watch and {other} don't go together.", "Leave out one of them.")

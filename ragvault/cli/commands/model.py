@@ -11,6 +11,7 @@ from ragvault.cli.group import command_app
 from ragvault.cli.options import ConfigOption, JsonOption, argument, option
 from ragvault.cli.render import words
 from ragvault.cli.render.terminal import print_json
+from ragvault.cli.session import Session
 from ragvault.config.profiles import ALIASES, PROFILES
 from ragvault.errors import UsageError
 
@@ -23,8 +24,6 @@ def list_models(as_json: JsonOption = False, config: ConfigOption = None) -> int
 
     Another model is used by its hub id (`embedding.model`) or folder (`embedding.path`).
     """
-    from ragvault.cli.session import Session
-
     with Session.open(config) as session:
         places = {name: session.container.where_model_is(name) for name in PROFILES}
         chosen = session.settings.embedding.profile
@@ -61,8 +60,6 @@ def get(
     Says size, licence and source, and asks. Without NAME it is the configured one. Broken off, it
     goes on where it was; each file's SHA-256 is checked.
     """
-    from ragvault.cli.session import Session
-
     with Session.open(config) as session:
         embedding = session.settings.embedding
         wanted = name or embedding.model or embedding.profile

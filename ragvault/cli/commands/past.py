@@ -6,9 +6,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
+from ragvault.cli.desktop import copy, open_note
 from ragvault.cli.group import command_app
 from ragvault.cli.options import ConfigOption, CopyOption, JsonOption, argument
+from ragvault.cli.render.ask import AskView
+from ragvault.cli.render.history import print_asked, print_source, print_stats
 from ragvault.cli.render.terminal import print_json
+from ragvault.cli.session import Session
 from ragvault.errors import UsageError
 from ragvault.service.history import (
     as_markdown,
@@ -23,6 +27,7 @@ from ragvault.service.history import (
     stats_of,
 )
 from ragvault.service.originals import Links, source_today
+from ragvault.service.vaults import find_place
 
 app = command_app()
 
@@ -52,10 +57,6 @@ def sources(wanted: Answered, as_json: JsonOption = False, config: ConfigOption 
 def _print(
     wanted: str, as_json: bool, config: Path | None, *, sources_only: bool, copies: bool = False
 ) -> int:
-    from ragvault.cli.desktop import copy
-    from ragvault.cli.render.ask import AskView
-    from ragvault.cli.render.history import print_asked
-    from ragvault.cli.session import Session
 
     with Session.open(config) as session:
         entry = entry_of(session.container, wanted)
@@ -84,9 +85,6 @@ def source(
 
     Exits with 3 where nothing of it is left.
     """
-    from ragvault.cli.render.history import print_source
-    from ragvault.cli.session import Session
-
     with Session.open(config) as session:
         entry = entry_of(session.container, wanted)
         result = result_of(entry)
@@ -115,10 +113,6 @@ def open_(
     In $VISUAL or $EDITOR; where neither is set, in Obsidian if the vault is one of its own, or
     with what the system opens such files with.
     """
-    from ragvault.cli.desktop import open_note
-    from ragvault.cli.session import Session
-    from ragvault.service.vaults import find_place
-
     with Session.open(config) as session:
         container = session.container
         links = Links.of(container)
@@ -150,9 +144,6 @@ def stats(as_json: JsonOption = False, config: ConfigOption = None) -> int:
     of the citations that a model wrote were kept as they were. Then the questions that most often
     had no answer: what your notes lack. Exits with 3 when nothing was asked yet.
     """
-    from ragvault.cli.render.history import print_stats
-    from ragvault.cli.session import Session
-
     with Session.open(config) as session:
         entries = session.container.history.entries()
         months, refused = by_month(entries), most_refused(entries)

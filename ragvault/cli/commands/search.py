@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from ragvault.cli.group import command_app
 from ragvault.cli.options import (
@@ -18,18 +18,18 @@ from ragvault.cli.options import (
     question_of,
     request_of,
 )
+from ragvault.cli.render import search as render
 from ragvault.cli.render.layout import MAX_LINE, wrapped
 from ragvault.cli.render.progress import Waiting
 from ragvault.cli.render.terminal import print_json
+from ragvault.cli.session import Session
 from ragvault.errors import UsageError
 from ragvault.service import search as service
 from ragvault.service.json_objects import debug_object, search_object
 from ragvault.service.originals import Links
+from ragvault.service.search import SearchResult
 from ragvault.service.status import VaultLook
-
-if TYPE_CHECKING:
-    from ragvault.cli.session import Session
-    from ragvault.service.search import SearchResult
+from ragvault.service.why import why as explain
 
 app = command_app()
 
@@ -56,8 +56,6 @@ def search(
     Words in quotation marks have to be there as they stand, -word must not:
     ragvault search '"heat pump" price -gas'. Exits with 3 when nothing is found.
     """
-    from ragvault.cli.session import Session
-
     now = datetime.now()
     with Session.open(config) as session:
         request = request_of(question_of(query), filters, options, now)
@@ -82,8 +80,6 @@ def _show(
     session: Session, found: SearchResult, *, files: str | None, debug: bool, as_json: bool
 ) -> int:
     """``files``: what ends each path, where only those are wanted."""
-    from ragvault.cli.render import search as render
-
     if as_json:
         value = search_object(found, Links.of(session.container))
         print_json({**value, **(debug_object(found.retrieval) if debug else {})})
@@ -111,9 +107,6 @@ def why(
 
     Asks no model, and keeps nothing in the history.
     """
-    from ragvault.cli.session import Session
-    from ragvault.service.why import why as explain
-
     now = datetime.now()
     with Session.open(config, {"history.enabled": False}) as session:
         request = request_of(question_of(question), filters, options, now, use_model=False)

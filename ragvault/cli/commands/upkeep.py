@@ -10,14 +10,19 @@ from typing import Annotated
 from ragvault.cli.group import command_app
 from ragvault.cli.options import ConfigOption, JsonOption, argument, option
 from ragvault.cli.render import words
+from ragvault.cli.render.index import IndexView
 from ragvault.cli.render.status import print_check, print_findings, print_status
 from ragvault.cli.render.terminal import print_json
+from ragvault.cli.session import Session
+from ragvault.service import upkeep as service
+from ragvault.service.doctor import examine, is_well
 from ragvault.service.json_objects import (
     backup_object,
     checks_object,
     status_object,
     verify_object,
 )
+from ragvault.service.status import status as look
 
 app = command_app()
 
@@ -29,9 +34,6 @@ def status(as_json: JsonOption = False, config: ConfigOption = None) -> int:
     Coverage is the share of the notes on disk that are indexed as they are now. Nothing is
     loaded, no note is opened. Exits with 0 also when nothing is indexed yet.
     """
-    from ragvault.cli.session import Session
-    from ragvault.service.status import status as look
-
     with Session.open(config) as session:
         seen = look(session.container, session.loaded.file)
         if as_json:
@@ -48,9 +50,6 @@ def doctor(as_json: JsonOption = False, config: ConfigOption = None) -> int:
     Loads the model, opens both stores, reads the vault folders, asks Ollama for a word. Exits
     with 1 when a part that is needed fails.
     """
-    from ragvault.cli.session import Session
-    from ragvault.service.doctor import examine, is_well
-
     with Session.open(config) as session:
         checks = []
         for check in examine(session.container, session.loaded.file):
@@ -75,9 +74,6 @@ def verify(
     Reads every note, passage and vector and names what is missing, orphaned or differs. Writes
     nothing. Exits with 1 when anything is found.
     """
-    from ragvault.cli.session import Session
-    from ragvault.service import upkeep as service
-
     with Session.open(config) as session:
         found = list(service.verify(session.container, quick=quick))
         if as_json:
@@ -95,10 +91,6 @@ def repair(as_json: JsonOption = False, config: ConfigOption = None) -> int:
     still sound; vectors are filled from the catalog. What has no embedding any more is embedded.
     Notes are never written to. Exits with 1 when something remains.
     """
-    from ragvault.cli.render.index import IndexView
-    from ragvault.cli.session import Session
-    from ragvault.service import upkeep as service
-
     with Session.open(config) as session:
         view = IndexView(session, as_json=False, quiet=as_json)
         found: list[service.Finding] = []
@@ -132,9 +124,6 @@ def backup(
     in seconds. Others may use the index meanwhile. A backup that is there already is replaced.
     The notes, the configuration and models are not in it.
     """
-    from ragvault.cli.session import Session
-    from ragvault.service import upkeep as service
-
     with Session.open(config) as session:
         made = service.back_up(session.container, file)
         if as_json:
@@ -156,9 +145,6 @@ def restore(
     The index that is there is set aside, not deleted. A file that isn't whole is refused, and
     nothing is changed then. `ragvault index` brings it up to date; nothing is embedded again.
     """
-    from ragvault.cli.session import Session
-    from ragvault.service import upkeep as service
-
     with Session.open(config) as session:
         made = service.restore(session.container, file)
         if made.kept is not None:

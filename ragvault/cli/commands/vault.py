@@ -13,6 +13,7 @@ from ragvault.cli.options import ConfigOption, JsonOption, argument, option
 from ragvault.cli.render import words
 from ragvault.cli.render.status import print_vault
 from ragvault.cli.render.terminal import print_json
+from ragvault.cli.session import Session
 from ragvault.errors import UsageError
 from ragvault.service.index import move_vault, rename_vault
 from ragvault.service.json_objects import index_object, vault_object
@@ -26,8 +27,6 @@ NameArgument = Annotated[str, argument("NAME", "The vault.")]
 @app.command("list")
 def list_vaults(as_json: JsonOption = False, config: ConfigOption = None) -> int:
     """List the vaults with their folders."""
-    from ragvault.cli.session import Session
-
     with Session.open(config) as session:
         vaults = known_vaults(session.container)
         if as_json:
@@ -46,8 +45,6 @@ def remove(
     config: ConfigOption = None,
 ) -> int:
     """Forget a vault. Its notes are not touched."""
-    from ragvault.cli.session import Session
-
     with Session.open(config) as session:
         vault = known_vaults(session.container, [name])[0]
         if not yes:
@@ -78,8 +75,6 @@ def rename(
     config: ConfigOption = None,
 ) -> int:
     """Give a vault another name. Nothing is embedded again."""
-    from ragvault.cli.session import Session
-
     with Session.open(config) as session:
         report = rename_vault(session.container, old, new)
         if as_json:
@@ -97,8 +92,6 @@ def move(
     config: ConfigOption = None,
 ) -> int:
     """Follow a vault to another folder. Nothing is embedded again."""
-    from ragvault.cli.session import Session
-
     with Session.open(config) as session:
         report = move_vault(session.container, name, path)
         if as_json:
