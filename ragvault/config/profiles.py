@@ -42,8 +42,8 @@ class Profile:
 
 
 # Sizes and hashes are those that the hub names for the revision (its LFS pointers). It can't be
-# reached where ragvault is built: EmbeddingGemma's are pinned by five public projects that agree,
-# MiniLM's by one. A wrong one would refuse the download, never let another file in.
+# reached where ragvault is built: they are what more than ten public projects pin. A wrong one
+# would refuse the download, never let another file in.
 PROFILES = {
     "bundled": Profile(
         title="all-MiniLM-L6-v2",

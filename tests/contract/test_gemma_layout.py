@@ -9,10 +9,13 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import onnxruntime
 import pytest
 
+from ragvault.adapters.onnx import runtime
 from ragvault.adapters.onnx.embedder import OnnxEmbedder
 from ragvault.adapters.onnx.head import Head
 from ragvault.config.settings import Settings
@@ -58,6 +61,56 @@ def test_the_graphs_own_vector_and_the_folders_modules_agree(inside: Path, outsi
     assert vectors.shape == (len(TEXTS), TINY["hidden_size"])
     assert vectors == pytest.approx(other.embed_documents(TEXTS), abs=1e-5)
     assert one.fingerprint != other.fingerprint
+
+
+def test_a_table_in_int8_is_looked_up_before_it_becomes_floats(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the hub's file is: EmbeddingGemma's table would be 805 MB at each run."""
+    folder = as_in_the_cache(write_folder(tmp_path / "int8", WEIGHTS, int8_table=True))
+    made = tmp_path / "looked-up-first.onnx"
+    open_session = runtime.open_session
+
+    def kept(model: str | bytes, **how: Any) -> Any:
+        if isinstance(model, bytes):
+            made.write_bytes(model)
+        return open_session(model, **how)
+
+    monkeypatch.setattr(runtime, "open_session", kept)
+    vectors = at(folder).embed_documents(TEXTS)
+    monkeypatch.setattr(runtime, "rows_first", lambda *_: None)
+    assert (at(folder).embed_documents(TEXTS) == vectors).all(), "bit by bit the same"
+
+    file = folder / "onnx" / "model.onnx"
+    table = TINY["vocab_size"] * TINY["hidden_size"] * 4
+    blobs = file.resolve().parent
+    assert largest_output(file) == table
+    assert largest_output(made, blobs) < table / 100
+
+
+def as_in_the_cache(folder: Path) -> Path:
+    """The graph and its data as the hub's cache has them: links to files named by their hash."""
+    blobs = folder / "blobs"
+    blobs.mkdir()
+    for number, file in enumerate(sorted((folder / "onnx").iterdir())):
+        file.symlink_to(file.rename(blobs / f"hash{number}"))
+    return folder
+
+
+def largest_output(file: Path, weights: Path | None = None) -> int:
+    """Bytes that one node gives at a run of two tokens."""
+    options = onnxruntime.SessionOptions()
+    options.enable_profiling = True
+    options.profile_file_prefix = f"{file}-profile"
+    model: bytes | str = str(file)
+    if weights is not None:
+        folder, model = "session.model_external_initializers_file_folder_path", file.read_bytes()
+        options.add_session_config_entry(folder, str(weights))
+    session = onnxruntime.InferenceSession(model, options)
+    ids = np.array([[101, 102]], np.int64)
+    session.run(["sentence_embedding"], {"input_ids": ids, "attention_mask": np.ones_like(ids)})
+    events = json.loads(Path(session.end_profiling()).read_text())
+    return max(int(event["args"].get("output_size", 0)) for event in events if "args" in event)
 
 
 def test_without_its_dense_layers_the_vectors_are_others(outside: Path) -> None:

@@ -58,9 +58,12 @@ def tiny_weights(seed: int = 1) -> dict[str, np.ndarray]:
 _NORMS = ("input", "post_attention", "pre_feedforward", "post_feedforward")
 
 
-def write_folder(folder: Path, weights: Weights, *, dense_inside: bool = True) -> Path:
+def write_folder(
+    folder: Path, weights: Weights, *, dense_inside: bool = True, int8_table: bool = False
+) -> Path:
     """The tiny model's folder: onnx/model.onnx with its data beside it, the bundled tokenizer,
-    and, without ``dense_inside``, pooling and dense layers as sentence-transformers keeps them."""
+    and, without ``dense_inside``, pooling and dense layers as sentence-transformers keeps them.
+    ``int8_table``: the table of tokens as the hub's 8-bit file has it."""
     from ragvault.adapters.onnx.model_files import BUNDLED_TOKENIZER
 
     (folder / "onnx").mkdir(parents=True)
@@ -68,7 +71,8 @@ def write_folder(folder: Path, weights: Weights, *, dense_inside: bool = True) -
     said = {"prompts": CARD_PROMPTS, "default_prompt_name": None}
     (folder / "config_sentence_transformers.json").write_text(json.dumps(said))
     (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 64}')
-    write_graph(folder / "onnx" / "model.onnx", TINY, weights, pooled=dense_inside)
+    file = folder / "onnx" / "model.onnx"
+    write_graph(file, TINY, weights, pooled=dense_inside, int8_table=int8_table)
     if dense_inside:
         return folder
     kinds = {"1_Pooling": "Pooling", "2_Dense": "Dense", "3_Dense": "Dense"}
@@ -106,13 +110,18 @@ def read_safetensors(file: Path) -> dict[str, np.ndarray]:
 
 
 def write_graph(
-    file: Path, config: Mapping[str, Any], weights: Weights, *, pooled: bool = True
+    file: Path,
+    config: Mapping[str, Any],
+    weights: Weights,
+    *,
+    pooled: bool = True,
+    int8_table: bool = False,
 ) -> None:
     """``file``, and ``file``_data with all that is longer than a kilobyte. ``pooled``: it also
     gives ``sentence_embedding``, as a second output."""
     with Path(f"{file}_data").open("wb") as data:
         graph = _Graph(config, weights, data, f"{file.name}_data")
-        graph.encoder()
+        graph.encoder(int8_table=int8_table)
         if pooled:
             graph.head()
     outputs = ["last_hidden_state", *(["sentence_embedding"] if pooled else [])]
@@ -167,7 +176,16 @@ class _Graph:
         rows = np.concatenate([self._weights[name] for name in names])
         return self.op("MatMul", x, self.const("+".join(names), rows.T))
 
-    def encoder(self) -> None:
+    def _table(self, *, in_int8: bool) -> str:
+        table = self._weights["embed_tokens.weight"]
+        if not in_int8:
+            return self.const("embed_tokens", table)
+        scale = np.abs(table).max() / np.float32(127)
+        rows = self.const("embed_tokens_q", np.round(table / scale).astype(np.int8))
+        zero = self.const("embed_tokens_zero", np.int8(0))
+        return self.op("DequantizeLinear", rows, self.const("embed_tokens_scale", scale), zero)
+
+    def encoder(self, *, int8_table: bool) -> None:
         config = self._config
         size = self.op("Gather", self.op("Shape", "input_ids"), self.const("one", np.int64(1)))
         places = self.op("Range", self.const("zero", np.int64(0)), size, "one")
@@ -175,8 +193,7 @@ class _Graph:
         places = self.op(
             "Expand", self.op("Unsqueeze", places, self.ints(0)), self.op("Shape", "input_ids")
         )
-        table = self.const("embed_tokens", self._weights["embed_tokens.weight"])
-        x = self.op("Gather", table, "input_ids")
+        x = self.op("Gather", self._table(in_int8=int8_table), "input_ids", axis=0)
         x = self.op("Mul", x, self.number(math.sqrt(config["hidden_size"])))
         for i, kind in enumerate(config["layer_types"]):
             x = self._layer(x, f"layers.{i}.", places, kind, masks[kind])

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 FLOAT, INT64 = 1, 7
-_KINDS = {"float32": FLOAT, "int64": INT64}
+_KINDS = {"float32": FLOAT, "int8": 3, "int64": INT64}
 _EXTERNAL = 1
 
 Attribute = int | float | Sequence[int]

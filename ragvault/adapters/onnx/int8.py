@@ -1,11 +1,15 @@
-"""The bundled model's graph, computing in int8 where it computed in float32.
+"""Graphs of models that keep int8 weights, made to compute with those.
 
-Its file keeps int8 weights, which the graph turns into floats (``Cast``, ``Mul`` by a scale a
-column) before each ``MatMul``. Here each such product is made of ONNX's own dynamic quantisation
-instead: activations to uint8 with one scale a run (``DynamicQuantizeLinear``), products of
-integers (``MatMulInteger``), and the two scales at the end; the token table is looked up in int8.
-The weights stay as they are, bit by bit. With VNNI (8-bit dot products) that is nearly twice as
-fast; without, products of AVX2 saturate, so it is not to be used there.
+``rows_first`` is for any model: a table that is turned into floats whole, at each run, only for a
+few of its rows to be looked up, is looked up first. onnx-community's 8-bit files are such; for
+EmbeddingGemma's table it would be 805 MB a run and thread.
+
+``in_int8`` is for the bundled model, whose graph turns the weights into floats (``Cast``, ``Mul``
+by a scale a column) before each ``MatMul``. Here each such product is made of ONNX's own dynamic
+quantisation instead: activations to uint8 with one scale a run (``DynamicQuantizeLinear``),
+products of integers (``MatMulInteger``), and the two scales at the end; the token table is looked
+up in int8. The weights stay as they are, bit by bit. With VNNI (8-bit dot products) that is nearly
+twice as fast; without, products of AVX2 saturate, so it is not to be used there.
 
 The file is protobuf; the few messages that matter are read and written here, as ``onnx`` is no
 dependency (https://github.com/onnx/onnx/blob/main/onnx/onnx.proto, field numbers below).
@@ -14,12 +18,15 @@ dependency (https://github.com/onnx/onnx/blob/main/onnx/onnx.proto, field number
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 _MODEL_GRAPH = 7
-_GRAPH_NODE = 1
+_GRAPH_NODE, _GRAPH_TENSOR = 1, 5
+_TENSOR_SIZE, _TENSOR_NAME, _TENSOR_AT = 1, 8, 13
 _NODE_INPUT, _NODE_OUTPUT, _NODE_KIND, _NODE_ATTRIBUTE = 1, 2, 4, 5
 _FLOAT = 1
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
@@ -36,12 +43,85 @@ def has_vnni() -> bool:
 
 def in_int8(model: bytes) -> bytes:
     """The model with its products in int8. Raises ValueError for bytes that are no model."""
+    return _with_graph(model, _rewritten)
+
+
+def rows_first(model: bytes, folder: Path) -> bytes | None:
+    """The model with its tables looked up before they are turned into floats, where one scale
+    holds for the whole table: the same numbers, bit by bit. None: it has none. Weights in a file
+    of their own are named as the ``folder`` has them, links followed. Raises ValueError likewise.
+    """
+    made = _with_graph(model, _looked_up_first)
+    if made == model:
+        return None
+    return _with_graph(made, partial(_placed, folder=folder))
+
+
+def _with_graph(
+    model: bytes, rewritten: Callable[[memoryview], Iterable[bytes | memoryview]]
+) -> bytes:
     parts = []
     for field, raw, content in _fields(memoryview(model)):
         if field == _MODEL_GRAPH:
-            raw = memoryview(message(_MODEL_GRAPH, b"".join(_rewritten(content))))
+            raw = memoryview(message(_MODEL_GRAPH, b"".join(rewritten(content))))
         parts.append(raw)
     return b"".join(parts)
+
+
+def _looked_up_first(graph: memoryview) -> Iterator[bytes | memoryview]:
+    """``Gather(DequantizeLinear(table))`` becomes ``DequantizeLinear(Gather(table))``."""
+    fields = list(_fields(graph))
+    nodes = [_node(content) for field, _, content in fields if field == _GRAPH_NODE]
+    single = {_name_of_one(content) for field, _, content in fields if field == _GRAPH_TENSOR}
+    users = Counter(name for node in nodes for name in node.inputs)
+    floats = {
+        node.output: node.inputs
+        for node in nodes
+        if node.kind == "DequantizeLinear" and users[node.output] == 1 and node.inputs[1] in single
+    }
+    looked_up = {node.inputs[0] for node in nodes if node.kind == "Gather"}
+    tables = {name: floats[name] for name in looked_up & floats.keys()}
+    for field, raw, content in fields:
+        node = _node(content) if field == _GRAPH_NODE else None
+        if node is not None and node.kind == "Gather" and node.inputs[0] in tables:
+            table, *scale = tables[node.inputs[0]]
+            axis = b"".join(part for f, part, _ in _fields(content) if f == _NODE_ATTRIBUTE)
+            rows = f"{node.inputs[0]}_rows"
+            yield _made("Gather", [table, node.inputs[1]], [rows], axis)
+            yield _made("DequantizeLinear", [rows, *scale], [node.output])
+        elif node is None or node.output not in tables:
+            yield raw
+
+
+def _placed(graph: memoryview, folder: Path) -> Iterator[bytes | memoryview]:
+    """The hub's cache keeps links to files of other names, which ONNX Runtime follows for a model
+    that it reads itself and for none that it is given."""
+    for field, raw, content in _fields(graph):
+        if field == _GRAPH_TENSOR:
+            raw = memoryview(message(field, b"".join(_linked(content, folder))))
+        yield raw
+
+
+def _linked(tensor: memoryview, folder: Path) -> Iterator[bytes | memoryview]:
+    for field, raw, content in _fields(tensor):
+        said = (
+            [str(text, "utf-8") for _, _, text in _fields(content)] if field == _TENSOR_AT else []
+        )
+        if said[:1] == ["location"]:
+            name = (folder / said[1]).resolve().name
+            raw = memoryview(message(field, message(1, b"location") + message(2, name.encode())))
+        yield raw
+
+
+def _name_of_one(tensor: memoryview) -> str | None:
+    """The name of a tensor of one element; None: it has more."""
+    name, sizes = "", set()
+    for field, raw, content in _fields(tensor):
+        if field == _TENSOR_NAME:
+            name = str(content, "utf-8")
+        elif field == _TENSOR_SIZE:  # one a field, or packed
+            sizes |= set(content) or {_varint(raw, 1)[0]}
+    return name if sizes <= {1} else None
 
 
 @dataclass(frozen=True, slots=True)

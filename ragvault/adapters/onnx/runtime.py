@@ -9,12 +9,16 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from ragvault.adapters.models import Purpose, first_line
+from ragvault.adapters.onnx.int8 import rows_first
 from ragvault.errors import ModelError
 
+_WEIGHTS_FOLDER = "session.model_external_initializers_file_folder_path"
+_GRAPH_BYTES = 1 << 28  # larger files are read by onnxruntime alone
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
@@ -29,7 +33,7 @@ class Session:
         self._file = file
         self._purpose = purpose
         try:
-            self._session = opened() if opened else open_session(str(file))
+            self._session = opened() if opened else _open_file(file)
         except Exception as error:
             if "External " in str(error):  # data or initializer: a file beside it
                 raise purpose.error(
@@ -73,17 +77,33 @@ def version() -> str:
     return str(_library().__version__)
 
 
+def _open_file(file: Path) -> Any:
+    """As it is, or as it costs less: see ``rows_first``. Raises whatever onnxruntime does."""
+    if file.stat().st_size <= _GRAPH_BYTES:
+        with suppress(ValueError):  # no model: onnxruntime says so
+            if (cheaper := rows_first(file.read_bytes(), file.parent)) is not None:
+                return open_session(cheaper, beside=file.resolve().parent)
+    return open_session(str(file))
+
+
 def open_session(
-    model: str | bytes, *, save_to: Path | None = None, is_prepared: bool = False
+    model: str | bytes,
+    *,
+    beside: Path | None = None,
+    save_to: Path | None = None,
+    is_prepared: bool = False,
 ) -> Any:
-    """Raises whatever onnxruntime does. The optimised graph goes to ``save_to``; one that comes
-    from there ``is_prepared``."""
+    """Raises whatever onnxruntime does. ``beside`` is the folder of the weights that ``model``
+    keeps in a file of their own. The optimised graph goes to ``save_to``; one that comes from
+    there ``is_prepared``."""
     ort = _library()
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    if beside is not None:
+        options.add_session_config_entry(_WEIGHTS_FOLDER, str(beside))
     if save_to is not None:
         options.optimized_model_filepath = str(save_to)
         options.add_session_config_entry("session.save_model_format", "ORT")

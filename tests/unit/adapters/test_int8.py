@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ragvault.adapters.onnx import embedder as embedder_module
 from ragvault.adapters.onnx.embedder import OnnxEmbedder
-from ragvault.adapters.onnx.int8 import in_int8
+from ragvault.adapters.onnx.int8 import in_int8, rows_first
 from ragvault.config.settings import Settings
 from ragvault.model import IndexReport
 from ragvault.service.index import IndexRequest, index
 from ragvault.wiring import Container
+from tests.support.onnx_protobuf import model, node, tensor
 
 FLOATS = "onnx-8199be6f-256-ffeb0a264bd922e4"
 NOTES = {
@@ -89,6 +91,33 @@ def run(settings: Settings, request: IndexRequest) -> tuple[str, int]:
         reports = [event for event in index(container, request) if isinstance(event, IndexReport)]
         assert container.embedder is container.wanted_embedder, "the model is loaded once"
         return container.embedder.fingerprint, sum(report.embedded for report in reports)
+
+
+def looked_up(scales: int = 1, **more: bytes) -> bytes:
+    """A table of int8 that becomes floats, and a look-up in it."""
+    nodes = [
+        node("DequantizeLinear", ["table", "scale"], ["floats"], {"axis": 0}),
+        node("Gather", ["floats", "ids"], ["rows"]),
+        *more.values(),
+    ]
+    scale = np.full(scales, 0.5, np.float32)
+    table = np.arange(12, dtype=np.int8).reshape(4, 3)
+    tensors = [tensor("table", table), tensor("scale", scale if scales > 1 else scale[0])]
+    return model(nodes, tensors, ["ids"], ["rows"])
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        looked_up(scales=4),  # a scale a row: rows that are looked up first would need theirs
+        looked_up(also=node("Relu", ["floats"], ["used"])),
+        model([node("Gather", ["table", "ids"], ["rows"])], [], ["ids"], ["rows"]),
+    ],
+    ids=["scales", "used twice", "floats"],
+)
+def test_a_table_is_looked_up_first_only_where_nothing_else_changes(graph: bytes) -> None:
+    assert rows_first(looked_up(), Path()) is not None
+    assert rows_first(graph, Path()) is None
 
 
 @pytest.mark.parametrize("damage", [b"\xff" * 40, b"\x3a\x05abc", b"\x3a"])
