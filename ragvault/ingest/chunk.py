@@ -260,11 +260,11 @@ class _Maker:
         title, path = self._header(unit)
         place = (unit.first - 1, unit.last - unit.links - 1)
         header = embed_format(title, path, 0, "")
-        front_cost = costs_of(self._counter, [self._front_text], self._limit)[0]
         header_cost = self._counter.count_tokens([header])[0]
         budget = max(1, self._limit - header_cost - 2)
         lead = None
         if unit.front:
+            front_cost = costs_of(self._counter, [self._front_text], self._limit)[0]
             lead = (self._front_last - 1, front_cost)
         drafts: list[_Draft] = []
         for _ in range(_ATTEMPTS):

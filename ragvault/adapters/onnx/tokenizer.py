@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -43,7 +44,8 @@ class PassageCounter:
         new = list(set().union(*words).difference(self._counts))
         endless = {word: len(word) for word in new if len(word) > ENDLESS}  # no need to know
         new = [word for word in new if word not in endless]
-        self._counts.update(zip(new, self._tokenizer.count(new), strict=True), **endless)
+        if new or endless:
+            self._counts.update(zip(new, self._tokenizer.count(new), strict=True), **endless)
         return [sum(map(self._counts.__getitem__, each)) for each in words]
 
 
@@ -51,6 +53,8 @@ class Tokenizer:
     """The tokenizer file, with padding and truncation of its own switched off."""
 
     def __init__(self, file: Path) -> None:
+        # Read at the first text. Threads of its own cost more than they gain: texts are short.
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         try:
             import tokenizers
 

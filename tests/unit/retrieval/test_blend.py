@@ -10,7 +10,6 @@ from hypothesis import given, strategies as st
 from ragvault.config.settings import RetrievalSettings
 from ragvault.model import Chunk, Hit, NoteInfo, Scores, StoredChunk
 from ragvault.retrieval.ranking.blend import (
-    OTHER_WEIGHT,
     Candidate,
     TimeWindow,
     choose_weights,
@@ -198,7 +197,7 @@ def test_each_model_has_its_weight_unless_one_is_set() -> None:
     """What serves a weak model holds a strong one back."""
     names = ("sentence-transformers/all-MiniLM-L6-v2", "embeddinggemma:300m", "my-own-model")
     weights = [choose_weights(SETTINGS, name, timed=False).vector for name in names]
-    assert weights == [0.7, 0.9, OTHER_WEIGHT]
+    assert weights == [0.7, 0.9, 0.7]
     wanted = RetrievalSettings(weight_vector=0.2)
     assert {choose_weights(wanted, name, timed=False).vector for name in names} == {0.2}
 
