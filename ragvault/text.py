@@ -182,13 +182,14 @@ def language_of(text: str, expected: Sequence[str] = ()) -> str:
                 return name
     scores: dict[str, float] = {}
     evidence = _evidence()
-    said = Counter(re.findall(r"[^\W\d_]+(?:['’](?:s|t|re|ve|ll|d|m)\b)?", text))
-    for word, times in said.items():
-        told = evidence.get(word.replace("’", "'"), ())
-        if not told and not word.isascii():
-            told = tuple((n, _LETTER) for n, own in _LETTERS_OF.items() if set(own) & set(word))
+    text = text.replace("’", "'")
+    said = Counter(re.findall(r"[^\W\d_]+(?:'(?:s|t|re|ve|ll|d|m)\b)?", text))
+    for word in [word for word in said if word in evidence or not word.isascii()]:
+        told = evidence.get(word) or [
+            (name, _LETTER) for name, own in _LETTERS_OF.items() if set(own) & set(word)
+        ]
         for name, share in told:
-            scores[name] = scores.get(name, 0.0) + times * share
+            scores[name] = scores.get(name, 0.0) + said[word] * share
     if expected:  # "die cast" is no German where no note is
         scores = {n: score for n, score in scores.items() if n in expected or score >= 1}
     rank = {name: len(expected) - place for place, name in enumerate(expected)}

@@ -218,8 +218,7 @@ def test_a_folder_in_onnx_form_is_used_as_its_family_was_trained(
         assert vector == pytest.approx(expected, abs=1e-6)
     row = family_of(name)
     assert row is not None
-    taken = len(tokenizer.encode(row.document, 512)) - 2
-    assert made.max_tokens == row.window - 2 - taken
+    assert made.max_tokens == row.window - 2 - len(row.document.encode())
 
 
 def test_a_folder_of_any_name_is_what_the_profile_beside_it_says(tmp_path: Path) -> None:
