@@ -16,7 +16,7 @@ import os
 import platform
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from itertools import count
@@ -27,7 +27,7 @@ from rich.table import Table
 
 from ragvault import __version__
 from tests.bench import vaults
-from tests.bench.chunks import embedded_texts, model_file
+from tests.bench.chunks import embedded_texts, model_files
 from tests.bench.measure import Bench, Cost, Peak, Ratio, alternate, environment, median_of, run
 
 # What an indexing command can't do without: command line, terminal, validation, locking, store.
@@ -52,6 +52,37 @@ def bench_index(bench: Bench, vault: Path, repeats: int) -> Iterator[Result]:
     mine, [raw] = alternate(ours, [base], repeats)
     note = f"{len(texts)} texts"
     yield Ratio("index", "`index` ÷ embed_documents on its chunk texts", mine, raw, 1.3, note)
+
+
+def bench_embed(bench: Bench, vault: Path, repeats: int, texts: int = 60) -> Iterator[Result]:
+    """Each profile's embedder against its model's file in ONNX Runtime alone, its memory, and one
+    against the other. EMBEDDINGGEMMA_ONNX names the folder of the second, which isn't bundled."""
+    listed = bench.folder / "texts.json"
+    some = embedded_texts(vault)[:texts]
+    listed.write_text(json.dumps(some), encoding="utf-8")
+    note = f"{len(some)} texts"
+    taken = {}
+    for name, folder in (("bundled", ""), ("multilingual", os.environ.get("EMBEDDINGGEMMA_ONNX"))):
+        if folder is None:
+            continue
+        peaks: list[float] = []
+
+        def ours(given: str = folder, peaks: list[float] = peaks) -> Cost:
+            ran = bench.script("raw_embed.py", str(listed), *filter(None, [given]))
+            peaks.append(ran.peak_mb)
+            return Cost(**json.loads(ran.stdout))
+
+        def base(files: Sequence[Path] = model_files(folder)) -> Cost:
+            ran = bench.script("raw_session.py", str(listed), *map(str, files))
+            return Cost(**json.loads(ran.stdout))
+
+        taken[name], [raw] = alternate(ours, [base], repeats)
+        limit = 0.65 if name == "bundled" else None
+        yield Ratio("embed", f"{name} ÷ its file in ONNX Runtime", taken[name], raw, limit, note)
+        reading = f"peak resident memory, {name}"
+        yield Peak("embed", reading, len(some), max(peaks), 700.0 if folder else None)
+    if len(taken) == 2:
+        yield Ratio("embed", "multilingual ÷ bundled", *reversed(taken.values()), 12.0, note)
 
 
 def bench_refresh(bench: Bench, vault: Path, repeats: int, notes: int = 3_000) -> Iterator[Result]:
@@ -91,7 +122,7 @@ def bench_search(bench: Bench, vault: Path, repeats: int) -> Iterator[Result]:
     """A ``search`` in a fresh process against importing, opening and loading alone."""
     index = bench.folder / "search index"
     bench.ragvault(index, "index", str(vault))
-    model = model_file()
+    model, _ = model_files()
     words = "what was decided and why"
     bench.ragvault(index, "search", words, ok=(0, 3))
     mine, [base] = alternate(
@@ -120,6 +151,7 @@ PARTS: dict[str, Callable[[Bench, Path, int], Iterator[Result]]] = {
     "help": bench_help,
     "search": bench_search,
     "refresh": bench_refresh,
+    "embed": bench_embed,
     "index": bench_index,
     "memory": bench_memory,
 }

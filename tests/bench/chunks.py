@@ -12,9 +12,10 @@ from ragvault.ingest.chunk import chunk_note
 from ragvault.ingest.walk import walk
 
 
-def model_file() -> Path:
-    """The ONNX file that the default settings use."""
-    return OnnxEmbedder(Settings()).files.model
+def model_files(folder: str = "") -> tuple[Path, Path]:
+    """The ONNX file and the tokenizer of the default model, or of a folder's."""
+    files = OnnxEmbedder(Settings(embedding={"path": folder} if folder else {})).files
+    return files.model, files.tokenizer
 
 
 def embedded_texts(vault: Path) -> list[str]:
