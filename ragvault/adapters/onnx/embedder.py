@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +21,8 @@ from ragvault.adapters.models import EMBEDDING, PrefixedEmbedder, unit_rows
 from ragvault.adapters.onnx.head import Head
 from ragvault.adapters.onnx.int8 import has_vnni, in_int8
 from ragvault.adapters.onnx.model_files import DATA_PACKAGE_SHA256, ModelFiles, find_model
-from ragvault.adapters.onnx.prepared import prepare, read_prepared
-from ragvault.adapters.onnx.runtime import Session, SideBySide, open_session
+from ragvault.adapters.onnx.prepared import opener
+from ragvault.adapters.onnx.runtime import Session, SideBySide
 from ragvault.adapters.onnx.tokenizer import Tokenizer
 from ragvault.config.profiles import model_named
 
@@ -39,18 +39,15 @@ _ARITHMETIC = "l2/1"  # change it when the arithmetic below changes: it is finge
 class OnnxEmbedder(PrefixedEmbedder):
     """What the section ``embedding`` names. Thread-safe; loads its model at the first embedding.
 
-    ``window`` is the longest input in tokens, specials included; None: as the model's folder
-    says, else as its family was trained, 256 where that isn't known. All methods but ``close``
-    raise EmbedderUnavailableError when the model can't be found, loaded or run.
+    The longest input is as the model's folder says, else as its family was trained, 256 tokens
+    where that isn't known. All methods but ``close`` raise EmbedderUnavailableError when the model
+    can't be found, loaded or run.
     """
 
-    def __init__(
-        self, settings: Settings, facts: Path | None = None, *, window: int | None = None
-    ) -> None:
+    def __init__(self, settings: Settings, facts: Path | None = None) -> None:
         super().__init__(settings.embedding)
         self._side_by_side = SideBySide(self._wanted.threads or usable_cores())
         self._named = known_as(self._wanted, model_named(self._wanted))
-        self._wanted_window = window
         self._facts = FactStore(facts)
         self._lock = threading.RLock()
         self._files: ModelFiles | None = None
@@ -75,8 +72,7 @@ class OnnxEmbedder(PrefixedEmbedder):
     @cached_property
     def _window(self) -> int:
         family = family_of(self._named)
-        trained = family.window if family else _WINDOW
-        return self._wanted_window or self._head.window or trained
+        return self._head.window or (family.window if family else _WINDOW)
 
     @property
     def fingerprint(self) -> str:
@@ -166,23 +162,19 @@ class OnnxEmbedder(PrefixedEmbedder):
     def _load_session(self) -> _SentenceModel:
         with self._lock:
             if self._session is None:
-                opened = self._opened() if self._is_int8 else None
-                if opened is None:
+                opened = None
+                if self._is_int8:  # in floats it would take four times the room
+                    folder = self._facts.path.parent if self._facts.path else None
+                    opened = opener(folder, self._in_int8)
+                else:
                     self.files.verify()
                 empty = self._load_tokenizer().encode("", 8)
                 self._session = _SentenceModel(self.files.model, self._head, empty, opened)
             return self._session
 
-    def _opened(self) -> Callable[[], Any]:
-        """The bundled model in int8: as an earlier run prepared it, else from its checked file.
-        (In floats it would take four times the room.)"""
-        folder = self._facts.path.parent if self._facts.path else None
-        if (prepared := read_prepared(folder, "int8")) is None:
-            self.files.verify()
-            model = in_int8(self.files.model.read_bytes())
-            if (prepared := prepare(folder, "int8", model)) is None:
-                return partial(open_session, model)
-        return partial(open_session, prepared, is_prepared=True)
+    def _in_int8(self) -> bytes:
+        self.files.verify()
+        return in_int8(self.files.model.read_bytes())
 
 
 class _SentenceModel(Session):

@@ -2,52 +2,47 @@
 
 Hashing 22 MB, rewriting the graph and optimising it takes a fifth of a cold start's processor
 time; reading what came of it a sixth of that. It is a cache: lost, damaged or unwritable, it is
-made again from the model's own, checked file. Its name says what it was made from, and the CRC-32
-of its bytes: ONNX Runtime trusts what it reads.
+made again from the model's own, checked file. Its name says by which version, and the CRC-32 of
+its bytes: ONNX Runtime trusts what it reads.
 """
 
 from __future__ import annotations
 
 import tempfile
 import zlib
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from ragvault.adapters.onnx.runtime import open_session, version
 
-_PREFIX, _SUFFIX = "model-", ".ort"
+_NAME = "model-int8-{}-{}.ort"
 
 
-def read_prepared(folder: Path | None, kind: str) -> bytes | None:
-    """The graph of this ``kind`` (a word), when it is there and whole. Linear in its size."""
-    for file in folder.glob(_name(kind, "*")) if folder is not None else ():
+def opener(folder: Path | None, made: Callable[[], bytes]) -> Callable[[], Any]:
+    """What opens the graph that ``made`` makes: as an earlier run kept it, else as it is kept now.
+    Linear in its size."""
+    for file in folder.glob(_NAME.format(version(), "*")) if folder is not None else ():
         with suppress(OSError):
             data = file.read_bytes()
-            if file.name == _name(kind, _checksum(data)):
-                return data
-    return None
-
-
-def prepare(folder: Path | None, kind: str, model: bytes) -> bytes | None:
-    """Optimise the graph and keep it, in place of the others. None: it can't be kept."""
-    if folder is None:
-        return None
+            if file.name == _named(data):
+                return partial(open_session, data, is_prepared=True)
+    model = made()
     # A full or read-only disk costs the cache and not the command. ONNX Runtime has no class for
     # that; what is wrong with the model is said when it is opened without.
-    with suppress(Exception), tempfile.TemporaryDirectory(prefix=".model", dir=folder) as made:
-        file = Path(made) / "graph"
-        open_session(model, save_to=file)
-        data = file.read_bytes()
-        for old in folder.glob(f"{_PREFIX}*{_SUFFIX}"):
-            old.unlink(missing_ok=True)
-        file.replace(folder / _name(kind, _checksum(data)))
-        return data
-    return None
+    if folder is not None:
+        with suppress(Exception), tempfile.TemporaryDirectory(prefix=".model", dir=folder) as place:
+            kept = Path(place) / "graph"
+            open_session(model, save_to=kept)
+            data = kept.read_bytes()
+            for old in folder.glob(_NAME.format("*", "*")):
+                old.unlink(missing_ok=True)
+            kept.replace(folder / _named(data))
+            return partial(open_session, data, is_prepared=True)
+    return partial(open_session, model)
 
 
-def _name(kind: str, checksum: str) -> str:
-    return f"{_PREFIX}{kind}-{version()}-{checksum}{_SUFFIX}"
-
-
-def _checksum(data: bytes) -> str:
-    return f"{zlib.crc32(data):08x}"
+def _named(data: bytes) -> str:
+    return _NAME.format(version(), f"{zlib.crc32(data):08x}")
