@@ -300,10 +300,12 @@ class EmbeddingCache(Protocol):
     def vectors(self, fingerprint: str, chunk_ids: Collection[str]) -> dict[str, Vector]:
         """By chunk id; those that aren't cached are absent."""
 
-    def nearest(self, fingerprint: str, vector: Vector, n: int, where: Filter) -> list[ScoredId]:
+    def nearest(
+        self, fingerprint: str, vector: Vector, n: int, where: Filter
+    ) -> tuple[list[ScoredId], int]:
         """The ``n`` visible chunks of the highest cosine that the filter lets through, best
-        first, ties by id. Exact: every vector is compared. ``vector`` is of unit length; chunks
-        whose vector isn't cached are absent. Linear in the chunks."""
+        first, ties by id; and how many it lets through whose vector isn't cached. Exact: every
+        vector is compared. ``vector`` is of unit length. Linear in the chunks."""
 
     def background(self, vault: str, fingerprint: str) -> Background | None:
         """As it was last measured with this embedder. None: never."""

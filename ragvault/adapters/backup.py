@@ -15,13 +15,13 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from ragvault import __version__
 from ragvault.adapters.facts import sha256_of
 from ragvault.adapters.files import os_error, private_folder, reported, sync_folder
 from ragvault.adapters.sqlite.catalog import SqliteCatalog
-from ragvault.adapters.sqlite.history import HISTORY_NAME
+from ragvault.adapters.sqlite.history import HISTORY_NAME, SqliteHistory
 from ragvault.adapters.sqlite.integrity import (
     CATALOG_NAME,
     COMPANIONS,
@@ -36,6 +36,7 @@ _DATABASES = (CATALOG_NAME, HISTORY_NAME)
 _PIECES = (*_DATABASES, VAULTS_NAME, "facts.json")
 _MOVED = (*_PIECES, *(name + end for name in _DATABASES for end in COMPANIONS[1:]), "chroma")
 _LIST = "ragvault-backup.json"
+_LAST_RECORD = 22  # bytes of a ZIP's, without a comment
 
 
 def write_backup(index: Path, target: Path) -> int:
@@ -86,6 +87,8 @@ def unpack(source: Path, index: Path) -> Path:
         if source.exists() and not source.is_file():  # a pipe, or a device without an end
             raise ValueError("it is no regular file")
         with source.open("rb") as file, zipfile.ZipFile(file) as archive, reported(index):
+            if not _is_all(file):
+                raise ValueError("it begins or ends with something else")
             for name, expected in json.loads(archive.read(_LIST))["files"].items():
                 if name not in _PIECES:
                     raise ValueError(f"{name} is no part of an index")
@@ -122,9 +125,13 @@ def _make_ready(catalog: Path) -> None:
 
 
 def put_in_place(place: Path, index: Path) -> Path | None:
-    """Set the index that is there aside and move the pieces in ``place`` where it was. Returns
-    where the old one is (None: there was none). The caller holds the lock. Raises StoreError."""
+    """Set the index that is there aside and move the pieces in ``place`` where it was; of the two
+    histories the one that was asked last stays or comes. Returns where the old index is (None:
+    there was none). The caller holds the lock. Raises StoreError."""
     there = [index / name for name in _MOVED if (index / name).exists()]
+    if _last_asked(index) > _last_asked(place):
+        there = [path for path in there if not path.name.startswith(HISTORY_NAME)]
+        (place / HISTORY_NAME).unlink(missing_ok=True)
     kept = None
     with reported(index):
         if there:
@@ -137,6 +144,15 @@ def put_in_place(place: Path, index: Path) -> Path | None:
             piece.rename(index / piece.name)
         sync_folder(index)
     return kept
+
+
+def _last_asked(folder: Path) -> float:
+    """Seconds since 1970; 0 where no history is, or none that can be read."""
+    file = folder / HISTORY_NAME
+    if not file.exists() or _problems(file):
+        return 0.0
+    with closing(SqliteHistory(file)) as history:
+        return max((entry.asked_at for entry in history.entries(limit=1)), default=0.0)
 
 
 def _copy(database: Path, target: Path) -> None:
@@ -154,6 +170,14 @@ def _copy(database: Path, target: Path) -> None:
 
 def _problems(database: Path) -> list[str]:
     return problems_of(database, problems if database.name == CATALOG_NAME else page_problems)
+
+
+def _is_all(file: IO[bytes]) -> bool:
+    """Whether the archive begins and ends with the file: zipfile reads past what stands around."""
+    file.seek(0)
+    head = file.read(4)
+    file.seek(-_LAST_RECORD, os.SEEK_END)
+    return head == b"PK\3\4" and file.read(4) == b"PK\5\6"
 
 
 def _is_backup(file: Path) -> bool:

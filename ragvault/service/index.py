@@ -249,7 +249,7 @@ def watch(
 ) -> None:
     """Refresh each vault, now and whenever it has changed. ``on_report`` is told of each run that
     changed something; ``notify``, in a line, of failures, after which it is tried again later.
-    Returns on Ctrl-C or SIGTERM."""
+    Returns on Ctrl-C or SIGTERM; ``notify`` is told what a run that was under way then leaves."""
     import signal
     import threading
 
@@ -267,7 +267,10 @@ def watch(
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         watch_vaults(list(by_path), refresh, stop, container.settings.index, notify=notify)
-    except (KeyboardInterrupt, Interrupted):
+    except Interrupted as error:
+        stop.set()
+        notify(error.message)
+    except KeyboardInterrupt:
         stop.set()
     finally:
         signal.signal(signal.SIGTERM, before)

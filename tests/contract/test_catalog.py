@@ -555,7 +555,7 @@ def test_every_read_lets_through_the_same_chunks(catalog: Catalog, where: Filter
             expected.add(chunk_id)
     assert catalog.matching(by_id, where) == expected
     (question,) = list(vectors_of([note_write("x", "q.md", [((), "q")])]).values())
-    assert {h.chunk_id for h in catalog.nearest(FP, question, 1000, where)} == expected
+    assert {h.chunk_id for h in catalog.nearest(FP, question, 1000, where)[0]} == expected
     assert {hit.chunk_id for hit in catalog.lexical(["common"], 1000, where)} == expected
     assert catalog.document_frequencies(["common"], where) == {"common": len(expected)}
     assert catalog.count_chunks(where) == len(expected)
@@ -571,14 +571,15 @@ def test_the_nearest_are_those_of_the_highest_cosine(catalog: Catalog) -> None:
         (question,) = catalog.vectors(FP, [write.chunks[0].id]).values()
         every = catalog.vectors(FP, [w.chunks[0].id for w in writes])
         ranked = sorted(every, key=lambda i: (-round(float(every[i] @ question), 5), i))
-        found = catalog.nearest(FP, question, 5, EVERYTHING)
+        found, lacking = catalog.nearest(FP, question, 5, EVERYTHING)
+        assert lacking == 0
         assert [h.chunk_id for h in found] == ranked[:5]
         assert found[0].score == pytest.approx(1.0, abs=1e-5)
-    assert catalog.nearest("another model", question, 5, EVERYTHING) == []
-    assert catalog.nearest(FP, question, 0, EVERYTHING) == []
+    assert catalog.nearest("another model", question, 5, EVERYTHING) == ([], 61)
+    assert catalog.nearest(FP, question, 0, EVERYTHING) == ([], 0)
     gone = writes[-1].chunks[0].id
     put(catalog, removed=["same.md"])
-    assert gone not in {h.chunk_id for h in catalog.nearest(FP, question, 99, EVERYTHING)}
+    assert gone not in {h.chunk_id for h in catalog.nearest(FP, question, 99, EVERYTHING)[0]}
 
 
 def test_a_filter_applies_before_the_best_are_taken(catalog: Catalog) -> None:

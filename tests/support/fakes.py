@@ -472,11 +472,14 @@ class FakeCatalog:
     def matching(self, chunk_ids: Collection[str], where: Filter) -> set[str]:
         return {c.id for note, c in self._each() if c.id in chunk_ids and _passes(note.info, where)}
 
-    def nearest(self, fingerprint: str, vector: Vector, n: int, where: Filter) -> list[ScoredId]:
+    def nearest(
+        self, fingerprint: str, vector: Vector, n: int, where: Filter
+    ) -> tuple[list[ScoredId], int]:
         ids = [c.id for note, c in self._each() if _passes(note.info, where)]
         found = self.vectors(fingerprint, ids)
         scored = [ScoredId(i, float(row @ vector)) for i, row in found.items()]
-        return sorted(scored, key=lambda hit: (-hit.score, hit.chunk_id))[: max(0, n)]
+        best = sorted(scored, key=lambda hit: (-hit.score, hit.chunk_id))[: max(0, n)]
+        return best, len(ids) - len(found)
 
     def neighbours(self, chunk_id: str, reach: int) -> list[StoredChunk]:
         for note, chunk in self._each():

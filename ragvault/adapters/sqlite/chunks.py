@@ -12,8 +12,9 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from ragvault.adapters.sqlite.connection import OnDatabase
-from ragvault.adapters.sqlite.integrity import digest_of
-from ragvault.adapters.sqlite.rows import NS_PER_S, fold_tag
+from ragvault.adapters.sqlite.integrity import DIGESTED, digest_of
+from ragvault.adapters.sqlite.rows import NS_PER_S
+from ragvault.adapters.sqlite.text_tables import fold_tag
 from ragvault.model import Chunk, Filter, NoteInfo, StoredChunk
 
 
@@ -65,7 +66,7 @@ def vault_ids(connection: sqlite3.Connection, names: Collection[str]) -> list[in
 _STORED = (
     "SELECT v.name, n.rel_path, n.title, f.path, n.aliases, n.tags, n.date, n.mtime_ns,"
     " c.id, c.heading_path, c.ordinal, c.chunk_index, c.start_line, c.end_line, c.text,"
-    " c.text_hash, c.digest"
+    f" c.text_hash, c.digest, {DIGESTED}"
 )
 _JOINED = (
     " JOIN note n ON n.id = c.note_id JOIN folder f ON f.id = n.folder_id"
@@ -75,7 +76,7 @@ _JOINED = (
 
 def _stored(row: Sequence[Any]) -> StoredChunk:
     """Raises ValueError for a passage that isn't as it was written: none is ever quoted."""
-    if digest_of(row[8], row[9], row[12], row[13], row[14]) != row[16]:
+    if digest_of(*row[17:]) != row[16]:
         raise ValueError(f"the passage {row[8]} isn't as it was written")
     note = NoteInfo(
         vault=row[0],

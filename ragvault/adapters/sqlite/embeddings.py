@@ -13,7 +13,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ragvault.adapters.sqlite.chunks import condition_of
 from ragvault.adapters.sqlite.connection import Database, OnDatabase
@@ -32,6 +32,15 @@ _PAGE = 512  # records read at a time, to rebuild the vector store from
 _SCANS = 4  # filters whose vectors are kept: those of one question with a time in it, and spare
 
 
+class _Scan(NamedTuple):
+    """The chunks that a filter lets through and their vectors, a row each; and how many it lets
+    through that have none."""
+
+    ids: list[str]
+    matrix: Matrix
+    lacking: int
+
+
 class SqliteEmbeddings(OnDatabase):
     """See ``ports.EmbeddingCache``. ``clock`` gives the seconds since the epoch that the grace of
     an unused embedding is counted from."""
@@ -40,7 +49,7 @@ class SqliteEmbeddings(OnDatabase):
         super().__init__(database)
         self._clock = clock
         # What ``nearest`` read: the last few filters, of the newest generation.
-        self._scanned: OrderedDict[tuple[int, str, Filter], tuple[list[str], Matrix]]
+        self._scanned: OrderedDict[tuple[int, str, Filter], _Scan]
         self._scanned = OrderedDict()
 
     def cached_vectors(self, fingerprint: str, text_hashes: Collection[str]) -> dict[str, Vector]:
@@ -54,7 +63,9 @@ class SqliteEmbeddings(OnDatabase):
         with self.database.read() as con:
             return _looked_up(con, fingerprint, chunk_ids, chunks, "c.text_hash")
 
-    def nearest(self, fingerprint: str, vector: Vector, n: int, where: Filter) -> list[ScoredId]:
+    def nearest(
+        self, fingerprint: str, vector: Vector, n: int, where: Filter
+    ) -> tuple[list[ScoredId], int]:
         """Some 8 µs a chunk of 384 dimensions the first time, after that a thirtieth of it: what
         was read is kept, four bytes a number, until the index changes."""
         import numpy as np
@@ -63,17 +74,17 @@ class SqliteEmbeddings(OnDatabase):
             key = (generation_of(con), fingerprint, where)
             if key not in self._scanned:
                 self._keep(key, _scan(con, fingerprint, where))
-            ids, matrix = self._scanned[key]
+            ids, matrix, lacking = self._scanned[key]
         if n <= 0 or not ids:
-            return []
+            return [], lacking
         cosines = matrix @ vector
         best = np.arange(len(ids))
         if n < len(ids):  # all that are as near as the n-th: their order is decided below
             best = np.flatnonzero(cosines >= np.partition(cosines, -n)[-n])
         found = [ScoredId(ids[row], float(cosines[row])) for row in best]
-        return sorted(found, key=lambda hit: (-hit.score, hit.chunk_id))[:n]
+        return sorted(found, key=lambda hit: (-hit.score, hit.chunk_id))[:n], lacking
 
-    def _keep(self, key: tuple[int, str, Filter], scanned: tuple[list[str], Matrix]) -> None:
+    def _keep(self, key: tuple[int, str, Filter], scanned: _Scan) -> None:
         for old in [old for old in self._scanned if old[0] != key[0]]:
             del self._scanned[old]
         while len(self._scanned) >= _SCANS:
@@ -214,26 +225,28 @@ def _looked_up(
     return dict(zip(blobs, unpack(list(blobs.values())), strict=True)) if blobs else {}
 
 
-def _scan(
-    connection: sqlite3.Connection, fingerprint: str, where: Filter
-) -> tuple[list[str], Matrix]:
-    """The chunks that a filter lets through, and their vectors, a row each. A page of packed
-    ones is in memory at a time."""
+def _scan(connection: sqlite3.Connection, fingerprint: str, where: Filter) -> _Scan:
+    """A page of packed vectors is in memory at a time."""
     import numpy as np
 
     condition, params = condition_of(where)
     cursor = connection.execute(
         "SELECT c.id, e.vector FROM note n CROSS JOIN chunk c ON c.note_id = n.id"
-        " CROSS JOIN embedding e ON e.text_hash = c.text_hash AND e.fingerprint_id ="
+        " LEFT JOIN embedding e ON e.text_hash = c.text_hash AND e.fingerprint_id ="
         f" (SELECT id FROM fingerprint WHERE name = ?) WHERE {condition}",
         (fingerprint, *params),
     )
     ids: list[str] = []
     pages: list[Matrix] = []
+    lacking = 0
     while rows := cursor.fetchmany(4 * _PAGE):
-        ids += [row[0] for row in rows]
-        pages.append(unpack([row[1] for row in rows]))
-    return ids, np.concatenate(pages) if pages else np.empty((0, 0), dtype=np.float32)
+        found = [row for row in rows if row[1] is not None]
+        lacking += len(rows) - len(found)
+        ids += [row[0] for row in found]
+        if found:
+            pages.append(unpack([row[1] for row in found]))
+    matrix = np.concatenate(pages) if pages else np.empty((0, 0), dtype=np.float32)
+    return _Scan(ids, matrix, lacking)
 
 
 def _record_page(

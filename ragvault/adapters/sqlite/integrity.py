@@ -17,7 +17,7 @@ from contextlib import closing
 from pathlib import Path
 
 from ragvault.adapters.files import atomic_write, os_error
-from ragvault.adapters.sqlite.text_tables import fts_table, note_fts_table
+from ragvault.adapters.sqlite.text_tables import fold_tag, fts_table, note_fts_table
 from ragvault.model import VaultInfo
 
 CATALOG_NAME = "catalog.sqlite3"
@@ -26,13 +26,17 @@ COMPANIONS = ("", "-wal", "-shm")
 _CANT_WRITE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _WINDOW = 64  # rows read at once of a damaged table
 _HASH = re.compile("[0-9a-f]{64}")
+# What is kept of a passage by its digest: all that is quoted of it and of its note.
+DIGESTED = (
+    "c.id, c.heading_path, c.start_line, c.end_line, c.text, n.rel_path, n.title, n.aliases, n.tags"
+)
 # Rows that ragvault never writes, with what is told of them: a flipped byte that SQLite's own check
 # doesn't see, as the pages are well-formed.
 _NEVER_WRITTEN = (
     (
-        "SELECT count(*) FROM chunk WHERE NOT json_valid(heading_path) OR typeof(text) != 'text'"
-        " OR typeof(ordinal + chunk_index) != 'integer'"
-        " OR digest IS NOT digest_of(id, heading_path, start_line, end_line, text)",
+        "SELECT count(*) FROM chunk c JOIN note n ON n.id = c.note_id"
+        " WHERE NOT json_valid(heading_path) OR typeof(text) != 'text'"
+        f" OR typeof(ordinal + chunk_index) != 'integer' OR digest IS NOT digest_of({DIGESTED})",
         "passages",
     ),
     (
@@ -46,14 +50,19 @@ _NEVER_WRITTEN = (
         " OR NOT is_unit(e.vector)",
         "embeddings",
     ),
+    (
+        "SELECT count(*) FROM note n JOIN json_each(n.tags) j WHERE NOT EXISTS"
+        " (SELECT 1 FROM tag t WHERE t.note_id = n.id AND t.tag = fold_tag(j.value))",
+        "tags",
+    ),
     ("SELECT count(*) FROM background WHERE NOT json_valid(levels)", "levels"),
     ("SELECT count(*) != 1 FROM meta WHERE key = 'generation'", "counters"),
 )
 
 
 def digest_of(*of: object) -> bytes:
-    """Of all that is quoted of a passage: its id, heading path (as JSON), lines and text. Kept with
-    it, and compared when it is read: a flipped letter leaves a page that SQLite finds sound."""
+    """Of ``DIGESTED``, lists as JSON. Kept with a passage, and compared when it is read: a flipped
+    letter leaves a page that SQLite finds sound."""
     return hashlib.sha256("\0".join(map(str, of)).encode("utf-8", "surrogatepass")).digest()[:16]
 
 
@@ -63,8 +72,9 @@ def is_unit(vector: bytes) -> bool:
 
 
 def add_functions(connection: sqlite3.Connection) -> None:
-    """``digest_of`` and ``is_unit`` in SQL."""
-    connection.create_function("digest_of", 5, digest_of, deterministic=True)
+    """``digest_of``, ``fold_tag`` and ``is_unit`` in SQL."""
+    connection.create_function("digest_of", -1, digest_of, deterministic=True)
+    connection.create_function("fold_tag", 1, fold_tag, deterministic=True)
     connection.create_function("is_unit", 1, is_unit, deterministic=True)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ragvault.adapters.sqlite.history import HISTORY_NAME, SqliteHistory
-from ragvault.adapters.sqlite.integrity import add_functions
+from ragvault.adapters.sqlite.integrity import DIGESTED, add_functions
 from ragvault.adapters.sqlite.schema import Migration, statements
 from ragvault.adapters.sqlite.text_tables import (
     create_fts,
@@ -255,11 +255,11 @@ def _document(connection: sqlite3.Connection, answer_id: str, row: list[Any]) ->
 
 
 def _add_digests(connection: sqlite3.Connection) -> None:
-    """What a passage was written as, so that one that isn't any more is told."""
-    connection.execute("ALTER TABLE chunk ADD COLUMN digest BLOB")
+    """What a passage was written as, with its note's names, so that one that isn't any more is
+    told. (The column came a migration earlier.)"""
     add_functions(connection)
     connection.execute(
-        "UPDATE chunk SET digest = digest_of(id, heading_path, start_line, end_line, text)"
+        f"UPDATE chunk AS c SET digest = digest_of({DIGESTED}) FROM note n WHERE n.id = c.note_id"
     )
 
 
@@ -271,5 +271,6 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(5, "background", _BACKGROUND),
     Migration(6, "without note scores", _drop_note_scores),
     Migration(7, "history in its own file", _move_answers),
-    Migration(8, "digests of passages", _add_digests),
+    Migration(8, "digests", statements("ALTER TABLE chunk ADD COLUMN digest BLOB")),
+    Migration(9, "digests of passages and their notes", _add_digests),
 )

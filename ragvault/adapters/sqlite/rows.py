@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 
 from ragvault.adapters.sqlite.integrity import digest_of
 from ragvault.adapters.sqlite.text_tables import (
+    fold_tag,
     fts_table,
     insert_words,
     names_of,
@@ -93,6 +94,7 @@ def _write_note(connection: sqlite3.Connection, number: int, write: NoteWrite) -
     language = language_of(written)
     note_id = _upsert_note(connection, number, folder_id, write, language)
     note = write.note
+    named = (write.file.rel_path, note.title, _json(note.aliases), _json(note.tags))
     old = _chunk_rows(connection, note_id)
     new_ids = {chunk.id for chunk in write.chunks}
     _delete_chunks(connection, number, [rowid for id_, rowid in old.items() if id_ not in new_ids])
@@ -106,8 +108,8 @@ def _write_note(connection: sqlite3.Connection, number: int, write: NoteWrite) -
     for chunk in write.chunks:
         rowid = old.get(chunk.id)
         if rowid is None:
-            rowid = _insert_chunk(connection, note_id, chunk)
-        elif not _move_chunk(connection, rowid, chunk) and same_words:
+            rowid = _insert_chunk(connection, note_id, chunk, named)
+        elif not _move_chunk(connection, rowid, chunk, named) and same_words:
             continue
         write_stems(connection, number, rowid, (names, chunk.heading_path, chunk.text), language)
     connection.execute(f"DELETE FROM {note_fts_table(number)} WHERE rowid = ?", (note_id,))
@@ -153,11 +155,6 @@ def _written(write: NoteWrite) -> str:
     return "\n".join((note.frontmatter_text, *(section.text for section in note.sections)))
 
 
-def fold_tag(tag: str) -> str:
-    """Tags are compared without ``#`` and case, as Obsidian does."""
-    return tag.lstrip("#").strip("/").casefold()
-
-
 def _json(values: Sequence[str]) -> str:
     return json.dumps(list(values), ensure_ascii=False)
 
@@ -170,23 +167,27 @@ def _chunk_rows(connection: sqlite3.Connection, note_id: int) -> dict[str, int]:
     return {str(id_): int(rowid) for id_, rowid in rows}
 
 
-def _insert_chunk(connection: sqlite3.Connection, note_id: int, chunk: Chunk) -> int:
+def _insert_chunk(
+    connection: sqlite3.Connection, note_id: int, chunk: Chunk, named: Sequence[str]
+) -> int:
     cursor = connection.execute(
         "INSERT INTO chunk (id, note_id, heading_path, ordinal, chunk_index, start_line, end_line,"
         " text_hash, text, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             chunk.id, note_id, _json(chunk.heading_path), chunk.ordinal, chunk.chunk_index,
-            chunk.start_line, chunk.end_line, chunk.text_hash, chunk.text, _digest(chunk),
+            chunk.start_line, chunk.end_line, chunk.text_hash, chunk.text, _digest(chunk, named),
         ),
     )  # fmt: skip
     assert cursor.lastrowid is not None
     return cursor.lastrowid
 
 
-def _move_chunk(connection: sqlite3.Connection, rowid: int, chunk: Chunk) -> bool:
+def _move_chunk(
+    connection: sqlite3.Connection, rowid: int, chunk: Chunk, named: Sequence[str]
+) -> bool:
     """Its new place; and its new text (True), when only what the model doesn't read has changed (a
     flag in the frontmatter, a link definition): the id is that of the text that is embedded."""
-    place, digest = (chunk.chunk_index, chunk.start_line, chunk.end_line), _digest(chunk)
+    place, digest = (chunk.chunk_index, chunk.start_line, chunk.end_line), _digest(chunk, named)
     changed = connection.execute(
         "UPDATE chunk SET text = ? WHERE rowid = ? AND text != ?", (chunk.text, rowid, chunk.text)
     )
@@ -198,9 +199,9 @@ def _move_chunk(connection: sqlite3.Connection, rowid: int, chunk: Chunk) -> boo
     return changed.rowcount > 0
 
 
-def _digest(chunk: Chunk) -> bytes:
+def _digest(chunk: Chunk, named: Sequence[str]) -> bytes:
     path = _json(chunk.heading_path)
-    return digest_of(chunk.id, path, chunk.start_line, chunk.end_line, chunk.text)
+    return digest_of(chunk.id, path, chunk.start_line, chunk.end_line, chunk.text, *named)
 
 
 def _delete_chunks(connection: sqlite3.Connection, number: int, rowids: Collection[int]) -> None:

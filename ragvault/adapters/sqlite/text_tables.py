@@ -57,6 +57,11 @@ def names_of(rel_path: str, title: str, aliases: Iterable[str], tags: Iterable[s
     return "\n".join([title, *aliases, PurePosixPath(rel_path).stem, *tags])
 
 
+def fold_tag(tag: str) -> str:
+    """Tags are compared without ``#`` and case, as Obsidian does."""
+    return tag.lstrip("#").strip("/").casefold()
+
+
 def stemmed(text: str, language: str) -> str:
     """A text as the full text table reads it: the stems of exactly the tokens that a query is cut
     into, so that FTS5's own tokenizer has nothing left to do and can't disagree with the query."""

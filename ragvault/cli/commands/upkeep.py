@@ -142,8 +142,9 @@ def restore(
 ) -> int:
     """Put an index back from its backup.
 
-    The index that is there is set aside, not deleted. A file that isn't whole is refused, and
-    nothing is changed then. `ragvault index` brings it up to date; nothing is embedded again.
+    The index that is there is set aside, not deleted; a newer history stays. A file that isn't
+    whole is refused, and nothing is changed then. `ragvault index` brings it up to date; nothing
+    is embedded again.
     """
     with Session.open(config) as session:
         made = service.restore(session.container, file)

@@ -36,11 +36,12 @@ _GROWTH = 4
 class Store:
     """The vector store for the ``vaults`` that are too large to be compared in full, and what
     turns out while it is asked: ``broken`` says for a vault why it can't be. It is compared in
-    full then, however large."""
+    full then, however large; ``lacking``: of how many passages no vector was there to compare."""
 
     index: VectorIndex | None = None
     vaults: frozenset[str] = frozenset()
     broken: dict[str, str] = field(default_factory=dict)
+    lacking: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,9 @@ def by_meaning(
                 store.broken[scope.vault] = error.message
         if found is None:
             n = VECTOR_CANDIDATES
-            found = context.catalog.nearest(fingerprint, vector, n, inside)
+            found, store.lacking[scope.vault] = context.catalog.nearest(
+                fingerprint, vector, n, inside
+            )
         ids.update((hit.chunk_id, None) for hit in found)
     return tuple(ids)
 
@@ -135,6 +138,13 @@ def nearest(context: Context, meaning: Meaning, scopes: Sequence[Scope]) -> tupl
         f"The vector store of {vault} can't be used ({why.rstrip('. ')}): searched without. "
         "Run `ragvault repair` to rebuild it."
         for vault, why in meaning.store.broken.items()
+    )
+    whole = {vault.name for vault in context.vaults if vault.embedded == vault.notes}
+    context.notices.extend(
+        f"{count:,} passages of {vault} have no embedding any more: they are found by their words "
+        "only. Run `ragvault repair`."
+        for vault, count in meaning.store.lacking.items()
+        if count and vault in whole
     )
     return ids
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from ragvault.errors import StoreDamagedError, StoreError, UsageError
-from ragvault.model import IndexReport, Request
+from ragvault.model import HistoryEntry, IndexReport, Request
 from ragvault.service.index import IndexRequest, index
 from ragvault.service.search import search
 from ragvault.service.upkeep import back_up, restore, verify
@@ -23,6 +23,7 @@ from ragvault.wiring import Container
 from tests.support.cli import make_vault
 from tests.support.stack import stack
 
+ASKED = {"answer": "At nine.", "references": []}
 NOTES = {"sea/boats.md": "# Boats\n\nThe ferry leaves at nine.\n", "pump.md": "# Pump\n\nSound.\n"}
 
 
@@ -74,6 +75,24 @@ def test_a_restore_sets_aside_what_is_there(made: Path, tmp_path: Path) -> None:
         assert found(reader)[0] == "sea/boats.md"
 
 
+@pytest.mark.parametrize("is_newer", [True, False])
+def test_the_history_that_was_asked_last_stays_or_comes(tmp_path: Path, is_newer: bool) -> None:
+    """What was asked can't be made again: a restore is of the index."""
+    with stack(tmp_path / "index", make_vault(tmp_path / "notes", NOTES)) as container:
+        history, backup = container.history, tmp_path / "backup.zip"
+        history.add(HistoryEntry(100.0, {**ASKED, "question": "first"}))
+        if is_newer:
+            back_up(container, backup)
+        history.add(HistoryEntry(200.0, {**ASKED, "question": "second"}))
+        if not is_newer:
+            back_up(container, backup)
+            history.clear()
+        restore(container, backup)
+    with stack(tmp_path / "index") as container:
+        kept = [entry.document["question"] for entry in container.history.entries()]
+        assert kept == ["second", "first"]
+
+
 def cut(file: Path) -> None:
     file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
 
@@ -112,6 +131,8 @@ DAMAGE: dict[str, Callable[[Path], None]] = {
     "without its catalog": lambda file: rewritten(file, lambda p: p.pop("catalog.sqlite3")),
     "a path that leads out": lambda file: rewritten(file, outside),
     "another piece": lambda file: rewritten(file, other_piece),
+    "junk after it": lambda file: file.write_bytes(file.read_bytes() + b"junk"),
+    "junk before it": lambda file: file.write_bytes(b"junk" + file.read_bytes()),
     "gone": lambda file: file.unlink(),
 }
 

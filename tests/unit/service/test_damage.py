@@ -205,6 +205,8 @@ def test_an_embedding_that_is_gone_is_the_only_one_that_is_made_again(
     change(tmp_path, "DELETE FROM embedding WHERE text_hash = ?", lost)
     assert seen(container())[0] == ("vectors", "missing", 1, ["pump.md"])
     assert "ragvault repair" in next(verify(container())).remedy, "`index` says unchanged"
+    said = search(container(), Request("ferry"), 3, now=datetime(2026, 1, 1)).retrieval.notices
+    assert [line for line in said if "1 passages of notes have no embedding" in line]
     events = list(repair(container()))
     assert report_of(events).embedded == 1 and events[-1] == Remaining(())
 
@@ -214,6 +216,9 @@ def test_an_embedding_that_is_gone_is_the_only_one_that_is_made_again(
     [
         "UPDATE chunk SET text = replace(text, 'nine', 'five') WHERE text LIKE '%ferry%'",
         "UPDATE chunk SET start_line = 99 WHERE text LIKE '%ferry%'",
+        "UPDATE note SET title = 'Trains' WHERE rel_path = 'sea/boats.md'",
+        "UPDATE note SET rel_path = 'sea/trains.md' WHERE rel_path = 'sea/boats.md'",
+        "UPDATE note SET tags = '[\"land\"]' WHERE rel_path = 'sea/boats.md'",
         "UPDATE embedding SET vector = zeroblob(length(vector)) WHERE rowid = 7",
         "UPDATE embedding SET vector = CAST(x'ffff' || substr(vector, 3) AS BLOB) WHERE rowid = 7",
         "UPDATE background SET levels = '{'",
@@ -233,11 +238,15 @@ def test_what_was_changed_in_the_catalog_is_not_answered_from(
     assert found(container(), "When does the ferry leave?")[0] == "sea/boats.md"
 
 
-def test_words_that_the_full_text_index_lost_are_missed(
-    container: Callable[[], Container], tmp_path: Path
+@pytest.mark.parametrize(
+    "statement",
+    ["UPDATE fts_1_content SET c2 = 'other words' WHERE id = 3", "DELETE FROM tag"],
+)
+def test_words_and_tags_that_the_index_lost_are_missed(
+    container: Callable[[], Container], tmp_path: Path, statement: str
 ) -> None:
     """It would just not find them, and nothing would say so."""
-    change(tmp_path, "UPDATE fts_1_content SET c2 = 'other words' WHERE id = 3")
+    change(tmp_path, statement)
     assert [part for part, *_ in seen(container())] == ["catalog"]
     assert list(repair(container()))[-1] == Remaining(())
 

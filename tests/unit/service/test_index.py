@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from ragvault.adapters.onnx.embedder import OnnxEmbedder
 from ragvault.errors import IndexBusyError
 from ragvault.model import IndexReport
-from ragvault.service.index import Chosen, IndexRequest, index
+from ragvault.service.index import Chosen, IndexRequest, index, watch
+from ragvault.service.upkeep import verify
 from tests.support.cli import make_vault
 from tests.support.stack import stack
 
@@ -27,3 +29,26 @@ def test_run_that_is_given_up_lets_go_of_the_index(tmp_path: Path) -> None:
         events.close()
         with container.lock():
             pass
+
+
+def test_ctrl_c_says_what_the_watch_leaves_and_index_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A note that was saved just before is there by its words, its vector isn't."""
+    vault = make_vault(tmp_path / "notes", NOTES)
+    said: list[str] = []
+    with stack(tmp_path / "index", vault) as container:
+        (vault / "fog.md").write_text("# Fog\n\nThe horn sounds twice.\n")
+        with monkeypatch.context() as pressed:
+            pressed.setattr(OnnxEmbedder, "embed_documents", interrupted)
+            watch(container, container.catalog.vaults(), said.append, said.append)
+        (line,) = said
+        assert "can be searched by their words" in line and "`ragvault index` goes on" in line
+        assert next(one.what for one in verify(container)) == "passages without an embedding"
+        events = list(index(container, IndexRequest()))
+        assert [e.embedded for e in events if isinstance(e, IndexReport)] == [1]
+        assert list(verify(container)) == []
+
+
+def interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
