@@ -5,6 +5,7 @@
 A vault goes round between states (edits, renames, deletions, new notes); each run is killed after a
 random time or at a random step. After the next run, `verify` (which reads every note, passage and
 vector), and in each of STARTS processes every passage is looked for by its own vector in Chroma.
+Vectors are those of ``growth``: what counts here is whether they are kept, not whose they are.
 Exit code 1 when anything was found or missed.
 """
 
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,8 @@ import chromadb  # noqa: F401 - imported once, for all forks
 from ragvault.model import collection_of
 from ragvault.service.index import IndexRequest, index
 from ragvault.service.upkeep import verify
+from ragvault.wiring import Container
+from tests.bench.growth import tiny_model
 from tests.support.cli import SAMPLE_VAULT
 from tests.support.forks import Fuse, forked, small_batches
 from tests.support.stack import stack
@@ -48,9 +52,13 @@ def next_state(vault: Path, chance: random.Random) -> None:
         moved.unlink()
 
 
+def opened(folder: Path) -> AbstractContextManager[Container]:
+    return stack(folder, embedding={"path": str(tiny_model(folder.parent))})
+
+
 def refresh(folder: Path, vault: Path) -> None:
     small_batches()
-    with stack(folder) as container:
+    with opened(folder) as container:
         list(index(container, IndexRequest((vault,), "v")))
 
 
@@ -68,13 +76,13 @@ def killed(folder: Path, vault: Path, at: float, step: int) -> None:
 
 
 def look(folder: Path) -> list[str]:
-    with stack(folder) as container:
+    with opened(folder) as container:
         return [f"{one.kind} {one.count} {one.what}" for one in verify(container)]
 
 
 def missed(folder: Path) -> list[int]:
     """Of how many passages how many aren't among the five nearest to their own vector."""
-    with stack(folder) as container:
+    with opened(folder) as container:
         (vault,), store = container.catalog.vaults(), container.vectors
         model = vault.fingerprint or ""
         own = container.catalog.vectors(model, container.catalog.chunk_ids("v"))
