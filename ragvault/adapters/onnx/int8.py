@@ -17,6 +17,7 @@ dependency (https://github.com/onnx/onnx/blob/main/onnx/onnx.proto, field number
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -51,10 +52,10 @@ def rows_first(model: bytes, folder: Path) -> bytes | None:
     holds for the whole table: the same numbers, bit by bit. None: it has none. Weights in a file
     of their own are named as the ``folder`` has them, links followed. Raises ValueError likewise.
     """
+    if b"DequantizeLinear" not in model:
+        return None  # most: nothing is copied
     made = _with_graph(model, _looked_up_first)
-    if made == model:
-        return None
-    return _with_graph(made, partial(_placed, folder=folder))
+    return None if made == model else _with_graph(made, partial(_placed, folder=folder))
 
 
 def _with_graph(
@@ -74,13 +75,13 @@ def _looked_up_first(graph: memoryview) -> Iterator[bytes | memoryview]:
     nodes = [_node(content) for field, _, content in fields if field == _GRAPH_NODE]
     single = {_name_of_one(content) for field, _, content in fields if field == _GRAPH_TENSOR}
     users = Counter(name for node in nodes for name in node.inputs)
-    floats = {
+    looked_up = {node.inputs[0] for node in nodes if node.kind == "Gather"}
+    tables = {
         node.output: node.inputs
         for node in nodes
-        if node.kind == "DequantizeLinear" and users[node.output] == 1 and node.inputs[1] in single
+        if node.kind == "DequantizeLinear" and node.inputs[1] in single
+        if node.output in looked_up and users[node.output] == 1
     }
-    looked_up = {node.inputs[0] for node in nodes if node.kind == "Gather"}
-    tables = {name: floats[name] for name in looked_up & floats.keys()}
     for field, raw, content in fields:
         node = _node(content) if field == _GRAPH_NODE else None
         if node is not None and node.kind == "Gather" and node.inputs[0] in tables:
@@ -104,11 +105,9 @@ def _placed(graph: memoryview, folder: Path) -> Iterator[bytes | memoryview]:
 
 def _linked(tensor: memoryview, folder: Path) -> Iterator[bytes | memoryview]:
     for field, raw, content in _fields(tensor):
-        said = (
-            [str(text, "utf-8") for _, _, text in _fields(content)] if field == _TENSOR_AT else []
-        )
-        if said[:1] == ["location"]:
-            name = (folder / said[1]).resolve().name
+        said = [bytes(text) for _, _, text in _fields(content)] if field == _TENSOR_AT else []
+        if said[:1] == [b"location"]:
+            name = (folder / os.fsdecode(said[1])).resolve().name
             raw = memoryview(message(field, message(1, b"location") + message(2, name.encode())))
         yield raw
 

@@ -80,7 +80,7 @@ def version() -> str:
 def _open_file(file: Path) -> Any:
     """As it is, or as it costs less: see ``rows_first``. Raises whatever onnxruntime does."""
     if file.stat().st_size <= _GRAPH_BYTES:
-        with suppress(ValueError):  # no model: onnxruntime says so
+        with suppress(ValueError, IndexError):  # no model: onnxruntime says so
             if (cheaper := rows_first(file.read_bytes(), file.parent)) is not None:
                 return open_session(cheaper, beside=file.resolve().parent)
     return open_session(str(file))
