@@ -672,6 +672,20 @@ def test_a_background_is_of_one_vault_and_one_model(catalog: Catalog) -> None:
     assert catalog.background("notes", FP) is None
 
 
+# --------------------------------------------------------------------------- common words
+
+
+def test_words_that_thousands_hold_lose_nothing_that_rarer_ones_leave(catalog: Catalog) -> None:
+    """The rarer words lead, since scoring thousands takes most of a large vault's search."""
+    few = [((), f"lantern {i}") for i in range(60)]
+    put(catalog, note_write("notes", "many.md", [((), f"ferry {i}") for i in range(4_100)]))
+    put(catalog, note_write("notes", "few.md", few))
+    assert all("lantern" in text for text in texts(catalog, "ferry lantern", 50))
+    many = replace(EVERYTHING, notes=frozenset({("notes", "many.md")}))
+    assert len(catalog.lexical(["ferry", "lantern"], 50, many)) == 50
+    assert len(catalog.lexical(["ferry"], 50, EVERYTHING)) == 50
+
+
 # --------------------------------------------------------------------------- long words
 
 
