@@ -11,9 +11,8 @@ other may follow.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Collection, Sequence
-from functools import cache
+from difflib import SequenceMatcher
 
 from ragvault import text
 from ragvault.formats.inline import says_nothing, without_html
@@ -22,13 +21,12 @@ from ragvault.retrieval.ranking.blend import Candidate, Scored
 
 # Most that are scored: what many scopes or other wordings propose beyond it is cut.
 MAX_CANDIDATES = 200
-SHINGLE = 3  # words
-SAME = 0.9  # Jaccard of two texts' shingles from which they are near-duplicates
+SAME = 0.98  # share of the words of two texts that stand alike in both: near-duplicates
 COMPARED = 20  # candidates: each with each
 MIN_WORDS = 20  # a shorter text is a duplicate only when it is the same
 
 # Texts of other lengths, or other nearness to the question, are not compared at all: it spares
-# most of them the shingles.
+# most of them the look at their words.
 _LENGTHS = 0.85  # of the shorter text to the longer
 _COSINES = 0.1
 
@@ -124,55 +122,39 @@ def _fold(
 
 def near_duplicates(candidates: Sequence[Candidate], terms: Sequence[str]) -> dict[int, int]:
     """index → the better-ranked one that it repeats, for chunks of different notes, among the
-    first ``COMPARED``: what is listed, not what could be.
-
-    Two texts are near-duplicates when the Jaccard similarity of their word triples is at least
-    ``SAME`` and what differs is no fact: no number, no name (a capital), no negation, no word of
-    the question. A template filled in twice is two notes.
-    """
+    first ``COMPARED``: what is listed, not what could be."""
     asked = {text.stem(term) for term in terms}
-    shingles = cache(_shingles_of)
-
-    def are_twins(one: Candidate, other: Candidate) -> bool:
-        lengths = sorted((len(one.text), len(other.text)))
-        if one.note == other.note or lengths[0] < _LENGTHS * lengths[1]:
-            return False
-        near, far = one.cosine, other.cosine
-        if near is not None and far is not None and abs(near - far) > _COSINES:
-            return False
-        here, there = shingles(one.text), shingles(other.text)
-        return (
-            min(len(here), len(there)) > 0
-            and len(here & there) >= SAME * len(here | there)
-            and not _facts_differ(one.text, other.text, asked)
-        )
-
     first_of: dict[int, int] = {}
     for i, candidate in enumerate(candidates[:COMPARED]):
         better = (j for j in range(i) if j not in first_of)
-        twin = next((j for j in better if are_twins(candidate, candidates[j])), None)
+        twin = next((j for j in better if _are_twins(candidate, candidates[j], asked)), None)
         if twin is not None:
             first_of[i] = twin
     return first_of
 
 
-def _shingles_of(value: str) -> frozenset[tuple[str, ...]]:
-    """Its word triples; none of a text too short to be compared by them."""
-    words = value.lower().split()
-    if len(words) < MIN_WORDS and text.is_unspaced(value):
-        words = text.tokens(value)
-    if len(words) < MIN_WORDS:
-        return frozenset()
-    return frozenset(zip(*(words[n:] for n in range(SHINGLE)), strict=False))
+def _are_twins(one: Candidate, other: Candidate, asked: Collection[str]) -> bool:
+    """Hardly a word differs, and none that is a fact: no number, no name (a capital), no negation,
+    no word of the question. A template filled in twice is two notes."""
+    shorter, longer = sorted((len(one.text), len(other.text)))
+    apart = abs((one.cosine or 0.0) - (other.cosine or 0.0))
+    if one.note == other.note or shorter < _LENGTHS * longer or apart > _COSINES:
+        return False
+    here, there = _words_of(one.text), _words_of(other.text)
+    matcher = SequenceMatcher(None, here, there, autojunk=False)
+    if min(len(here), len(there)) < MIN_WORDS or matcher.ratio() < SAME:
+        return False
+    changes = (places for kind, *places in matcher.get_opcodes() if kind != "equal")
+    differing = (word for a, b, c, d in changes for word in (*here[a:b], *there[c:d]))
+    return not any(_is_fact(word, asked) for word in differing)
 
 
-def _facts_differ(one: str, other: str, asked: Collection[str]) -> bool:
-    here, there = Counter(_WORD.findall(one)), Counter(_WORD.findall(other))
-    for word in (here - there) + (there - here):
-        lowered = text.normalise(word)
-        is_fact = any(char.isdigit() for char in word) or word[0].isupper()
-        if is_fact or lowered in _NEGATIONS or lowered.endswith(("n't", "n’t")):
-            return True
-        if text.stem(lowered) in asked:
-            return True
-    return False
+def _words_of(passage: str) -> list[str]:
+    return text.tokens(passage) if text.is_unspaced(passage) else _WORD.findall(passage)
+
+
+def _is_fact(word: str, asked: Collection[str]) -> bool:
+    lowered = text.normalise(word)
+    is_negation = lowered in _NEGATIONS or lowered.endswith(("n't", "n’t"))
+    is_name = word[0].isupper() or any(map(str.isdigit, word))
+    return is_negation or is_name or text.stem(lowered) in asked
