@@ -160,10 +160,15 @@ def _read_bare_year(match: re.Match[str], today: date) -> DayRange | None:
     return None if is_name else _read_year(match, today)
 
 
-def _read_last(match: re.Match[str], today: date) -> DayRange:
-    """The calendar unit before this one; but "last week" is the past 14 days, which hold it
-    whatever the weekday (auroranotes-rag.md, ``analyzeQuery``)."""
-    unit = UNITS[match["u"].lower()]
+def _read_last(match: re.Match[str], today: date) -> DayRange | None:
+    """So many units up to today, or without a number the calendar unit before this one; but "last
+    week" is the past 14 days, which hold it whatever the weekday (auroranotes-rag.md,
+    ``analyzeQuery``). "The last day" names no time."""
+    unit, count = UNITS[match["u"].lower()], match.groupdict().get("n")
+    if count or match.group().lower().startswith("past"):
+        return back(today, count_of(count or "one"), unit), today + DAY
+    if unit == "day":
+        return None
     if unit == "week":
         return today - 14 * DAY, today + DAY
     if unit == "weekend":
@@ -171,11 +176,6 @@ def _read_last(match: re.Match[str], today: date) -> DayRange:
         return saturday, min(saturday + 2 * DAY, today + DAY)
     start = calendar_unit(unit, today)[0]
     return back(start, 1, unit), start
-
-
-def _read_past(match: re.Match[str], today: date) -> DayRange:
-    count = count_of(match["n"]) if match["n"] else 1
-    return back(today, count, UNITS[match["u"].lower()]), today + DAY
 
 
 def _read_ago(match: re.Match[str], today: date) -> DayRange:
@@ -205,6 +205,12 @@ _LEAD = (
     r"|desde|hasta|antes\s+de|depuis|avant|après|between"
     r"|(?:between|from)\s+\w+(?:\s+\d{4})?\s+(?:and|to|until|till)"
 )
+# What stands before a unit or a weekday that is over, and what after it.
+_LAST = (
+    r"last|past|previous|letzte[nrsm]?|vergangene[nrsm]?|vorige|afgelopen|laatste|últim[oa]s"
+    r"|derni(?:er|ère)s|ultim[ie]"
+)
+_BEFORE_THIS = r"pass?ad[oa]|scors[oa]|passat[oa]|dernier|dernière|passée?"
 
 
 class Pattern(NamedTuple):
@@ -279,33 +285,17 @@ PATTERNS = (
         rf"(?:this|current|dies(?:e|er|en|em|es)|n?est[ea]|cette|ce|quest[oa]|deze|dit)\s+(?P<u>{UNIT})",
         lambda match, today: calendar_unit(UNITS[match["u"].lower()], today),
     ),
+    _relative(rf"(?:{_LAST})\s+(?:(?P<n>{NUMBER})\s+)?(?P<u>{UNIT})", _read_last),
     _relative(
-        rf"(?:last|previous|letzte[nrsm]?|vergangene[nrsm]?|vorige|afgelopen)\s+(?P<u>(?!days?\b|tag)(?:{UNIT}))",
-        _read_last,
+        rf"(?:(?:la|le|el|il|lo|n?[ao])\s+|l['’])?(?P<u>{UNIT})\s+(?:{_BEFORE_THIS})", _read_last
     ),
     _relative(
-        rf"(?:(?:la|el|il|lo|n?[ao])\s+)?(?P<u>{UNIT})\s+(?:pass?ad[oa]|scors[oa]|passat[oa])",
-        _read_last,
+        rf"l[eoa]s\s+(?P<n>{NUMBER})\s+(?:últim[oa]s|derni(?:er|ère)s)\s+(?P<u>{UNIT})", _read_last
     ),
-    _relative(rf"(?:la\s+|le\s+|l['’])(?P<u>{UNIT})\s+(?:dernier|dernière|passée?)", _read_last),
-    _relative(rf"past\s+(?P<n>)(?P<u>{UNIT})", _read_past),
-    _relative(
-        rf"(?:last|past|previous|letzten|vergangenen|últim[oa]s|derni(?:er|ère)s|ultim[ie]|afgelopen|laatste)\s+"
-        rf"(?P<n>{NUMBER})\s+"
-        rf"(?P<u>{UNIT})",
-        _read_past,
-    ),
-    _relative(
-        rf"l[eoa]s\s+(?P<n>{NUMBER})\s+(?:últim[oa]s|derni(?:er|ère)s)\s+(?P<u>{UNIT})", _read_past
-    ),
-    _relative(rf"l[oa]s\s+últim[oa]s\s+(?P<n>{NUMBER})\s+(?P<u>{UNIT})", _read_past),
     _relative(rf"(?P<n>{NUMBER})\s+(?P<u>{UNIT})\s+(?:ago|fa|geleden)", _read_ago),
     _relative(rf"(?:vor|hace|il\s+y\s+a|há)\s+(?P<n>{NUMBER})\s+(?P<u>{UNIT})", _read_ago),
-    _relative(
-        rf"(?:last|past|previous|this|letzte[nr]|vorige|afgelopen)\s+(?P<w>{_WEEKDAY})",
-        _read_weekday,
-    ),
-    _relative(rf"(?P<w>{_WEEKDAY})\s+(?:dernier|pasado|scors[oa]|passad[oa])", _read_weekday),
+    _relative(rf"(?:{_LAST}|this)\s+(?P<w>{_WEEKDAY})", _read_weekday),
+    _relative(rf"(?P<w>{_WEEKDAY})\s+(?:{_BEFORE_THIS})", _read_weekday),
     _relative(
         rf"(?P<w>{_WEEKDAY})",
         _read_weekday,
