@@ -21,22 +21,20 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.rules_block import StateBlock
     from markdown_it.token import Token
+    from markdown_it.tree import SyntaxTreeNode
 
 # Levels of lists and quotes that are looked into; text below is kept, only not split by item.
 MAX_NESTING = 100
 # Below this depth an item or quote has no children: each level costs one more look at the text.
 _MAX_DEPTH = 8
-_CODE = ("fence", "code_block")
-_LISTS = ("bullet_list_open", "ordered_list_open")
-_CONTAINERS = (*_LISTS, "list_item_open", "blockquote_open")
 _LEAVES: dict[str, BlockKind] = {
-    "heading_open": "heading",
-    "paragraph_open": "paragraph",
+    "heading": "heading",
+    "paragraph": "paragraph",
     "fence": "fence",
     "code_block": "code",
     "html_block": "html",
     "hr": "rule",
-    "table_open": "table",
+    "table": "table",
     "delimited": "delimited",
 }
 # Of processor time, for one note: twice what 20 MB of plain prose take.
@@ -71,65 +69,51 @@ class TooSlowError(Exception):
 def outline(lines: Sequence[str], start: int = 0, seconds: float = PARSE_SECONDS) -> Outline:
     """The structure of ``lines[start:]``; its line numbers are those in ``lines``. Linear in the
     lines times how deep they are nested. Raises TooSlowError after so much processor time."""
-    headings: list[Heading] = []
-    code: set[int] = set()
+    from markdown_it.tree import SyntaxTreeNode
+
     tokens: list[Token] = []
     # A NUL never gets here (the note would be binary); any other character is one to the parser.
     until = {"until": time.thread_time() + seconds}
     _parser().block.parse("\n".join(lines[start:]), _parser(), until, tokens)
-    for i, token in enumerate(tokens):
-        if token.map is None:
-            continue
-        if token.type == "heading_open" and token.level == 0:
-            source = tokens[i + 1].content
-            headings.append(Heading(int(token.tag[1:]), start + token.map[0], source))
-        elif token.type in _CODE:
+    code: set[int] = set()
+    for token in tokens:
+        if token.map is not None and token.type in ("fence", "code_block"):
             code.update(range(start + token.map[0], start + token.map[1]))
-    tree = _Tree(tokens, lines, start)
-    return Outline(tuple(headings), frozenset(code), tree.blocks())
+    found = SyntaxTreeNode(tokens).children
+    headings = (
+        Heading(int(node.tag[1:]), start + (node.map or (0, 0))[0], node.children[0].content)
+        for node in found
+        if node.type == "heading"
+    )
+    blocks = _Blocks(lines, start).of(found, start, len(lines) - 1, 0)
+    return Outline(tuple(headings), frozenset(code), blocks)
 
 
-class _Tree:
-    """Blocks out of the parser's flat list of tokens."""
+class _Blocks:
+    """Blocks out of the parser's tree, which counts its lines from ``start``."""
 
-    def __init__(self, tokens: Sequence[Token], lines: Sequence[str], start: int) -> None:
-        self._tokens = tokens
+    def __init__(self, lines: Sequence[str], start: int) -> None:
         self._lines = lines
         self._start = start
-        self._at = 0  # the token that is next
 
-    def blocks(self) -> tuple[Block, ...]:
-        return self._cover(self._until_close(0), self._start, len(self._lines) - 1)
+    def of(
+        self, nodes: Sequence[SyntaxTreeNode], first: int, last: int, depth: int
+    ) -> tuple[Block, ...]:
+        """Those of ``nodes``, and of the lines ``first..last`` that none of them holds."""
+        return self._cover([self._block(node, depth) for node in nodes], first, last)
 
-    def _until_close(self, depth: int) -> list[Block]:
-        """Blocks up to the token that closes the container around them, which is taken, too."""
-        found: list[Block] = []
-        while self._at < len(self._tokens):
-            token = self._tokens[self._at]
-            self._at += 1
-            if token.nesting == -1 and token.type.replace("_close", "_open") in _CONTAINERS:
-                break
-            if token.map is None or token.nesting < 0:
-                continue
-            first = self._start + token.map[0]
-            last = self._last(first, self._start + token.map[1])
-            if token.type in _CONTAINERS:
-                found.append(self._container(token, first, last, depth))
-            elif token.type in _LEAVES:
-                found.append(Block(_LEAVES[token.type], first, last))
-                if token.type == "table_open":
-                    while self._tokens[self._at].type != "table_close":
-                        self._at += 1
-        return found
-
-    def _container(self, token: Token, first: int, last: int, depth: int) -> Block:
-        if token.type in _LISTS:
-            items = self._cover(self._until_close(depth), first, last)
-            return Block("list", first, last, items)
-        children = self._cover(self._until_close(depth + 1), first, last)
+    def _block(self, node: SyntaxTreeNode, depth: int) -> Block:
+        begin, end = node.map or (0, 0)
+        first = self._start + begin
+        last = self._last(first, self._start + end)
+        if node.type in _LEAVES:
+            return Block(_LEAVES[node.type], first, last)
+        if node.type in ("bullet_list", "ordered_list"):
+            return Block("list", first, last, self.of(node.children, first, last, depth))
+        children = self.of(node.children, first, last, depth + 1)
         opening = self._lines[first]
         kind: BlockKind
-        if token.type == "blockquote_open":
+        if node.type == "blockquote":
             kind = "callout" if _CALLOUT.match(opening) else "quote"
         else:
             is_text = bool(children) and children[0].kind == "paragraph"
