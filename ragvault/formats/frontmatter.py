@@ -1,16 +1,17 @@
 """Frontmatter: the YAML between ``---`` lines at the very top of a note.
 
-The YAML is read event by event and never constructed: no tags, no objects, no aliases (a YAML
-bomb is a syntax error here), bounded in size, depth and number of values. What can't be read
-is kept as raw text, so that it is still found, and simple ``key: value`` lines are salvaged.
+The YAML is composed and never constructed: no tags and no objects, bounded in size, depth and
+number of values. What can't be read is kept as raw text, so that it is still found, and simple
+``key: value`` lines are salvaged.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import yaml
 
@@ -131,68 +132,42 @@ def _leaves(value: Value, key: str) -> Iterator[tuple[str, str]]:
             yield from _leaves(item, f"{key} {name}".strip())
 
 
-# --------------------------------------------------------------------------- YAML events
+# --------------------------------------------------------------------------- YAML
 
 
 def _load(raw: str) -> Value:
     if len(raw) > MAX_CHARS:
         raise _UnreadableError(f"longer than {MAX_CHARS:,} characters")
-    loader = _LOADER(raw)
     try:
-        while not isinstance(event := loader.get_event(), yaml.DocumentStartEvent):
-            if isinstance(event, yaml.StreamEndEvent):
-                return None
-        return _Builder(loader).value(loader.get_event(), 0)
+        return _value(yaml.compose(raw, _LOADER), 0, itertools.count(1))
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 2 if error.problem_mark else None
         problem = error.problem or "a syntax error"
         raise _UnreadableError(f"{problem}, line {line}" if line else problem) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise _UnreadableError("a character that YAML doesn't allow") from error
-    finally:
-        loader.dispose()
 
 
-class _Builder:
-    """One document's values from the parser's events. Linear in the events."""
-
-    def __init__(self, loader: Any) -> None:
-        self._loader = loader
-        self._count = 0
-
-    def value(self, event: yaml.Event, depth: int) -> Value:
-        self._count += 1
-        if depth > MAX_DEPTH:
-            raise _UnreadableError("nested too deeply")
-        if self._count > MAX_VALUES:
-            raise _UnreadableError(f"more than {MAX_VALUES:,} values")
-        if isinstance(event, yaml.AliasEvent):
-            raise _UnreadableError("aliases are not followed")
-        if isinstance(event, yaml.ScalarEvent):
-            plain = bool(event.implicit[0])
-            return None if plain and event.value.lower() in _NOT_TEXT else str(event.value)
-        if isinstance(event, yaml.SequenceStartEvent):
-            return self._sequence(bool(event.flow_style), depth)
-        return self._map(depth)
-
-    def _sequence(self, flow: bool, depth: int) -> Value:
-        items: list[Value] = []
-        while not isinstance(event := self._loader.get_event(), yaml.SequenceEndEvent):
-            items.append(self.value(event, depth + 1))
+def _value(node: yaml.Node | None, depth: int, count: Iterator[int]) -> Value:
+    """A node's value. What aliases repeat is counted each time."""
+    if depth > MAX_DEPTH:
+        raise _UnreadableError("nested too deeply")
+    if next(count) > MAX_VALUES:
+        raise _UnreadableError(f"more than {MAX_VALUES:,} values")
+    if isinstance(node, yaml.MappingNode):
+        pairs = [[_value(part, depth + 1, count) for part in pair] for pair in node.value]
+        return Map(tuple((" ".join(text for _, text in _leaves(k, "")), v) for k, v in pairs))
+    if isinstance(node, yaml.SequenceNode):
+        items = [_value(item, depth + 1, count) for item in node.value]
         # [[A wikilink]] without quotes is a list in a list
-        if flow and len(items) == 1 and isinstance(inner := items[0], list):
+        if node.flow_style and len(items) == 1 and isinstance(inner := items[0], list):
             texts = [item for item in inner if isinstance(item, str)]
             if texts and len(texts) == len(inner) and not texts[0].startswith("[["):
                 return f"[[{', '.join(texts)}]]"
         return items
-
-    def _map(self, depth: int) -> Map:
-        items: list[tuple[str, Value]] = []
-        while not isinstance(event := self._loader.get_event(), yaml.MappingEndEvent):
-            key = self.value(event, depth + 1)
-            name = " ".join(text for _, text in _leaves(key, ""))
-            items.append((name, self.value(self._loader.get_event(), depth + 1)))
-        return Map(tuple(items))
+    if isinstance(node, yaml.ScalarNode) and (node.style or node.value.lower() not in _NOT_TEXT):
+        return str(node.value)
+    return None
 
 
 # --------------------------------------------------------------------------- what YAML loses
