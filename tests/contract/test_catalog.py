@@ -1,4 +1,4 @@
-"""What every catalog promises (`ports.Catalog`): run on the fake and on SQLite."""
+"""What every catalog promises (`ports.Catalog`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from ragvault.adapters.sqlite.catalog import SqliteCatalog
 from ragvault.errors import NoIndexError, UsageError
 from ragvault.model import Background, FileState, Filter, Level, VaultInfo
 from ragvault.text import tokens
-from tests.support.fakes import FakeCatalog
 from tests.support.samples import DAY, MTIME_NS, note_write, vector_of, vectors_of
 
 if TYPE_CHECKING:
@@ -27,11 +26,9 @@ FP = "embedder-1"
 EVERYTHING = Filter()
 
 
-@pytest.fixture(params=["fake", "sqlite"])
-def catalog(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Catalog]:
-    made: Catalog = (
-        FakeCatalog() if request.param == "fake" else SqliteCatalog(tmp_path / "catalog.sqlite3")
-    )
+@pytest.fixture
+def catalog(tmp_path: Path) -> Iterator[Catalog]:
+    made = SqliteCatalog(tmp_path / "catalog.sqlite3")
     made.add_vault(VaultInfo("notes", Path("/vault"), "folder"))
     yield made
     made.close()

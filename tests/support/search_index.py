@@ -1,6 +1,6 @@
 """A small index for search tests: notes given as text, stored through the real ports.
 
-``SearchIndex.real`` stands on SQLite, Chroma and the ONNX model; ``SearchIndex.fake`` on the
+``SearchIndex.real`` stands on SQLite, Chroma and the ONNX model; ``SearchIndex.fake`` on SQLite and
 fakes, where a word's vector is its own direction.
 """
 
@@ -29,7 +29,7 @@ from ragvault.model import (
 from ragvault.ports import Catalog, Embedder, VectorIndex
 from ragvault.retrieval.pipeline import Deps, retrieve
 from ragvault.retrieval.question.query import analyse
-from tests.support.fakes import FakeCatalog, FakeEmbedder, FakeVectorIndex
+from tests.support.fakes import FakeEmbedder, FakeVectorIndex
 
 NOW = datetime(2024, 5, 15, 10, 30)
 
@@ -72,8 +72,14 @@ class SearchIndex:
         )
 
     @classmethod
-    def fake(cls) -> SearchIndex:
-        return cls(FakeCatalog(), FakeVectorIndex(), FakeEmbedder(dimensions=256))
+    def fake(cls, folder: Path) -> SearchIndex:
+        catalog = SqliteCatalog(folder / "catalog.sqlite3")
+        return cls(
+            catalog,
+            FakeVectorIndex(),
+            FakeEmbedder(dimensions=256),
+            on_close=(catalog.close,),
+        )
 
     def add(self, vault: str, sources: Sequence[Source]) -> None:
         """Index the notes into a vault, as ``index`` would."""

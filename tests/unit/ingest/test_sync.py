@@ -6,10 +6,12 @@ import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import pytest
 
+from ragvault.adapters.sqlite.catalog import SqliteCatalog
 from ragvault.config.settings import ChunkingSettings, IndexSettings, Settings
 from ragvault.errors import (
     DiskFullError,
@@ -21,7 +23,7 @@ from ragvault.ingest.read import ReadNote, ReadOutcome, read_note
 from ragvault.ingest.sync import SyncParts, sync_vault
 from ragvault.model import Filter, IndexReport, NoteFile, VectorRecord, collection_of
 from tests.support.chunking import WordCounter
-from tests.support.fakes import FakeCatalog, FakeEmbedder, FakeVectorIndex, vault_info
+from tests.support.fakes import FakeEmbedder, FakeVectorIndex, vault_info
 
 OLD = 1_600_000_000_000_000_000
 
@@ -32,7 +34,7 @@ class World:
     def __init__(self, root: Path) -> None:
         self.root = root / "vault"
         self.root.mkdir()
-        self.catalog = FakeCatalog()
+        self.catalog = SqliteCatalog(root / "catalog.sqlite3")
         self.index = FakeVectorIndex()
         self.embedder = FakeEmbedder()
         self.settings = Settings()
@@ -83,7 +85,8 @@ class World:
         """The two stores hold exactly what a first run over this vault gives."""
         clean = World.__new__(World)
         clean.root = self.root
-        clean.catalog, clean.index = FakeCatalog(), FakeVectorIndex()
+        clean.catalog = SqliteCatalog(Path(mkdtemp(dir=tmp)) / "catalog.sqlite3")
+        clean.index = FakeVectorIndex()
         clean.embedder = FakeEmbedder(self.embedder.fingerprint, self.embedder.dimensions)
         clean.settings, clean.has_store, clean.opened = self.settings, True, 0
         clean.read_note, clean.batch_chunks = read_note, 512
@@ -394,7 +397,6 @@ def test_another_model_replaces_every_vector(world: World, tmp_path: Path) -> No
 def test_back_to_the_first_model_embeds_nothing_that_is_cached(
     world: World, tmp_path: Path
 ) -> None:
-    world.catalog.has_grace = True
     world.sync()
     first = world.embedder
     world.embedder = FakeEmbedder("fake-2", dimensions=48)
@@ -458,7 +460,8 @@ def test_full_rebuilds_what_is_wrong_in_the_vector_store(world: World, tmp_path:
 
 def test_an_embedding_that_the_cache_lost_is_made_again(world: World, tmp_path: Path) -> None:
     world.sync()
-    world.catalog._cache.clear()
+    with world.catalog.database.write() as connection:
+        connection.execute("DELETE FROM embedding")
     world.index.reset()
     report = world.sync()
     assert report.embedded == 3 and report.changed == [] and report.unchanged == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -26,15 +27,16 @@ WRITTEN = {
 
 
 @pytest.fixture(scope="module")
-def index() -> SearchIndex:
-    made = SearchIndex.fake()
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SearchIndex]:
+    made = SearchIndex.fake(tmp_path_factory.mktemp("index"))
     notes = {
         "Ops/a.md": "Run pg_dump nightly.",
         "Kitchen/b.md": "Knead the dough.",
         "Travel/c.md": "The train to Denmark takes a day.",
     }
     made.add("v", [source(path, text) for path, text in notes.items()])
-    return made
+    yield made
+    made.close()
 
 
 def asked(index: SearchIndex, chat: ScriptedChat | None, *wanted: str) -> Retrieval:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -54,10 +54,11 @@ QUESTION = "How long should dough be kneaded?"
 
 
 @pytest.fixture(scope="module")
-def index() -> SearchIndex:
-    made = SearchIndex.fake()
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SearchIndex]:
+    made = SearchIndex.fake(tmp_path_factory.mktemp("index"))
     made.add("kitchen", NOTES)
-    return made
+    yield made
+    made.close()
 
 
 def searched(

@@ -6,6 +6,8 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +22,7 @@ from ragvault.errors import (
 from ragvault.model import Abstention, Evidence, Request, ScoredId
 from ragvault.ports import Embedder, VectorIndex
 from ragvault.retrieval.pipeline import Deps, ranked_hits
-from tests.support.fakes import FakeVectorIndex
+from tests.support.fakes import FakeEmbedder, FakeVectorIndex
 from tests.support.search_index import NOW, SearchIndex, Source, paths, source
 
 PERSONAL = [
@@ -61,11 +63,12 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SearchIndex]:
 
 
 @pytest.fixture
-def fake() -> SearchIndex:
-    index = SearchIndex.fake()
+def fake(tmp_path: Path) -> Iterator[SearchIndex]:
+    index = SearchIndex.fake(tmp_path)
     index.add("personal", PERSONAL)
     index.add("work", WORK)
-    return index
+    yield index
+    index.close()
 
 
 @pytest.mark.slow
@@ -219,11 +222,11 @@ def test_search_may_list_more_than_an_answer_is_made_from(real: SearchIndex) -> 
 def test_greetings_search_nothing(fake: SearchIndex) -> None:
     found = fake.search("hello!", deps=Deps(fake.catalog, no_embedder, no_store))
     assert (found.strategy, found.hits) == ("none", ())
-    assert SearchIndex.fake().search("hello!").hits == ()  # nor needs anything indexed
 
 
-def test_an_empty_index_says_what_to_run() -> None:
-    index = SearchIndex.fake()
+def test_an_empty_index_says_what_to_run(tmp_path: Path) -> None:
+    index = SearchIndex.fake(tmp_path)
+    assert index.search("hello!").hits == ()  # which needs nothing indexed
     with pytest.raises(NoIndexError, match="Nothing is indexed"):
         index.search("bread")
     index.add("empty", [])
@@ -309,7 +312,7 @@ def test_one_broken_vault_does_not_stop_the_others(fake: SearchIndex) -> None:
 
 
 def test_another_models_index_is_said_to_be_one(fake: SearchIndex) -> None:
-    other = SearchIndex.fake().embedder.__class__("another-model", dimensions=256)
+    other = FakeEmbedder("another-model", dimensions=256)
     found = fake.search("API backend", deps=replace(fake.deps, embedder=lambda: other))
     assert found.strategy == "keyword_recency"
     assert any("another embedding model" in notice for notice in found.notices)
@@ -349,7 +352,7 @@ def test_a_hint_brings_in_notes_that_many_others_hide(fake: SearchIndex) -> None
     assert found.strategy == "hybrid_recency"
 
 
-def test_legs_run_side_by_side(fake: SearchIndex) -> None:
+def test_legs_run_side_by_side(fake: SearchIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a large vault model, store and keywords wait for each other only if one needs the other:
     with a barrier that all three have to reach, a search one after the other would never end."""
     meeting = threading.Barrier(3, timeout=20)
@@ -362,14 +365,15 @@ def test_legs_run_side_by_side(fake: SearchIndex) -> None:
         meeting.wait()
         return fake.vectors
 
-    class Catalog(type(fake.catalog)):  # type: ignore[misc]
-        def lexical(self, *args: object) -> list[ScoredId]:
-            meeting.wait()
-            return super().lexical(*args)  # type: ignore[no-any-return]
+    lexical = fake.catalog.lexical
 
-    catalog = Catalog()
-    catalog.__dict__.update(fake.catalog.__dict__)
-    assert paths(fake.search("bread dough", deps=Deps(catalog, embedder, store, exact_limit=0)))
+    def by_words(*args: Any) -> list[ScoredId]:
+        meeting.wait()
+        return lexical(*args)
+
+    monkeypatch.setattr(fake.catalog, "lexical", by_words)
+    deps = Deps(fake.catalog, embedder, store, exact_limit=0)
+    assert paths(fake.search("bread dough", deps=deps))
 
 
 def test_the_questions_rare_words_are_known(fake: SearchIndex) -> None:

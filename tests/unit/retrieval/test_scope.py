@@ -15,7 +15,7 @@ from ragvault.model import (
     FolderSelection,
     Request,
 )
-from ragvault.retrieval.context import Context, Deps
+from ragvault.retrieval.context import Context
 from ragvault.retrieval.question.folders import (
     position_weight,
     rankable,
@@ -24,7 +24,6 @@ from ragvault.retrieval.question.folders import (
 )
 from ragvault.retrieval.question.query import analyse
 from ragvault.retrieval.question.scope import limits_of
-from tests.support.fakes import FakeCatalog, FakeEmbedder, FakeVectorIndex
 
 NOW = datetime(2024, 5, 15, 10, 30)
 SETTINGS = Settings()
@@ -49,7 +48,7 @@ def context_of(request: Request) -> Context:
     return Context(
         request=request,
         query=analyse(request.question, NOW),
-        deps=Deps(FakeCatalog(), FakeEmbedder, FakeVectorIndex),
+        deps=None,  # type: ignore[arg-type] - nothing is looked up
         settings=SETTINGS,
         now=NOW.timestamp(),
         vaults=(),

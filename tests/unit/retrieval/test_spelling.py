@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
+from ragvault.adapters.sqlite.catalog import SqliteCatalog
 from ragvault.errors import QuestionError
 from ragvault.model import Filter, Query, VaultInfo
+from ragvault.ports import Catalog
 from ragvault.retrieval.question.query import analyse
 from ragvault.retrieval.question.spelling import corrected, corrections
-from tests.support.fakes import FakeCatalog
 from tests.support.samples import note_write
 
 NOW = datetime(2024, 5, 15, 10, 30)
@@ -23,15 +25,16 @@ NOTES = {
 
 
 @pytest.fixture
-def catalog() -> FakeCatalog:
-    made = FakeCatalog()
+def catalog(tmp_path: Path) -> Iterator[Catalog]:
+    made = SqliteCatalog(tmp_path / "catalog.sqlite3")
     made.add_vault(VaultInfo("notes", Path("/vault"), "folder"))
     writes = [note_write("notes", f"{name}.md", [((), body)]) for name, body in NOTES.items()]
     made.commit("notes", writes, [])
-    return made
+    yield made
+    made.close()
 
 
-def read(catalog: FakeCatalog, question: str, known: str = "") -> dict[str, str]:
+def read(catalog: Catalog, question: str, known: str = "") -> dict[str, str]:
     words = set(known.split())
     return dict(corrections(analyse(question, NOW), catalog, (), words.__contains__))
 
@@ -56,29 +59,29 @@ def read(catalog: FakeCatalog, question: str, known: str = "") -> dict[str, str]
     ],
 )
 def test_a_mistyped_word_is_read_as_the_nearest_of_the_notes(
-    catalog: FakeCatalog, question: str, expected: dict[str, str]
+    catalog: Catalog, question: str, expected: dict[str, str]
 ) -> None:
     assert (read(catalog, question) if question else {}) == expected
 
 
-def test_what_the_embedding_model_knows_as_a_word_stays(catalog: FakeCatalog) -> None:
+def test_what_the_embedding_model_knows_as_a_word_stays(catalog: Catalog) -> None:
     assert read(catalog, "the cellat") == {"cellat": "cellar"}
     assert read(catalog, "the cellat", known="cellat") == {}
 
 
-def test_another_letter_is_a_slip_where_its_key_is_beside(catalog: FakeCatalog) -> None:
+def test_another_letter_is_a_slip_where_its_key_is_beside(catalog: Catalog) -> None:
     """ "gemacht" isn't "gedacht", and a plumper no plumber."""
     assert read(catalog, "the plumper") == {}
     assert read(catalog, "the plumver") == {"plumver": "plumber"}
     assert read(catalog, "the thermoslat") == {"thermoslat": "thermostat"}, "long enough"
 
 
-def test_a_mistyped_small_word_is_none_of_the_notes(catalog: FakeCatalog) -> None:
+def test_a_mistyped_small_word_is_none_of_the_notes(catalog: Catalog) -> None:
     assert read(catalog, "what was repaired yesterdya") == {"yesterdya": "yesterday"}
     assert read(catalog, "Wann war der Hartmann da und wlechem Dach") == {"wlechem": "welchem"}
 
 
-def test_of_two_as_near_the_more_frequent_one_is_read(catalog: FakeCatalog) -> None:
+def test_of_two_as_near_the_more_frequent_one_is_read(catalog: Catalog) -> None:
     put = note_write("notes", "d.md", [((), "boiled eggs, boiled rice, boiles")])
     catalog.commit("notes", [put], [])
     assert read(catalog, "boilee")["boilee"] in {"boiler", "boiles", "boiled"}

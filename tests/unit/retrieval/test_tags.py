@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from ragvault.adapters.sqlite.catalog import SqliteCatalog
 from ragvault.errors import UsageError
-from ragvault.model import Request
+from ragvault.model import Request, VaultInfo
 from ragvault.retrieval.question.scope import known_tags
-from tests.support.fakes import FakeCatalog
+from tests.support.samples import note_write
 
 
-class Tags(FakeCatalog):
-    """A catalog whose notes have these tags."""
-
-    def __init__(self, *names: str) -> None:
-        super().__init__()
-        self.names = list(names)
-
-    def tags(self, vaults: object = ()) -> list[str]:
-        return self.names
+def tagged(folder: Path, *tags: str) -> SqliteCatalog:
+    """A catalog whose one note has these tags."""
+    catalog = SqliteCatalog(folder / f"{len(tags)}-{tags[0] if tags else 'none'}".replace("/", "-"))
+    catalog.add_vault(VaultInfo("notes", Path("/vault"), "folder"))
+    catalog.commit("notes", [note_write("notes", "a.md", [((), "one")], tags=tags)], [])
+    return catalog
 
 
-def test_a_parent_of_nested_tags_is_a_tag() -> None:
+def test_a_parent_of_nested_tags_is_a_tag(tmp_path: Path) -> None:
     """`--tag project` finds what is tagged project/apollo; it mustn't be refused."""
-    catalog = Tags("project/apollo")
+    catalog = tagged(tmp_path, "project/apollo")
     assert known_tags(Request("q", tags=("#Project/",)), catalog, ()) == ("Project",)
     with pytest.raises(UsageError):
         known_tags(Request("q", tags=("proj",)), catalog, ())
 
 
-def test_the_hint_says_what_there_is() -> None:
+def test_the_hint_says_what_there_is(tmp_path: Path) -> None:
     def hint(*names: str, tag: str) -> str:
         with pytest.raises(UsageError) as caught:
-            known_tags(Request("q", tags=(tag,)), Tags(*names), ())
+            known_tags(Request("q", tags=(tag,)), tagged(tmp_path, *names), ())
         return caught.value.hint
 
     assert hint("project/apollo", "else", tag="apolo") == "Nearest tags: project/apollo."

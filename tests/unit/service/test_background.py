@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from ragvault.adapters.sqlite.catalog import SqliteCatalog
 from ragvault.model import Background, Level, Request, VaultInfo
 from ragvault.service import search
 from ragvault.service.background import QUESTIONS, background_of, refresh_background
 from tests.support.cli import make_vault
-from tests.support.fakes import FakeCatalog, FakeEmbedder
+from tests.support.fakes import FakeEmbedder
 from tests.support.samples import note_write
 from tests.support.search_index import NOW
 from tests.support.stack import index_vault, stack
@@ -59,8 +60,8 @@ def test_notes_that_were_never_measured_are_when_they_are_searched(tmp_path: Pat
         assert container.catalog.background("notes", fingerprint) == before
 
 
-def test_it_is_measured_again_once_the_vault_has_grown_by_a_tenth() -> None:
-    catalog, embedder = FakeCatalog(), FakeEmbedder()
+def test_it_is_measured_again_once_the_vault_has_grown_by_a_tenth(tmp_path: Path) -> None:
+    catalog, embedder = SqliteCatalog(tmp_path / "catalog.sqlite3"), FakeEmbedder()
     old = Background(100, {"en": Level(0.5, 0.1)})
     catalog.add_vault(VaultInfo("notes", Path("/vault"), "folder"))
     write = note_write("notes", "a.md", [((), "one")])
@@ -77,7 +78,8 @@ def test_it_is_measured_again_once_the_vault_has_grown_by_a_tenth() -> None:
     assert set(known.levels) == set(QUESTIONS)
 
 
-def test_a_vault_without_vectors_has_none() -> None:
-    catalog, vault = FakeCatalog(), VaultInfo("notes", Path("/vault"), "folder")
+def test_a_vault_without_vectors_has_none(tmp_path: Path) -> None:
+    catalog = SqliteCatalog(tmp_path / "catalog.sqlite3")
+    vault = VaultInfo("notes", Path("/vault"), "folder")
     catalog.add_vault(vault)
     assert background_of(catalog, FakeEmbedder(), vault) is None
