@@ -17,7 +17,6 @@ from ragvault.model import (
     FileState,
     Filter,
     FolderInfo,
-    HistoryEntry,
     Message,
     ModelInfo,
     Note,
@@ -312,26 +311,6 @@ class EmbeddingCache(Protocol):
 
     def set_background(self, vault: str, fingerprint: str, background: Background) -> None:
         """Remember it, in place of what was measured before. Moves no ``generation``."""
-
-
-class History(Protocol):
-    """Questions with their answers, for people to look up. All methods raise StoreError."""
-
-    def add(self, entry: HistoryEntry, *, forget_before: float | None = None) -> int:
-        """Keep an answer, as the next turn of its session; those asked before a time (seconds
-        since 1970) are forgotten. Returns its number, which no other answer ever gets."""
-
-    def entries(
-        self, *, words: str = "", session: str | None = None, limit: int | None = None
-    ) -> list[HistoryEntry]:
-        """The newest first: of a session, and with all the words (or parts of words) in the
-        question, the answer or the cited notes' paths. Linear in what is kept."""
-
-    def entry(self, number: int) -> HistoryEntry | None:
-        """None if there is none of that number."""
-
-    def clear(self, before: float | None = None) -> int:
-        """Forget all, or those asked before a time; returns how many. Their text is overwritten."""
 
 
 class Catalog(NoteStore, ChunkSearch, EmbeddingCache, Protocol):

@@ -278,6 +278,10 @@ def _append_trimmed(spans: list[tuple[int, int]], text: str, start: int, end: in
 
 _RUN_LENGTH = 64
 _MAX_GRAPHEME = 40  # characters; Unicode's stream-safe text has at most 30 marks in a row
+# What belongs to the character before it, beside marks: joiners, skin tones, tags, and what makes
+# up a Korean syllable. Of a flag that is each second letter.
+_JOINED = re.compile("[\u1160-\u11ff\u200d\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]")
+_FLAG_LETTERS = re.compile("[\U0001f1e6-\U0001f1ff]+\\Z")
 
 
 def grapheme_runs(text: str) -> Iterator[tuple[int, int]]:
@@ -294,26 +298,11 @@ def grapheme_runs(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _joins(text: str, start: int, at: int) -> bool:
-    """Whether a cut before ``text[at]`` would tear a grapheme (UAX #29, in short); at ``start``,
-    before it, one begins."""
-    char, before = text[at], text[at - 1]
-    if _is_flag_letter(char) and _is_flag_letter(before):
-        letters = 1
-        while at - letters - 1 >= start and _is_flag_letter(text[at - letters - 1]):
-            letters += 1
-        return letters % 2 == 1  # the second letter of a flag
-    return (
-        before == "\u200d"
-        or char in "\u200d\ufe0e\ufe0f\u20e3"
-        or "\U0001f3fb" <= char <= "\U0001f3ff"
-        or "\u1160" <= char <= "\u11ff"
-        or "\U000e0020" <= char <= "\U000e007f"
-        or unicodedata.category(char) in ("Mn", "Mc", "Me")
-    )
-
-
-def _is_flag_letter(char: str) -> bool:
-    return "\U0001f1e6" <= char <= "\U0001f1ff"
+    """Whether a cut before ``text[at]`` would tear a grapheme (UAX #29, in short)."""
+    if letters := _FLAG_LETTERS.search(text, start, at + 1):
+        return len(letters.group()) % 2 == 0
+    is_mark = unicodedata.category(text[at]) in ("Mn", "Mc", "Me")
+    return is_mark or text[at - 1] == "\u200d" or _JOINED.match(text[at]) is not None
 
 
 # ``[label]: where-it-leads "title"`` as CommonMark has it, the target an address: "[Anna]: yes" is

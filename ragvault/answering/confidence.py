@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ragvault.answering.quote.extract import Quote
-from ragvault.model import Findings, Judgement, Strategy, sigmoid
+from ragvault.model import Judgement, Retrieval, Strategy, sigmoid
 from ragvault.text import stem, stems, tokens
 
 # What the nearest passage is to unrelated questions, where a vault's own background isn't known:
@@ -78,7 +78,7 @@ WORDS = Logistic(
 TOPIC = Logistic("topic", {"lift": 10.23, "held": 4.80}, -1.60)
 
 
-def judge(question: str, found: Findings, quotes: Sequence[Quote]) -> Judgement:
+def judge(question: str, found: Retrieval, quotes: Sequence[Quote]) -> Judgement:
     """The confidence that the quotes answer, with what it is made from. 0 without a quote, and
     where words alone decide and none is held."""
     by_words = found.strategy is Strategy.KEYWORD_RECENCY or found.vocabulary_trust < LEAST_TRUST
@@ -92,7 +92,7 @@ def judge(question: str, found: Findings, quotes: Sequence[Quote]) -> Judgement:
     return Judgement(logistic(features), TOPIC(features), features, logistic.name)
 
 
-def features_of(question: str, found: Findings, quote: Quote) -> dict[str, float]:
+def features_of(question: str, found: Retrieval, quote: Quote) -> dict[str, float]:
     """Of the best quote; in 0..1 but for the lifts, which are below 0 where unrelated questions
     come nearer.
 
@@ -108,7 +108,7 @@ def features_of(question: str, found: Findings, quote: Quote) -> dict[str, float
     and nothing like it is in the quote.
     """
     base = found.background.median if found.background else USUAL_BACKGROUND
-    top = max((hit.scores.vector or 0.0 for hit in found.hits), default=0.0)
+    top = max((hit.scores.vector or 0.0 for hit in found.candidates), default=0.0)
     by_words = sorted((hit.scores.lexical or 0.0 for hit in found.ranked), reverse=True)
     words = _words(found)
     held = _place_stems(quote) | stems(quote.shown)
@@ -130,7 +130,7 @@ def _lift(cosine: float, background: float) -> float:
     return (cosine - background) / (1.0 - background)
 
 
-def _words(found: Findings) -> dict[str, float]:
+def _words(found: Retrieval) -> dict[str, float]:
     """The question's stems with their rarity; "last week" stands in no note."""
     hint = found.query.time_hint
     of_time = set(tokens(hint.phrase)) if hint else set()

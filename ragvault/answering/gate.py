@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from datetime import date
 
 from ragvault.answering.confidence import judge, numbers_missing
-from ragvault.answering.context import Neighbours
 from ragvault.answering.quote.extract import Embed, Quote, extract
 from ragvault.model import (
     AbstainReason,
@@ -20,10 +19,10 @@ from ragvault.model import (
     Detail,
     DroppedBy,
     Evidence,
-    Findings,
     Hit,
     Intent,
     Judgement,
+    Retrieval,
     Strategy,
 )
 
@@ -54,8 +53,7 @@ class Decision:
 
 
 def decide(
-    found: Findings,
-    neighbours: Neighbours,
+    found: Retrieval,
     *,
     detail: Detail = Detail.NORMAL,
     embed: Embed | None = None,
@@ -70,11 +68,11 @@ def decide(
         message = _NO_SUCH_TIME if is_recent else _NOTHING
         if found.is_scope_empty:
             message = _NO_SUCH_NOTE
-        if any(hit.dropped_by is DroppedBy.CHANGED for hit in found.hits):
+        if any(hit.dropped_by is DroppedBy.CHANGED for hit in found.candidates):
             message = _CHANGED
         return Decision(_nothing(found, AbstainReason.NO_RELEVANT_CONTEXT, message))
     question = found.query.text
-    beside = (hit for hits in neighbours.values() for hit in hits)
+    beside = (hit for hits in found.neighbours.values() for hit in hits)
     hits = (*found.kept, *beside)
     quotes = tuple(extract(question, hits, detail=detail, embed=embed, today=today))
     if is_recent:
@@ -89,7 +87,7 @@ def decide(
     return Decision(evidence, quotes, judgement)
 
 
-def _caveats(found: Findings, quotes: Sequence[Quote], confidence: float) -> tuple[str, ...]:
+def _caveats(found: Retrieval, quotes: Sequence[Quote], confidence: float) -> tuple[str, ...]:
     caveats: tuple[str, ...] = ()
     if confidence < SURE:
         missing = " or ".join(f"“{number}”" for number in numbers_missing(found.query.text, quotes))
@@ -102,15 +100,15 @@ def _caveats(found: Findings, quotes: Sequence[Quote], confidence: float) -> tup
 
 
 def _nothing(
-    found: Findings, reason: AbstainReason, message: str, confidence: float = 0.0
+    found: Retrieval, reason: AbstainReason, message: str, confidence: float = 0.0
 ) -> Abstention:
     return Abstention(reason, confidence, message, nearest(found), found.searched)
 
 
-def nearest(found: Findings) -> tuple[Hit, ...]:
+def nearest(found: Retrieval) -> tuple[Hit, ...]:
     """The best three hits, of different notes, whatever floor dropped them."""
     by_note: dict[tuple[str, str], Hit] = {}
-    for hit in found.hits:
+    for hit in found.candidates:
         if hit.dropped_by is not DroppedBy.DUPLICATE:
             by_note.setdefault((hit.note.vault, hit.note.rel_path), hit)
     return tuple(list(by_note.values())[:NEAREST])

@@ -105,14 +105,13 @@ class Ranking:
 
 
 def ranking_of(retrieval: Retrieval) -> Ranking:
-    """What a search lists (``Findings.ranked``), with the copies folded into each hit beside it."""
-    found = retrieval.findings
-    listed = [hit.stored for hit in found.ranked]
+    """What a search lists (``Retrieval.ranked``), with the copies folded into each hit."""
+    listed = [hit.stored for hit in retrieval.ranked]
     passages = tuple(listed[:TOP_PASSAGES])
     texts = {folded(stored.chunk.text) for stored in passages}
-    folds = [hit.stored for hit in found.hits if hit.dropped_by is DroppedBy.DUPLICATE]
+    folds = [hit.stored for hit in retrieval.candidates if hit.dropped_by is DroppedBy.DUPLICATE]
     copies = tuple(stored for stored in folds if folded(stored.chunk.text) in texts)
-    notes = [(hit.chunk.rel_path, *hit.duplicates) for hit in found.ranked]
+    notes = [(hit.chunk.rel_path, *hit.duplicates) for hit in retrieval.ranked]
     return Ranking(tuple(dict.fromkeys(chain.from_iterable(notes))), passages, copies)
 
 

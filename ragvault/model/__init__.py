@@ -66,7 +66,6 @@ from ragvault.model.retrieval import (
     Detail as Detail,
     DroppedBy as DroppedBy,
     Evidence as Evidence,
-    Findings as Findings,
     FolderSelection as FolderSelection,
     Hit as Hit,
     Intent as Intent,

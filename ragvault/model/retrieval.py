@@ -272,62 +272,44 @@ class Abstention:
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
-    """What a search found, as the gate judges it: every candidate in rank order, and what the
-    confidence is made from beside their scores. For an answer only: ``term_weights``, the
-    question's terms with their IDF. ``vocabulary_trust`` (0..1) says how far the embedding model
-    can read the question, ``background`` what unrelated questions reach in what was searched
-    (None: not known, or nothing was searched by meaning)."""
+class Retrieval:
+    """One run of the search stages: what was found, and how.
+
+    ``candidates`` are all that was looked at, in rank order; ``neighbours``, for an answer, the
+    chunks around the hits that may be answered from, by the hit's chunk id, in the order of the
+    note. What the confidence is made from beside the scores: for an answer ``term_weights``, the
+    question's terms with their IDF; ``vocabulary_trust`` (0..1), how far the embedding model can
+    read the question; ``background``, what unrelated questions reach in what was searched (None:
+    not known, or nothing was searched by meaning)."""
 
     query: Query
-    hits: tuple[Hit, ...]
+    candidates: tuple[Hit, ...]
     strategy: Strategy
     searched: str = ""  # one phrase: what was looked through
     is_scope_empty: bool = False  # no note is within the limits that the user set
     term_weights: tuple[tuple[str, float], ...] = ()
     vocabulary_trust: float = 1.0
     background: Level | None = None
-
-    @property
-    def ranked(self) -> tuple[Hit, ...]:
-        """What says something about the question, see ``Hit.is_ranked``."""
-        return tuple(h for h in self.hits if h.is_ranked)
-
-    @property
-    def kept(self) -> tuple[Hit, ...]:
-        return tuple(h for h in self.hits if h.kept)
-
-    @property
-    def near(self) -> tuple[Hit, ...]:
-        """What is shown where no answer is sure: the best, first those that were kept."""
-        return tuple(sorted(self.ranked, key=lambda h: not h.kept))[:NEAR]
-
-
-@dataclass(frozen=True, slots=True)
-class Retrieval:
-    """One run of the search stages: what was found, and how. ``neighbours``: the chunks around the
-    hits that may be answered from, by the hit's chunk id, in the order of the note."""
-
-    findings: Findings
-    k: int
-    folder_selection: FolderSelection
-    candidate_count: int
-    timings_ms: Mapping[Timing, float]
+    k: int = 0
+    folder_selection: FolderSelection = FolderSelection("off")
+    timings_ms: Mapping[Timing, float] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
     expansions: tuple[tuple[str, str], ...] = ()  # ("expand" | "hyde", what the model wrote)
     neighbours: Mapping[str, tuple[Hit, ...]] = field(default_factory=dict)
 
     @property
-    def query(self) -> Query:
-        return self.findings.query
-
-    @property
-    def strategy(self) -> Strategy:
-        return self.findings.strategy
+    def ranked(self) -> tuple[Hit, ...]:
+        """What says something about the question, see ``Hit.is_ranked``."""
+        return tuple(h for h in self.candidates if h.is_ranked)
 
     @property
     def kept(self) -> tuple[Hit, ...]:
-        return self.findings.kept
+        return tuple(h for h in self.candidates if h.kept)
+
+    @property
+    def near(self) -> tuple[Hit, ...]:
+        """What is shown where no answer is sure: the best, first those that were kept."""
+        return tuple(sorted(self.ranked, key=lambda h: not h.kept))[:NEAR]
 
     @property
     def is_small_talk(self) -> bool:
@@ -341,13 +323,13 @@ class Retrieval:
 
     @property
     def hits(self) -> tuple[Hit, ...]:
-        """Every candidate in rank order; after them the neighbours that the search didn't find
-        itself, so that each chunk that can be cited is here."""
-        found = self.findings.hits
-        known = {hit.chunk.id for hit in found}
+        """The candidates, and after them the neighbours that the search didn't find itself, so
+        that each chunk that can be cited is here."""
+        known = {hit.chunk.id for hit in self.candidates}
         beside = (hit for hits in self.neighbours.values() for hit in hits)
         new = [hit for hit in beside if hit.chunk.id not in known]
-        return (*found, *(replace(hit, rank=n) for n, hit in enumerate(new, len(found) + 1)))
+        ranks = enumerate(new, len(self.candidates) + 1)
+        return (*self.candidates, *(replace(hit, rank=rank) for rank, hit in ranks))
 
     @property
     def total_ms(self) -> float:

@@ -34,8 +34,6 @@ from ragvault.errors import ModelError
 from ragvault.model import (
     Background,
     DroppedBy,
-    Findings,
-    FolderSelection,
     Hit,
     Intent,
     Query,
@@ -87,9 +85,8 @@ def retrieve(
     unknown folder or tag) and StoreError (the catalog failed)."""
     started = perf_counter()
     if query.intent in (Intent.GREETING, Intent.THANKS):
-        nothing = Findings(query, (), Strategy.NONE)
         total = {Timing.TOTAL: (perf_counter() - started) * 1000.0}
-        return Retrieval(nothing, 0, FolderSelection("off"), 0, total)
+        return Retrieval(query, (), Strategy.NONE, timings_ms=total)
     context = make_context(request, query, deps, settings, now.timestamp())
     found = _recent(context) if query.recent_only else None
     if found is None:
@@ -97,7 +94,7 @@ def retrieve(
     neighbours: Mapping[str, tuple[Hit, ...]] = {}
     if for_answer and found.strategy is not Strategy.RECENT:
         reach = settings.answer.neighbours
-        neighbours = around(context.catalog, found.kept, found.findings.hits, reach)
+        neighbours = around(context.catalog, found.kept, found.candidates, reach)
     times = {**context.times, Timing.TOTAL: (perf_counter() - started) * 1000.0}
     return replace(
         found,
@@ -111,7 +108,7 @@ def ranked_hits(retrieval: Retrieval, n: int) -> tuple[Hit, ...]:
     """The first ``n`` hits in order of their scores, whatever k is: what ``search`` lists, and an
     evaluation measures. A folded copy is listed with the hit that it repeats. At most the
     candidates' number."""
-    return retrieval.findings.ranked[:n]
+    return retrieval.ranked[:n]
 
 
 # --------------------------------------------------------------------------- 2. recent notes
@@ -142,8 +139,14 @@ def _recent(context: Context) -> Retrieval | None:
         scores = Scores(None, None, recency, 1.0, recency, terms=(("recency", recency),))
         hits.append(Hit(rank, stored, scores, dropped_by is None, dropped_by))
     everywhere = replace(context, request=replace(context.request, folder_select="off"))
-    findings = Findings(context.query, tuple(hits), Strategy.RECENT, context.searched)
-    return Retrieval(findings, context.k, select_folders(everywhere, None), len(hits), {})
+    return Retrieval(
+        context.query,
+        tuple(hits),
+        Strategy.RECENT,
+        context.searched,
+        k=context.k,
+        folder_selection=select_folders(everywhere, None),
+    )
 
 
 # --------------------------------------------------------------------------- 3 to 7. the search
@@ -173,18 +176,19 @@ def _search(context: Context, *, for_answer: bool) -> Retrieval:
             min_vector=_least_cosine(context, backgrounds),
             terms=context.query.terms,
         )
-    found = Findings(
+    return Retrieval(
         context.query,
         hits,
         strategy,
         context.searched,
         is_scope_empty=not hits and _is_scope_empty(context),
         vocabulary_trust=meaning.trust,
+        term_weights=_term_weights(context) if for_answer else (),
         background=max(levels, key=lambda level: level.median, default=None),
+        k=context.k,
+        folder_selection=selection,
+        expansions=written,
     )
-    if for_answer:
-        found = _with_weights(context, found)
-    return Retrieval(found, context.k, selection, len(candidates), {}, expansions=written)
 
 
 def _is_scope_empty(context: Context) -> bool:
@@ -288,14 +292,11 @@ def _blend(
 # --------------------------------------------------------------------------- 8. for an answer
 
 
-def _with_weights(context: Context, found: Findings) -> Findings:
+def _term_weights(context: Context) -> tuple[tuple[str, float], ...]:
     terms, catalog = context.query.terms, context.catalog
     total = catalog.count_chunks(context.where)
     counts = catalog.document_frequencies(terms, context.where)
-    return replace(
-        found,
-        term_weights=tuple((term, _idf(counts.get(term, 0), total)) for term in terms),
-    )
+    return tuple((term, _idf(counts.get(term, 0), total)) for term in terms)
 
 
 def _idf(held: int, chunks: int) -> float:

@@ -104,8 +104,7 @@ def _decided(
     from ragvault.answering.gate import decide
 
     return decide(
-        retrieval.findings,
-        retrieval.neighbours,
+        retrieval,
         detail=request.detail,
         embed=container.embedder.embed_documents if retrieval.by_vector else None,
         today=now.date(),

@@ -108,7 +108,7 @@ def _retrieval_meta(retrieval: Retrieval | None) -> dict[str, Any]:
         "k": retrieval.k,
         "strategy": retrieval.strategy,
         "searched_for": retrieval.query.text,
-        "candidate_count": retrieval.candidate_count,
+        "candidate_count": len(retrieval.candidates),
         "rerank_count": len(retrieval.hits),
         "time_ms": _ms(retrieval.total_ms),
         "corrected": dict(retrieval.query.corrected),
@@ -167,7 +167,7 @@ def debug_object(retrieval: Retrieval | None, result: AskResult | None = None) -
     value = {
         "retrieved_chunks": [_candidate(hit) for hit in retrieval.hits],
         "folder_selection": _of(retrieval.folder_selection, "mode selected available"),
-        "vector_trust": retrieval.findings.vocabulary_trust,
+        "vector_trust": retrieval.vocabulary_trust,
         "timings_ms": {name: _ms(value) for name, value in retrieval.timings_ms.items()},
         "expansions": [{"kind": kind, "text": text} for kind, text in retrieval.expansions],
     }

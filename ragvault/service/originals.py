@@ -144,10 +144,10 @@ def as_it_stands(retrieval: Retrieval, roots: Mapping[str, Path]) -> Retrieval:
     vault whose folder is out of reach is taken as it was indexed, and a notice says so. Reads each
     of these notes once."""
     files = _Files(roots)
-    shown = {hit.chunk.id for hit in retrieval.findings.near}
+    shown = {hit.chunk.id for hit in retrieval.near}
     hits = tuple(
         files.today(hit) if hit.kept or hit.chunk.id in shown else hit
-        for hit in retrieval.findings.hits
+        for hit in retrieval.candidates
     )
     beside = {
         key: tuple(now for now in map(files.today, value) if now.dropped_by is not CHANGED)
@@ -155,7 +155,7 @@ def as_it_stands(retrieval: Retrieval, roots: Mapping[str, Path]) -> Retrieval:
     }
     return replace(
         retrieval,
-        findings=replace(retrieval.findings, hits=hits),
+        candidates=hits,
         neighbours=beside,
         notices=(*retrieval.notices, *files.notices()),
     )

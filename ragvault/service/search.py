@@ -37,7 +37,7 @@ def search(
     from ragvault.retrieval.pipeline import ranked_hits
 
     retrieval = retrieve(container, request, now=now, for_answer=False)
-    hits = ranked_hits(retrieval, len(retrieval.findings.hits) if one_a_note else n)
+    hits = ranked_hits(retrieval, len(retrieval.candidates) if one_a_note else n)
     if one_a_note:
         best: dict[tuple[str, str], Hit] = {}
         for hit in hits:

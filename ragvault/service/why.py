@@ -28,17 +28,17 @@ def why(container: Container, note: str, request: Request, *, now: datetime) -> 
     chunks = len(container.catalog.note_chunks(vault, rel_path))
     found = [
         hit
-        for hit in retrieval.findings.hits
+        for hit in retrieval.candidates
         if (hit.chunk.vault, hit.chunk.rel_path) == (vault, rel_path)
     ]
     name, outcome = one_line(rel_path), _outcome(result)
     if not found:
         of = "its passage was" if chunks == 1 else f"none of its {chunks:,} passages was"
         return (
-            f"{name} isn't among the {retrieval.candidate_count:,} passages that were looked at: "
+            f"{name} isn't among the {len(retrieval.candidates):,} passages that were looked at: "
             f"{of} near enough in meaning, or held enough of the question's words. {outcome}"
         )
-    return f"{name}: {_place(found[0], retrieval.candidate_count)} {_fate(found, result)} {outcome}"
+    return f"{name}: {_place(found[0], len(retrieval.candidates))} {_fate(found, result)} {outcome}"
 
 
 def _place(hit: Hit, candidates: int) -> str:

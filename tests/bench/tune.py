@@ -70,11 +70,11 @@ def figure(question: Question, found: Retrieval, notes: Notes, lines: Lines) -> 
     if wanted := lines.get(question.id):
         held = {
             hit.chunk.id
-            for hit in found.findings.ranked
+            for hit in found.ranked
             for file, line in wanted
             if hit.chunk.rel_path == file and hit.chunk.start_line <= line <= hit.chunk.end_line
         }
-        return reciprocal_rank([hit.chunk.id for hit in found.findings.ranked], held)
+        return reciprocal_rank([hit.chunk.id for hit in found.ranked], held)
     values = judge_ranking(question, ranking_of(found), notes)
     names = ("ndcg@10", "section_hit@5")
     parts = [values[n] for n in ("span_recall@5",) if n in values] or [

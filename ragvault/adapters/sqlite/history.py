@@ -54,14 +54,16 @@ class _File(Database):
 
 
 class SqliteHistory:
-    """See ``ports.History``. The file is made by the first answer; before it, reading finds
-    nothing."""
+    """Questions with their answers, for people to look up. The file is made by the first answer;
+    before it, reading finds nothing. All methods raise StoreError."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._opened: Database | None = None
 
     def add(self, entry: HistoryEntry, *, forget_before: float | None = None) -> int:
+        """Keep an answer, as the next turn of its session; those asked before a time (seconds
+        since 1970) are forgotten. Returns its number, which no other answer ever gets."""
         database = self._database()
         with database.write() as con:
             if forget_before is not None:
@@ -71,6 +73,8 @@ class SqliteHistory:
     def entries(
         self, *, words: str = "", session: str | None = None, limit: int | None = None
     ) -> list[HistoryEntry]:
+        """The newest first: of a session, and with all the words (or parts of words) in the
+        question, the answer or the cited notes' paths. Linear in what is kept."""
         tests = ["instr(words, ?) > 0"] * len(wanted := normalise(words).split())
         tests += ["session = ?"] * (session is not None)
         query = f"SELECT {_COLUMNS} FROM answer WHERE {' AND '.join(tests or ['1'])}"
@@ -82,6 +86,7 @@ class SqliteHistory:
         return found[0] if found else None
 
     def clear(self, before: float | None = None) -> int:
+        """Forget all, or those asked before a time; returns how many. Their text is overwritten."""
         if not self._path.exists():
             return 0
         database = self._database()

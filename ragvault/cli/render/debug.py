@@ -54,13 +54,13 @@ def _print_query(out: Terminal, retrieval: Retrieval) -> None:
         out,
         "strategy",
         f"{retrieval.strategy}, k = {retrieval.k}, {query.breadth} question; "
-        f"{words.count(retrieval.candidate_count, 'candidate')}, {kept} kept",
+        f"{words.count(len(retrieval.candidates), 'candidate')}, {kept} kept",
     )
-    trust = retrieval.findings.vocabulary_trust
+    trust = retrieval.vocabulary_trust
     if trust < 1.0:
         how_far = "not at all" if trust <= 0 else f"{trust:.0%}"
         _row(out, "model", f"it hardly reads these words: its scores count {how_far}")
-    _row(out, "searched", retrieval.findings.searched or "nothing")
+    _row(out, "searched", retrieval.searched or "nothing")
 
 
 def _print_folders(out: Terminal, retrieval: Retrieval) -> None:

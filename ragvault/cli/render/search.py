@@ -18,7 +18,7 @@ def print_result(session: Session, found: SearchResult) -> None:
     out = session.out
     if not found.hits:
         out.print(out.style("Nothing found.", "bold"))
-        searched = found.retrieval.findings.searched
+        searched = found.retrieval.searched
         if searched:
             out.print(out.style(hanging(out, f"Searched: {searched}.", 0), "dim"))
         out.print(out.style(f"{out.symbol('→', '->')} Try other words, or drop a filter.", "dim"))

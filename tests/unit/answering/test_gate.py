@@ -12,10 +12,10 @@ from ragvault.model import (
     Abstention,
     DroppedBy,
     Evidence,
-    Findings,
     Hit,
     Intent,
     Query,
+    Retrieval,
     Scores,
     Strategy,
     TimeHint,
@@ -26,18 +26,20 @@ ANNA = hit("People/Anna Weber.md", "Contact", "birthday: 1984-03-02\nmobile: 077
 QUESTION = "When is Anna Weber's birthday?"
 
 
-def findings(*hits: Hit, question: str = QUESTION, strategy: str = "hybrid") -> Findings:
+def findings(*hits: Hit, question: str = QUESTION, strategy: str = "hybrid") -> Retrieval:
     terms = ("anna", "weber", "birthday")
     query = Query(question, terms, terms)
     weights = tuple((term, 3.0) for term in terms)
-    return Findings(query, hits, Strategy(strategy), searched="12 notes in v", term_weights=weights)
+    return Retrieval(
+        query, hits, Strategy(strategy), searched="12 notes in v", term_weights=weights
+    )
 
 
-def decided(found: Findings) -> Decision:
-    return decide(found, {})
+def decided(found: Retrieval) -> Decision:
+    return decide(found)
 
 
-def nothing(found: Findings) -> Abstention:
+def nothing(found: Retrieval) -> Abstention:
     outcome = decided(found).outcome
     assert isinstance(outcome, Abstention)
     return outcome

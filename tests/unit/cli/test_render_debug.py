@@ -11,8 +11,6 @@ from ragvault.cli.render.layout import columns
 from ragvault.cli.render.terminal import Terminal
 from ragvault.model import (
     Chunk,
-    Findings,
-    FolderSelection,
     Hit,
     NoteInfo,
     Query,
@@ -46,8 +44,7 @@ def test_place_is_whole_where_there_is_room_or_no_terminal() -> None:
 def test_a_narrow_terminal_gets_fewer_columns_and_whole_lines(width: int) -> None:
     stream = io.StringIO()
     query = Query("trip", ("trip",), ("trip",))
-    findings = Findings(query, (HIT,), Strategy.HYBRID)
-    retrieval = Retrieval(findings, 5, FolderSelection("off"), 1, {})
+    retrieval = Retrieval(query, (HIT,), Strategy.HYBRID)
     print_debug(Terminal(stream, is_tty=True, colour=False, unicode=True, width=width), retrieval)
     head, row = stream.getvalue().splitlines()[-2:]
     assert columns(head) <= width and columns(row) <= width

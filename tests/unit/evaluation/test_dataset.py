@@ -28,8 +28,6 @@ from ragvault.model import (
     Citation,
     CitationStatus,
     DroppedBy,
-    Findings,
-    FolderSelection,
     Hit,
     Query,
     Retrieval,
@@ -213,8 +211,7 @@ def retrieved(*found: tuple[StoredChunk, str | None]) -> Retrieval:
         Hit(rank, stored, scores, kept=why is None, dropped_by=why and DroppedBy(why))
         for rank, (stored, why) in enumerate(found, 1)
     )
-    found = Findings(Query("q", (), ()), hits, Strategy.HYBRID)
-    return Retrieval(found, 5, FolderSelection("off"), len(hits), {})
+    return Retrieval(Query("q", (), ()), hits, Strategy.HYBRID)
 
 
 def test_text_that_stands_twice_is_found_at_both_places(tmp_path: Path) -> None:

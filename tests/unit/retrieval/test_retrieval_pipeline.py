@@ -76,7 +76,7 @@ def test_a_question_finds_its_note_by_meaning(real: SearchIndex) -> None:
     found = real.search("how long should pastry be worked before proofing?")
     assert paths(found)[0] == "Recipes/bread.md"
     assert found.strategy == "hybrid"
-    assert found.findings.searched == "7 notes in 2 vaults"
+    assert found.searched == "7 notes in 2 vaults"
 
 
 def test_a_code_is_found_by_keyword(real: SearchIndex) -> None:
@@ -86,7 +86,7 @@ def test_a_code_is_found_by_keyword(real: SearchIndex) -> None:
 
 def test_the_whole_way_to_evidence(real: SearchIndex) -> None:
     found = real.search("What did I decide about the API backend?", for_answer=True)
-    decision = decide(found.findings, found.neighbours)
+    decision = decide(found)
     assert isinstance(decision.outcome, Evidence)
     assert decision.outcome.hits[0].note.rel_path in {"Projects/api.md", "Projects/old.md"}
 
@@ -94,7 +94,7 @@ def test_the_whole_way_to_evidence(real: SearchIndex) -> None:
 def test_off_topic_is_no_evidence(real: SearchIndex) -> None:
     found = real.search("quantum chromodynamics of gluons", for_answer=True)
     assert found.hits  # still listed
-    assert isinstance(decide(found.findings, found.neighbours).outcome, Abstention)
+    assert isinstance(decide(found).outcome, Abstention)
 
 
 def test_each_score_is_exact_whichever_leg_proposed_the_chunk(real: SearchIndex) -> None:
@@ -137,13 +137,13 @@ def test_since_and_until_wall_off(real: SearchIndex) -> None:
     until = datetime(2022, 1, 1).timestamp()
     found = real.search(Request("API backend decision", until=until))
     assert {h.note.rel_path for h in found.hits} == {"Projects/old.md"}
-    assert "until 2022-01-01" in found.findings.searched
+    assert "until 2022-01-01" in found.searched
 
 
 def test_a_folder_walls_off_and_says_so(real: SearchIndex) -> None:
     found = real.search(Request("API backend", folders=("Recipes",)))
     assert {h.note.folder for h in found.hits} == {"Recipes"}
-    assert "only folder Recipes" in found.findings.searched
+    assert "only folder Recipes" in found.searched
     with pytest.raises(UsageError):
         real.search(Request("API", folders=("Nowhere",)))
 
@@ -156,7 +156,7 @@ def test_a_tag_walls_off(real: SearchIndex) -> None:
 def test_a_vault_can_be_chosen(real: SearchIndex) -> None:
     found = real.search(Request("migration", vaults=("work",)))
     assert {h.note.vault for h in found.hits} == {"work"}
-    assert found.findings.searched == "1 note in work"
+    assert found.searched == "1 note in work"
 
 
 def test_an_unknown_vault_names_those_that_are_there(real: SearchIndex) -> None:
@@ -377,7 +377,7 @@ def test_legs_run_side_by_side(fake: SearchIndex, monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_questions_rare_words_are_known(fake: SearchIndex) -> None:
-    weights = dict(fake.search("knead the backend zeppelin", for_answer=True).findings.term_weights)
+    weights = dict(fake.search("knead the backend zeppelin", for_answer=True).term_weights)
     assert weights["zeppelin"] > weights["knead"] > weights["backend"] >= 0
 
 

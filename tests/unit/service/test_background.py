@@ -34,13 +34,13 @@ def test_notes_are_measured_when_they_are_indexed(tmp_path: Path) -> None:
         assert known.chunks == len(NOTES)
         assert known.levels["de"].median > known.levels["en"].median + 0.05
         request = Request("Wann wurde die Heizungspumpe gewartet?")
-        found = search.retrieve(container, request, now=NOW, for_answer=True).findings
+        found = search.retrieve(container, request, now=NOW, for_answer=True)
         assert found.background == known.of("de")
         best = found.hits[0].scores.vector
         assert best is not None
         assert best > known.of("de").median + 3 * known.of("de").spread
         foreign = Request("When was the heating pump maintained?")
-        found = search.retrieve(container, foreign, now=NOW, for_answer=True).findings
+        found = search.retrieve(container, foreign, now=NOW, for_answer=True)
         assert found.background == known.of("en")
 
 
