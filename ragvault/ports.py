@@ -25,7 +25,6 @@ from ragvault.model import (
     ScoredId,
     StoredChunk,
     VaultInfo,
-    VectorRecord,
 )
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ class Embedder(TokenCounter, Protocol):
 
 
 class VectorIndex(Protocol):
-    """id → vector, with the few fields that a search filters by. A cache: rebuildable.
+    """Chunk id → vector. A cache: rebuildable, and the catalog knows what passes a filter.
 
     Making one imports no library, connects to nothing and writes nothing. What it raises says in
     the hint what a person can do about this store. Vectors stand in collections, one for each vault
@@ -115,16 +114,14 @@ class VectorIndex(Protocol):
     def size(self) -> int:
         """Bytes on this machine's disk (0 for a server's). Linear in the store's files."""
 
-    def upsert(self, key: str, records: Sequence[VectorRecord]) -> None:
+    def upsert(self, key: str, vectors: Mapping[str, Vector]) -> None:
         """Add, or replace by id. Raises StoreError for a vector that isn't finite or has another
         width."""
 
     def delete(self, key: str, chunk_ids: Collection[str]) -> None:
         """Ids that aren't there are ignored."""
 
-    def query(
-        self, key: str, vector: Vector, n: int, *, folders: Collection[str] | None = None
-    ) -> list[ScoredId]:
+    def query(self, key: str, vector: Vector, n: int) -> list[ScoredId]:
         """At most ``n`` nearest by cosine, best first; ties by id."""
 
     def ids(self, key: str) -> set[str]:
@@ -293,7 +290,7 @@ class EmbeddingCache(Protocol):
         """Forget embedders but this one and the one in force, and drop cached embeddings that no
         visible chunk uses, beyond a grace for renames."""
 
-    def iter_records(self, vault: str, fingerprint: str) -> Iterator[VectorRecord]:
+    def iter_vectors(self, vault: str, fingerprint: str) -> Iterator[tuple[str, Vector]]:
         """Every visible chunk with its cached vector, to rebuild the vector store from."""
 
     def vectors(self, fingerprint: str, chunk_ids: Collection[str]) -> dict[str, Vector]:

@@ -16,7 +16,7 @@ from itertools import islice
 from typing import TypeVar
 
 from ragvault.errors import StoreDamagedError
-from ragvault.model import Chunk, NoteWrite, VectorRecord, collection_of
+from ragvault.model import Chunk, NoteWrite, collection_of
 from ragvault.ports import Catalog, Embedder, Progress, VectorIndex
 
 EMBED_SLICE = 64  # texts a call: about a second of two cores, so that progress moves
@@ -120,21 +120,16 @@ class VectorWriter:
             self._refill(index)
             return
         for part in batched(sorted(fresh), STORE_SLICE):
-            stored = self.catalog.chunks(part)
-            vectors = self.catalog.vectors(self.fingerprint, part)
-            index.upsert(
-                self.collection,
-                [VectorRecord(i, v, stored[i].note.folder) for i, v in vectors.items()],
-            )
+            index.upsert(self.collection, self.catalog.vectors(self.fingerprint, part))
 
     def _refill(self, index: VectorIndex) -> int:
         """Every visible chunk whose embedding is in the cache, into an empty collection. Linear
         in the vault: about a millisecond a chunk, where embedding it took twenty."""
         index.drop(self.collection)
         filled = 0
-        records = self.catalog.iter_records(self.vault, self.fingerprint)
-        for part in batched(records, STORE_SLICE):
-            index.upsert(self.collection, part)
+        vectors = self.catalog.iter_vectors(self.vault, self.fingerprint)
+        for part in batched(vectors, STORE_SLICE):
+            index.upsert(self.collection, dict(part))
             filled += len(part)
         return filled
 

@@ -89,7 +89,6 @@ from ragvault.model.stores import (
     ScoredId as ScoredId,
     StoredChunk as StoredChunk,
     VaultInfo as VaultInfo,
-    VectorRecord as VectorRecord,
     collection_of as collection_of,
 )
 

@@ -118,15 +118,6 @@ class Filter:
         return not named and all(limit is None for limit in limits)
 
 
-@dataclass(frozen=True, slots=True)
-class VectorRecord:
-    """A chunk's vector, with what the vector store filters by."""
-
-    chunk_id: str
-    vector: Vector
-    folder: str
-
-
 def collection_of(vault: str, fingerprint: str) -> str:
     """The vector store's name for a vault's vectors of one model: those of two never meet."""
     return f"{vault}|{fingerprint}"

@@ -37,8 +37,7 @@ class Deps:
     ``background`` tells what unrelated questions reach in a vault.
     ``exact_limit``: a vault of up to so many chunks is compared in full, from the catalog: nothing
     is missed, and the vector store, whose library takes a second to import, stays unopened.
-    ``filtered_limit``: in a larger vault, up to so many that a filter lets through are: that is no
-    slower than a filtered query of the vector store.
+    ``filtered_limit``: in a larger vault, up to so many that a filter lets through are.
     """
 
     catalog: Catalog
@@ -48,7 +47,7 @@ class Deps:
     reranker: Reranker | None = None
     background: Callable[[VaultInfo], Background | None] = lambda _vault: None
     exact_limit: int = EXACT_LIMIT
-    filtered_limit: int = 2000
+    filtered_limit: int = EXACT_LIMIT
 
 
 @dataclass(frozen=True, slots=True)

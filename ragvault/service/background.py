@@ -18,10 +18,11 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from ragvault.errors import StoreError
+from ragvault.ingest.write import batched
 from ragvault.model import Background, Level, VaultInfo
 
 if TYPE_CHECKING:
-    from ragvault.model import Matrix, Vector
+    from ragvault.model import Matrix
     from ragvault.ports import Catalog, Embedder
 
 MOVED = 0.1  # of a vault's passages: a background measured on so many more or less is stale
@@ -147,11 +148,5 @@ def _vectors(catalog: Catalog, embedder: Embedder) -> Matrix:
 def _pages(catalog: Catalog, vault: str, fingerprint: str) -> Iterator[Matrix]:
     import numpy as np
 
-    rows: list[Vector] = []
-    for record in catalog.iter_records(vault, fingerprint):
-        rows.append(record.vector)
-        if len(rows) == _PAGE:
-            yield np.stack(rows)
-            rows = []
-    if rows:
-        yield np.stack(rows)
+    for page in batched(catalog.iter_vectors(vault, fingerprint), _PAGE):
+        yield np.stack([vector for _, vector in page])

@@ -69,7 +69,7 @@ def test_an_unknown_vault_is_empty_to_read_and_refused_to_write(catalog: Catalog
     assert catalog.file_states("nope") == {}
     assert catalog.chunk_ids("nope") == set()
     assert catalog.note_chunks("nope", "a.md") == []
-    assert list(catalog.iter_records("nope", FP)) == []
+    assert list(catalog.iter_vectors("nope", FP)) == []
     assert catalog.vector_watermark("nope") is None
     assert catalog.lexical(["one"], 5, Filter(vaults=("nope",))) == []
     with pytest.raises(NoIndexError, match="nope"):
@@ -289,19 +289,18 @@ def test_vectors_come_back_unit_and_the_same_in_any_company(catalog: Catalog) ->
     assert catalog.cached_vectors("another model", list(stored)) == {}
 
 
-def test_vectors_by_chunk_and_as_records(catalog: Catalog) -> None:
+def test_vectors_by_chunk_and_one_after_the_other(catalog: Catalog) -> None:
     write = note_write("notes", "dir/a.md", [((), "one"), (("H",), "two")])
     put(catalog, write)
     by_hash = catalog.cached_vectors(FP, [c.text_hash for c in write.chunks])
     by_chunk = catalog.vectors(FP, [c.id for c in write.chunks] + ["absent"])
-    records = {r.chunk_id: r for r in catalog.iter_records("notes", FP)}
-    assert set(by_chunk) == set(records) == {c.id for c in write.chunks}
+    streamed = dict(catalog.iter_vectors("notes", FP))
+    assert set(by_chunk) == set(streamed) == {c.id for c in write.chunks}
     for chunk in write.chunks:
         bits = by_hash[chunk.text_hash].tobytes()
         assert by_chunk[chunk.id].tobytes() == bits
-        assert records[chunk.id].vector.tobytes() == bits
-        assert records[chunk.id].folder == "dir"
-    assert list(catalog.iter_records("notes", "another model")) == []
+        assert streamed[chunk.id].tobytes() == bits
+    assert list(catalog.iter_vectors("notes", "another model")) == []
 
 
 def test_vectors_of_visible_chunks_survive_a_prune(catalog: Catalog) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from ragvault.adapters.chroma.persistent import PersistentChroma, damage
 from ragvault.errors import StoreDamagedError, StoreError
-from ragvault.model import VectorRecord
 
 COUNT = 1200  # above Chroma's 1,000, so that a segment is saved
 DIMENSIONS = 8
@@ -23,9 +22,8 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     vectors = np.random.default_rng(1).normal(size=(COUNT, DIMENSIONS)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     store = PersistentChroma(folder.parent)
-    records = [VectorRecord(f"{i:032x}", v, "") for i, v in enumerate(vectors)]
     for start in range(0, COUNT, 400):
-        store.upsert("v", records[start : start + 400])
+        store.upsert("v", {f"{i:032x}": vectors[i] for i in range(start, start + 400)})
     assert store.query("v", vectors[0], 1)
     store.close()
     return folder
@@ -122,7 +120,7 @@ def test_a_store_after_a_failed_write_is_not_sealed(folder: Path) -> None:
     """A full disk leaves half of a file, and Chroma goes on."""
     writer = PersistentChroma(folder.parent)
     with pytest.raises(StoreError):
-        writer.upsert("v", [VectorRecord("a" * 32, np.ones(3, dtype=np.float32), "")])
+        writer.upsert("v", {"a" * 32: np.ones(3, dtype=np.float32)})
     writer.close()
     assert _stored(folder) is None
 
@@ -132,7 +130,7 @@ def test_sound_stores_are_left_alone(folder: Path, tmp_path: Path) -> None:
     assert damage(folder) is None
     assert _stored(folder)
     small = PersistentChroma(tmp_path / "small")
-    small.upsert("v", [VectorRecord("0" * 32, np.ones(3, dtype=np.float32), "")])
+    small.upsert("v", {"0" * 32: np.ones(3, dtype=np.float32)})
     small.seal()
     assert damage(tmp_path / "small" / "chroma") is None, (
         "nothing is saved yet, all is in the queue"

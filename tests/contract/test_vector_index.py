@@ -23,7 +23,7 @@ from ragvault.errors import (
     StoreDamagedError,
     StoreError,
 )
-from ragvault.model import ScoredId, VectorRecord
+from ragvault.model import ScoredId
 from tests.support.chroma_server import chroma_server, free_port
 from tests.support.fakes import FakeVectorIndex
 
@@ -54,7 +54,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
 def open_index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Reopen]:
     """Opens the same store again at each call, as another process would."""
     opened: list[VectorIndex] = []
-    place: dict[str, dict[str, VectorRecord]] = {}
+    place: dict[str, dict[str, Vector]] = {}
 
     def make() -> VectorIndex:
         index: VectorIndex
@@ -84,12 +84,9 @@ def unit(n: int, seed: int = 0, dimensions: int = DIMENSIONS) -> Matrix:
     return matrix
 
 
-def record(chunk_id: str, vector: Vector, folder: str = "") -> VectorRecord:
-    return VectorRecord(chunk_id, vector, folder)
-
-
-def records(n: int, seed: int = 0) -> list[VectorRecord]:
-    return [record(f"{i:04}", vector, f"f{i % 3}") for i, vector in enumerate(unit(n, seed))]
+def some(n: int, seed: int = 0) -> dict[str, Vector]:
+    """Vectors by the ids 0000, 0001 …"""
+    return {f"{i:04}": vector for i, vector in enumerate(unit(n, seed))}
 
 
 def ids_of(hits: list[ScoredId]) -> list[str]:
@@ -100,10 +97,10 @@ def ids_of(hits: list[ScoredId]) -> list[str]:
 
 
 def test_the_nearest_come_first_with_their_cosine(index: VectorIndex) -> None:
-    stored = records(40)
+    stored = some(40)
     index.upsert("notes", stored)
     question = unit(1, seed=9)[0]
-    cosines = {r.chunk_id: float(r.vector @ question) for r in stored}
+    cosines = {i: float(vector @ question) for i, vector in stored.items()}
     expected = sorted(cosines, key=lambda i: -cosines[i])[:7]
     hits = index.query("notes", question, 7)
     assert ids_of(hits) == expected
@@ -115,7 +112,7 @@ def test_the_nearest_come_first_with_their_cosine(index: VectorIndex) -> None:
 def test_ties_are_ordered_by_id(index: VectorIndex) -> None:
     """Notes with the same text must not change places from one run to the next."""
     vector = unit(1)[0]
-    index.upsert("notes", [record(i, vector) for i in ("c", "a", "e", "b", "d")])
+    index.upsert("notes", dict.fromkeys(("c", "a", "e", "b", "d"), vector))
     assert ids_of(index.query("notes", vector, 3)) == ["a", "b", "c"]
 
 
@@ -128,59 +125,35 @@ def test_an_unknown_vault_is_empty(index: VectorIndex) -> None:
 
 
 def test_fewer_come_when_there_are_fewer(index: VectorIndex) -> None:
-    index.upsert("notes", records(3))
+    index.upsert("notes", some(3))
     assert len(index.query("notes", unit(1)[0], 500)) == 3
     assert index.query("notes", unit(1)[0], 0) == []
 
 
-def test_an_upsert_replaces_vector_and_fields(index: VectorIndex) -> None:
+def test_an_upsert_replaces_the_vector(index: VectorIndex) -> None:
     old, new = unit(2)
-    index.upsert("notes", [record("a", old, "old")])
-    index.upsert("notes", [record("a", new, "new")])
+    index.upsert("notes", {"a": old})
+    index.upsert("notes", {"a": new})
     assert index.count("notes") == 1
     assert index.query("notes", new, 1)[0].score == pytest.approx(1.0, abs=1e-5)
-    assert index.query("notes", new, 1, folders=["old"]) == []
-    assert ids_of(index.query("notes", new, 1, folders=["new"])) == ["a"]
-
-
-def test_of_one_id_given_twice_the_last_counts(index: VectorIndex) -> None:
-    old, new = unit(2)
-    index.upsert("notes", [record("a", old), record("b", old), record("a", new)])
-    assert index.count("notes") == 2
-    assert ids_of(index.query("notes", new, 1)) == ["a"]
 
 
 def test_deleted_ids_are_not_found_and_absent_ones_ignored(index: VectorIndex) -> None:
-    stored = records(5)
+    stored = some(5)
     index.upsert("notes", stored)
     index.delete("notes", ["0001", "0003", "absent"])
     assert index.ids("notes") == {"0000", "0002", "0004"}
     assert set(index.vectors("notes", ["0001", "0002"])) == {"0002"}
-    assert index.vectors("notes", ["0002"])["0002"] @ records(5)[2].vector == pytest.approx(1.0)
+    assert index.vectors("notes", ["0002"])["0002"] @ stored["0002"] == pytest.approx(1.0)
     assert index.count("notes") == 3
-    assert "0001" not in ids_of(index.query("notes", stored[1].vector, 5))
+    assert "0001" not in ids_of(index.query("notes", stored["0001"], 5))
     index.delete("notes", [])
-
-
-@pytest.mark.parametrize(
-    ("limits", "expected"),
-    [
-        ({"folders": ["f0"]}, {0, 3, 6}),
-        ({"folders": ["f0", "f2"]}, {0, 2, 3, 5, 6, 8}),
-        ({"folders": ["absent"]}, set()),
-        ({"folders": []}, set()),
-    ],
-)
-def test_limits_hold(index: VectorIndex, limits: dict[str, object], expected: set[int]) -> None:
-    index.upsert("notes", records(9))
-    found = index.query("notes", unit(1)[0], 9, **limits)  # type: ignore[arg-type]
-    assert set(ids_of(found)) == {f"{i:04}" for i in expected}
 
 
 def test_vaults_are_apart_whatever_their_names(index: VectorIndex) -> None:
     names = ["notes", "Notes", "nötes", "n o/t:e s", "日本語", "x" * 300, ".", "", "notes-"]
     for number, name in enumerate(names):
-        index.upsert(name, [record(str(number), unit(1)[0])])
+        index.upsert(name, {str(number): unit(1)[0]})
     for number, name in enumerate(names):
         assert index.ids(name) == {str(number)}, name
     index.drop("notes")
@@ -191,23 +164,23 @@ def test_vaults_are_apart_whatever_their_names(index: VectorIndex) -> None:
 def test_what_is_not_retained_is_gone(index: VectorIndex) -> None:
     """Of a model that was changed, or a vault that was removed: it would fill the disk."""
     for name in ("a", "b", "c"):
-        index.upsert(name, records(2))
+        index.upsert(name, some(2))
     index.retain(["b", "never there"])
     assert [index.count(name) for name in ("a", "b", "c")] == [0, 2, 0]
-    index.upsert("a", records(1))
+    index.upsert("a", some(1))
     assert index.ids("a") == {"0000"}
 
 
 def test_a_dropped_vault_can_be_filled_again_with_another_model(index: VectorIndex) -> None:
-    index.upsert("notes", records(3))
+    index.upsert("notes", some(3))
     index.drop("notes")
-    index.upsert("notes", [record("a", unit(1, dimensions=24)[0])])
+    index.upsert("notes", {"a": unit(1, dimensions=24)[0]})
     assert index.ids("notes") == {"a"}
 
 
 def test_what_is_stored_is_there_after_reopening(open_index: Reopen) -> None:
     first = open_index()
-    first.upsert("notes", records(20))
+    first.upsert("notes", some(20))
     identity = first.identity
     first.close()
     second = open_index()
@@ -218,11 +191,11 @@ def test_what_is_stored_is_there_after_reopening(open_index: Reopen) -> None:
 
 
 def test_a_reset_forgets_everything(index: VectorIndex) -> None:
-    index.upsert("notes", records(3))
-    index.upsert("other", records(3))
+    index.upsert("notes", some(3))
+    index.upsert("other", some(3))
     index.reset()
     assert index.ids("notes") == index.ids("other") == set()
-    index.upsert("notes", records(2))
+    index.upsert("notes", some(2))
     assert index.count("notes") == 2
 
 
@@ -230,11 +203,11 @@ def test_a_reader_sees_other_writers_after_sync(open_index: Reopen) -> None:
     """Embedded Chroma goes on answering from memory: without this a new note is never found."""
     reader, writer = open_index(), open_index()
     vectors = unit(2)
-    writer.upsert("notes", [record("old", vectors[0])])
+    writer.upsert("notes", {"old": vectors[0]})
     writer.seal()
     reader.sync_to(1)
     assert ids_of(reader.query("notes", vectors[1], 5)) == ["old"]
-    writer.upsert("notes", [record("new", vectors[1])])
+    writer.upsert("notes", {"new": vectors[1]})
     writer.delete("notes", ["old"])
     writer.seal()
     reader.sync_to(2)
@@ -243,12 +216,12 @@ def test_a_reader_sees_other_writers_after_sync(open_index: Reopen) -> None:
 
 def test_a_reader_outlives_a_store_that_is_made_anew(open_index: Reopen) -> None:
     reader, writer = open_index(), open_index()
-    writer.upsert("notes", records(3))
+    writer.upsert("notes", some(3))
     writer.seal()
     reader.sync_to(1)
     assert reader.count("notes") == 3
     writer.drop("notes")
-    writer.upsert("notes", records(2))
+    writer.upsert("notes", some(2))
     writer.seal()
     reader.sync_to(2)
     assert reader.count("notes") == 2
@@ -278,11 +251,11 @@ def folder(tmp_path: Path) -> Path:
 )
 def test_a_broken_vector_is_refused_and_harms_nothing(folder: Path, bad: Vector) -> None:
     index = PersistentChroma(folder.parent)
-    index.upsert("notes", records(3))
+    index.upsert("notes", some(3))
     with pytest.raises(StoreError):
-        index.upsert("notes", [record("bad", bad)])
+        index.upsert("notes", {"bad": bad})
     with pytest.raises(StoreError):
-        index.upsert("notes", [record("good", unit(1)[0]), record("bad", bad)])
+        index.upsert("notes", {"good": unit(1)[0], "bad": bad})
     with pytest.raises(StoreError):
         index.query("notes", bad, 3)
     assert index.ids("notes") == {"0000", "0001", "0002"}
@@ -291,10 +264,10 @@ def test_a_broken_vector_is_refused_and_harms_nothing(folder: Path, bad: Vector)
 
 def test_more_than_chromas_batch_at_once(folder: Path) -> None:
     index = PersistentChroma(folder.parent)
-    many = records(6000)
+    many = some(6000)
     index.upsert("notes", many)
     assert index.count("notes") == 6000
-    index.delete("notes", [r.chunk_id for r in many[:5900]])
+    index.delete("notes", list(many)[:5900])
     assert index.count("notes") == 100
     index.close()
 
@@ -331,7 +304,7 @@ def test_the_identity_is_the_stores_own(folder: Path) -> None:
     assert index.stored_identity() is None, "not before it is whole"
     index.seal()
     assert index.stored_identity() == first
-    index.upsert("notes", records(1))
+    index.upsert("notes", some(1))
     index.close()
     assert index.stored_identity() == first == index.identity
     assert index.size() > 1000
@@ -356,8 +329,8 @@ def test_servers_and_indexes_have_identities_of_their_own(tmp_path: Path) -> Non
 
 def test_installations_on_one_server_do_not_touch_each_other(server: int, tmp_path: Path) -> None:
     mine, theirs = (http_index(tmp_path / name, server) for name in ("mine", "theirs"))
-    mine.upsert("notes", records(3))
-    theirs.upsert("notes", records(5))
+    mine.upsert("notes", some(3))
+    theirs.upsert("notes", some(5))
     mine.reset()
     assert (mine.count("notes"), theirs.count("notes")) == (0, 5)
     mine.close()
@@ -380,10 +353,9 @@ def _python(code: str, *args: str) -> str:
 _WRITER = """
 import sys; from pathlib import Path; import numpy as np
 from ragvault.adapters.chroma.persistent import PersistentChroma
-from ragvault.model import VectorRecord
 index = PersistentChroma(Path(sys.argv[1]).parent)
 rows = np.eye(16, dtype=np.float32)
-index.upsert("notes", [VectorRecord(f"new{i}", rows[i], "") for i in range(16)])
+index.upsert("notes", {f"new{i}": rows[i] for i in range(16)})
 index.close()
 """
 
@@ -391,7 +363,7 @@ index.close()
 def test_a_long_lived_reader_sees_another_process_after_sync(folder: Path) -> None:
     """The real thing: a writer in a process of its own, and a reader that was open before."""
     reader = PersistentChroma(folder.parent)
-    reader.upsert("notes", records(300))
+    reader.upsert("notes", some(300))
     reader.seal()
     rows = np.eye(16, dtype=np.float32)
     reader.sync_to(1)
@@ -405,7 +377,7 @@ def test_a_long_lived_reader_sees_another_process_after_sync(folder: Path) -> No
 
 def _filled(folder: Path) -> None:
     index = PersistentChroma(folder.parent)
-    index.upsert("notes", records(1500))
+    index.upsert("notes", some(1500))
     index.close()
 
 
@@ -431,7 +403,7 @@ def test_a_damaged_store_is_named_so_and_can_be_reset(folder: Path, damage: str)
         index.query("notes", unit(1)[0], 3)
     assert "ragvault index" in caught.value.hint
     index.reset()
-    index.upsert("notes", records(3))
+    index.upsert("notes", some(3))
     assert index.count("notes") == 3
     index.close()
 
@@ -439,7 +411,7 @@ def test_a_damaged_store_is_named_so_and_can_be_reset(folder: Path, damage: str)
 def test_a_file_in_the_place_of_the_folder_is_an_error_with_a_hint(folder: Path) -> None:
     folder.write_text("not a folder")
     with pytest.raises(StoreError, match="chroma") as caught:
-        PersistentChroma(folder.parent).upsert("notes", records(1))
+        PersistentChroma(folder.parent).upsert("notes", some(1))
     assert "ragvault index" in caught.value.hint
 
 
@@ -453,7 +425,7 @@ def test_a_server_that_is_down_is_named(server: int, tmp_path: Path) -> None:
 def test_a_server_that_goes_away_is_named(tmp_path: Path) -> None:
     with chroma_server(tmp_path / "server") as port:
         index = http_index(tmp_path, port)
-        index.upsert("notes", records(3))
+        index.upsert("notes", some(3))
     with pytest.raises(StoreError, match=f"127.0.0.1:{port}.*reached"):
         index.query("notes", unit(1)[0], 3)
 
@@ -467,7 +439,7 @@ def test_no_env_file_or_variable_redirects_the_store(
     monkeypatch.setenv("CHROMA_OTEL_COLLECTION_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setenv("PERSIST_DIRECTORY", str(tmp_path / "elsewhere"))
     index = PersistentChroma(folder.parent)
-    index.upsert("notes", records(1))
+    index.upsert("notes", some(1))
     settings = chroma_settings()
     assert settings.chroma_otel_collection_endpoint == ""
     assert settings.anonymized_telemetry is False

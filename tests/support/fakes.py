@@ -7,7 +7,7 @@ rely on it. The catalog has none: SQLite is quick to make.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,6 @@ from ragvault.model import (
     Prefixes,
     ScoredId,
     VaultInfo,
-    VectorRecord,
 )
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ class FakeEmbedder:
 class FakeVectorIndex:
     """Brute-force cosine. ``place`` outlives an instance, as a folder on disk does."""
 
-    def __init__(self, place: dict[str, dict[str, VectorRecord]] | None = None) -> None:
+    def __init__(self, place: dict[str, dict[str, Vector]] | None = None) -> None:
         self.place = {} if place is None else place
         self.epoch = 1
         self.damaged = False
@@ -120,10 +119,10 @@ class FakeVectorIndex:
     def size(self) -> int:
         return 0
 
-    def upsert(self, key: str, records: Sequence[VectorRecord]) -> None:
+    def upsert(self, key: str, vectors: Mapping[str, Vector]) -> None:
         self._check()
-        self.place.setdefault(key, {}).update({r.chunk_id: r for r in records})
-        self.upserted.extend(r.chunk_id for r in records)
+        self.place.setdefault(key, {}).update(vectors)
+        self.upserted.extend(vectors)
 
     def delete(self, key: str, chunk_ids: Collection[str]) -> None:
         self._check()
@@ -131,20 +130,10 @@ class FakeVectorIndex:
             self.place.get(key, {}).pop(chunk_id, None)
             self.deleted.append(chunk_id)
 
-    def query(
-        self,
-        key: str,
-        vector: Vector,
-        n: int,
-        *,
-        folders: Collection[str] | None = None,
-    ) -> list[ScoredId]:
+    def query(self, key: str, vector: Vector, n: int) -> list[ScoredId]:
         self._check()
-        found = [
-            ScoredId(r.chunk_id, float(np.dot(r.vector, vector)))
-            for r in self.place.get(key, {}).values()
-            if folders is None or r.folder in folders
-        ]
+        held = self.place.get(key, {})
+        found = [ScoredId(i, float(np.dot(other, vector))) for i, other in held.items()]
         return sorted(found, key=lambda s: (-s.score, s.chunk_id))[:n]
 
     def ids(self, key: str) -> set[str]:
@@ -154,7 +143,7 @@ class FakeVectorIndex:
     def vectors(self, key: str, chunk_ids: Collection[str]) -> dict[str, Vector]:
         self._check()
         held = self.place.get(key, {})
-        return {i: held[i].vector for i in chunk_ids if i in held}
+        return {i: held[i] for i in chunk_ids if i in held}
 
     def count(self, key: str) -> int:
         self._check()

@@ -91,8 +91,8 @@ class SearchIndex:
         self.catalog.store_vectors(fingerprint, dict(zip(chunks, rows, strict=True)))
         self.catalog.commit(vault, writes, ())
         self.catalog.finish_vault(vault, fingerprint=fingerprint, indexed_at=1.0)
-        records = list(self.catalog.iter_records(vault, fingerprint))
-        self.vectors.upsert(collection_of(vault, fingerprint), records)
+        vectors = dict(self.catalog.iter_vectors(vault, fingerprint))
+        self.vectors.upsert(collection_of(vault, fingerprint), vectors)
 
     @property
     def deps(self) -> Deps:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragvault.adapters.chroma.errors import translate
 from ragvault.errors import RagvaultError, StoreError
-from ragvault.model import ScoredId, VectorRecord
+from ragvault.model import ScoredId
 
 if TYPE_CHECKING:
     from ragvault.model import Vector
@@ -79,18 +79,12 @@ class ChromaIndex:
         raise NotImplementedError
 
     # -- ports.VectorIndex
-    def upsert(self, key: str, records: Sequence[VectorRecord]) -> None:
-        """Of records with the same id the last one counts."""
-        if not records:
+    def upsert(self, key: str, vectors: Mapping[str, Vector]) -> None:
+        if not vectors:
             return
-        unique = list({record.chunk_id: record for record in records}.values())
-        matrix = _matrix([record.vector for record in unique])
-        for part in self._batches(len(unique)):
-            batch = {
-                "ids": [record.chunk_id for record in unique[part]],
-                "embeddings": matrix[part],
-                "metadatas": [{"folder": record.folder} for record in unique[part]],
-            }
+        ids, matrix = list(vectors), _matrix(list(vectors.values()))
+        for part in self._batches(len(ids)):
+            batch = {"ids": ids[part], "embeddings": matrix[part]}
             self._call(key, lambda collection: collection.upsert(**batch), create=True)  # noqa: B023 - called at once
 
     def delete(self, key: str, chunk_ids: Collection[str]) -> None:
@@ -100,11 +94,8 @@ class ChromaIndex:
         for part in self._batches(len(ids)):
             self._call(key, lambda collection: collection.delete(ids=ids[part]))  # noqa: B023 - called at once
 
-    def query(
-        self, key: str, vector: Vector, n: int, *, folders: Collection[str] | None = None
-    ) -> list[ScoredId]:
-        """``folders`` cost a scan of the collection's metadata (about 50 ms at 100,000 vectors)."""
-        if n <= 0 or (folders is not None and not folders):
+    def query(self, key: str, vector: Vector, n: int) -> list[ScoredId]:
+        if n <= 0:
             return []
         row = _matrix([vector])
         found = self._call(
@@ -112,7 +103,6 @@ class ChromaIndex:
             lambda collection: collection.query(
                 query_embeddings=row,
                 n_results=n + _MARGIN,
-                where=None if folders is None else {"folder": {"$in": sorted(folders)}},
                 include=["distances"],
             ),
         )

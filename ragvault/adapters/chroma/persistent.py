@@ -18,7 +18,7 @@ import os
 import shutil
 import sqlite3
 import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING, Any
 from ragvault.adapters.chroma.index import ChromaIndex, chroma_settings, import_chromadb
 from ragvault.adapters.files import atomic_write, folder_size, os_error, private_folder
 from ragvault.errors import RagvaultError, StoreDamagedError, StoreError
-from ragvault.model import VectorRecord
 
 if TYPE_CHECKING:
     from ragvault.config.settings import StoreSettings
+    from ragvault.model import Vector
 
 FOLDER_NAME = "chroma"  # in the index folder
 STORE_FILE = "chroma.sqlite3"
@@ -61,9 +61,9 @@ class PersistentChroma(ChromaIndex):
     def stored_identity(self) -> str | None:
         return None if damage(self._folder) else _identity(self._folder)
 
-    def upsert(self, key: str, records: Sequence[VectorRecord]) -> None:
+    def upsert(self, key: str, vectors: Mapping[str, Vector]) -> None:
         with self._writing():
-            super().upsert(key, records)
+            super().upsert(key, vectors)
 
     def delete(self, key: str, chunk_ids: Collection[str]) -> None:
         if chunk_ids and self._exists():

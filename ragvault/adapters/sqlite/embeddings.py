@@ -20,7 +20,7 @@ from ragvault.adapters.sqlite.connection import Database, OnDatabase
 from ragvault.adapters.sqlite.integrity import embeddings_in
 from ragvault.adapters.sqlite.rows import bump_generation, generation_of
 from ragvault.errors import StoreError
-from ragvault.model import Background, Filter, Level, ScoredId, VectorRecord
+from ragvault.model import Background, Filter, Level, ScoredId
 
 if TYPE_CHECKING:
     from ragvault.model import Matrix, Vector
@@ -136,14 +136,14 @@ class SqliteEmbeddings(OnDatabase):
             bump_generation(con)
             return dropped
 
-    def iter_records(self, vault: str, fingerprint: str) -> Iterator[VectorRecord]:
+    def iter_vectors(self, vault: str, fingerprint: str) -> Iterator[tuple[str, Vector]]:
         """A page at a time, no transaction held between pages: a rebuild of the vector store
         takes minutes, and holding one would keep the log from being folded back."""
         after: int | None = 0
         while after is not None:
             with self.database.read() as con:
-                records, after = _record_page(con, vault, fingerprint, after, _PAGE)
-            yield from records
+                page, after = _vector_page(con, vault, fingerprint, after, _PAGE)
+            yield from page
 
 
 def pack(vectors: Sequence[Vector]) -> list[bytes]:
@@ -249,15 +249,14 @@ def _scan(connection: sqlite3.Connection, fingerprint: str, where: Filter) -> _S
     return _Scan(ids, matrix, lacking)
 
 
-def _record_page(
+def _vector_page(
     connection: sqlite3.Connection, vault: str, fingerprint: str, after: int, size: int
-) -> tuple[list[VectorRecord], int | None]:
+) -> tuple[list[tuple[str, Vector]], int | None]:
     """The next ``size`` visible chunks after a rowid, with their vectors, and the last rowid
     (None at the end)."""
     rows = connection.execute(
-        "SELECT c.rowid, c.id, f.path, e.vector FROM chunk c"
+        "SELECT c.rowid, c.id, e.vector FROM chunk c"
         " CROSS JOIN note n ON n.id = c.note_id"
-        " CROSS JOIN folder f ON f.id = n.folder_id"
         " LEFT JOIN embedding e ON e.text_hash = c.text_hash"
         " AND e.fingerprint_id = (SELECT id FROM fingerprint WHERE name = ?)"
         " WHERE c.rowid > ? AND n.vault_id = (SELECT id FROM vault WHERE name = ?)"
@@ -266,13 +265,9 @@ def _record_page(
     ).fetchall()
     if not rows:
         return [], None
-    have = [row for row in rows if row[3] is not None]
-    vectors = unpack([row[3] for row in have]) if have else ()
-    records = [
-        VectorRecord(chunk_id, vector, folder)
-        for (_, chunk_id, folder, _), vector in zip(have, vectors, strict=True)
-    ]
-    return records, int(rows[-1][0])
+    have = {row[1]: row[2] for row in rows if row[2] is not None}
+    vectors = unpack(list(have.values())) if have else ()
+    return list(zip(have, vectors, strict=True)), int(rows[-1][0])
 
 
 # --------------------------------------------------------------------------- upkeep

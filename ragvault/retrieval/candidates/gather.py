@@ -176,7 +176,7 @@ def _ask_store(
     if catalog.count_chunks(inside) <= context.deps.filtered_limit:
         return None
     while True:
-        found = index.query(collection, vector, asked, folders=scope.folders)
+        found = index.query(collection, vector, asked)
         allowed = catalog.matching([hit.chunk_id for hit in found], inside)
         passed = [hit for hit in found if hit.chunk_id in allowed]
         if len(passed) >= n or len(found) < asked:

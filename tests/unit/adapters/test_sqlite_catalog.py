@@ -202,12 +202,12 @@ def test_many_threads_share_one_catalog(catalog: SqliteCatalog) -> None:
     assert failures == []
 
 
-def test_records_can_be_read_while_the_catalog_is_written(catalog: SqliteCatalog) -> None:
+def test_vectors_can_be_read_while_the_catalog_is_written(catalog: SqliteCatalog) -> None:
     writes = [note_write("notes", f"{i:04}.md", [((), f"text {i}")]) for i in range(1200)]
     put(catalog, *writes)
     seen = []
-    for number, record in enumerate(catalog.iter_records("notes", FP)):
-        seen.append(record.chunk_id)
+    for number, (chunk_id, _) in enumerate(catalog.iter_vectors("notes", FP)):
+        seen.append(chunk_id)
         if number == 5:
             catalog.set_vector_watermark("notes", "x")
     assert sorted(seen) == sorted(write.chunks[0].id for write in writes)

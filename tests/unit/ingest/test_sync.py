@@ -21,7 +21,7 @@ from ragvault.errors import (
 )
 from ragvault.ingest.read import ReadNote, ReadOutcome, read_note
 from ragvault.ingest.sync import SyncParts, sync_vault
-from ragvault.model import Filter, IndexReport, NoteFile, VectorRecord, collection_of
+from ragvault.model import Filter, IndexReport, NoteFile, collection_of
 from tests.support.chunking import WordCounter
 from tests.support.fakes import FakeEmbedder, FakeVectorIndex, vault_info
 
@@ -75,11 +75,11 @@ class World:
         return {i: s.chunk.text for i, s in self.catalog.chunks(ids).items()}
 
     @property
-    def collection(self) -> dict[str, VectorRecord]:
+    def collection(self) -> dict[str, Any]:
         return self.index.place.get(collection_of("v", self.embedder.fingerprint), {})
 
-    def records(self) -> dict[str, tuple[bytes, str]]:
-        return {i: (r.vector.tobytes(), r.folder) for i, r in self.collection.items()}
+    def vectors(self) -> dict[str, bytes]:
+        return {i: vector.tobytes() for i, vector in self.collection.items()}
 
     def agrees_with_clean(self, tmp: Path) -> None:
         """The two stores hold exactly what a first run over this vault gives."""
@@ -96,7 +96,7 @@ class World:
             assert in_force == clean.catalog.embedder_in_force()
             assert set(self.index.place) <= {collection_of("v", in_force[0]), "o|fake-1"}
         assert self.texts() == clean.texts()
-        assert self.records() == clean.records()
+        assert self.vectors() == clean.vectors()
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def world(tmp_path: Path) -> World:
 def test_a_first_run_fills_both_stores(world: World, tmp_path: Path) -> None:
     report = world.sync()
     assert report.added == ["a.md", "work/b.md"]
-    assert report.chunks == len(world.texts()) == len(world.records()) == 3
+    assert report.chunks == len(world.texts()) == len(world.vectors()) == 3
     assert report.embedded == 3
     world.agrees_with_clean(tmp_path)
 
@@ -369,7 +369,7 @@ def test_the_last_note_may_be_deleted(world: World) -> None:
     (world.root / "a.md").unlink()
     report = world.sync()
     assert report.removed == ["a.md", "work/b.md"]
-    assert world.texts() == {} and world.records() == {}
+    assert world.texts() == {} and world.vectors() == {}
 
 
 def test_a_folder_without_notes_is_an_error_and_no_vault(tmp_path: Path) -> None:
@@ -389,7 +389,7 @@ def test_another_model_replaces_every_vector(world: World, tmp_path: Path) -> No
     world.embedder = FakeEmbedder("fake-2", dimensions=48)
     report = world.sync()
     assert report.embedded == 3
-    assert {len(r.vector) for r in world.collection.values()} == {48}
+    assert {len(vector) for vector in world.collection.values()} == {48}
     assert report.changed == [], "the notes are what they were"
     world.agrees_with_clean(tmp_path)
 
@@ -449,10 +449,10 @@ def test_a_damaged_vector_store_is_reset_and_rebuilt(world: World, tmp_path: Pat
 
 def test_full_rebuilds_what_is_wrong_in_the_vector_store(world: World, tmp_path: Path) -> None:
     world.sync()
-    records = world.collection
-    chunk_id, record = next(iter(records.items()))
-    records[chunk_id] = VectorRecord(chunk_id, -record.vector, "wrong")
-    records["stray"] = VectorRecord("stray", record.vector, "")
+    held = world.collection
+    chunk_id, vector = next(iter(held.items()))
+    held[chunk_id] = -vector
+    held["stray"] = vector
     report = world.sync(full=True)
     assert report.changed == ["a.md", "work/b.md"]
     world.agrees_with_clean(tmp_path)

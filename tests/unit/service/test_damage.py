@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from ragvault.errors import NoIndexError, StoreDamagedError
-from ragvault.model import IndexReport, Request, VectorRecord, collection_of
+from ragvault.model import IndexReport, Request, collection_of
 from ragvault.service.doctor import State, examine
 from ragvault.service.index import IndexRequest, SetAside, index
 from ragvault.service.search import search
@@ -187,7 +187,7 @@ def test_vectors_that_are_not_those_of_the_passages(container: Callable[[], Cont
     wrong = np.zeros(held.embedder.dimensions, dtype=np.float32)
     wrong[3] = 1
     store.delete(key, [pump])
-    store.upsert(key, [VectorRecord(day, wrong, "log"), VectorRecord("f" * 32, wrong, "")])
+    store.upsert(key, {day: wrong, "f" * 32: wrong})
     store.seal()
     assert seen(container()) == [
         ("vectors", "missing", 1, ["pump.md"]),
