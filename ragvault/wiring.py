@@ -223,7 +223,7 @@ class Container:
     @property
     def cores(self) -> int:
         """How many threads embed."""
-        from ragvault.adapters.cores import usable_cores
+        from ragvault.adapters.models import usable_cores
 
         return self.settings.embedding.threads or usable_cores()
 

@@ -2,7 +2,7 @@
 
 - ``sqlite/``: the catalog (``NoteStore``, ``ChunkSearch``, ``EmbeddingCache``).
 - ``chroma/``: vector stores. ``onnx/``, ``torch/``, ``ollama/``: embedders, rerankers, chat.
-- ``models.py``, ``facts.py``, ``cores.py``: what the adapters of models share.
+- ``models.py``, ``facts.py``: what the adapters of models share.
 - ``families.py``: what is known of embedding models, by family: prefixes, pooling, window.
 - ``files.py``: the index folder itself: whole-or-nothing writes, the writer's lock.
 

@@ -1,14 +1,19 @@
 """What the adapters of models share, whatever runs the model: how failures are told, what goes
-in (text that can be encoded), what comes out (unit vectors, scores in 0..1).
+in (text that can be encoded), what comes out (unit vectors, scores in 0..1), and how many threads
+run it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
+import os
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragvault.errors import EmbedderUnavailableError, ModelError, RerankerUnavailableError
@@ -144,3 +149,30 @@ class PrefixedEmbedder:
         """16 hex digits of ``parts`` and the prefixes, for the end of a fingerprint."""
         whole = "\0".join((*parts, self.prefixes.query, self.prefixes.document))
         return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+# --------------------------------------------------------------------------- processors
+
+
+def usable_cores() -> int:
+    """How many processors this process may use: at least 1; the smallest of machine, affinity mask
+    and cgroup (v2) CPU quota. A container that is limited to two of 64 must not start 64 threads.
+    """
+    cores = os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        cores = min(cores, len(os.sched_getaffinity(0)))
+    quota = cgroup_quota(Path("/sys/fs/cgroup"), Path("/proc/self/cgroup"))
+    return max(1, min(cores, math.ceil(quota)) if quota is not None else cores)
+
+
+def cgroup_quota(root: Path, membership: Path) -> float | None:
+    """The tightest quota, in cores, of this process' group and the groups above it."""
+    quotas: list[float] = []
+    with suppress(OSError, UnicodeError):  # not Linux: no limit known
+        own = re.search(r"^0::/*(.*)$", membership.read_text(), re.MULTILINE)
+        folder = root / (own[1] if own else "")
+        for group in (folder, *folder.parents):
+            with suppress(OSError, ValueError):  # not a group, or "max": no limit
+                quota, period = map(int, (group / "cpu.max").read_text().split())
+                quotas.append(quota / period)
+    return min(quotas, default=None)

@@ -37,7 +37,7 @@ def why_not() -> str | None:
 class RealModels(Models):
     def __init__(self) -> None:
         self.models = [
-            Model(CHAT_MODEL, context_length=8192, parameter_size="134.52M"),
+            Model(CHAT_MODEL, context_length=8192, parameter_count=134_515_008),
             Model(EMBEDDING_MODEL, 256, ("embedding",), family="bert"),
         ]
         self._lock = threading.Lock()

@@ -36,7 +36,7 @@ class Model:
     digest: str = ""
     family: str = "llama"
     parameters: str = ""
-    parameter_size: str = "8.0B"
+    parameter_count: int = 8_000_000_000
     size: int = 1_000_000
     loaded: bool = False
 
@@ -51,7 +51,7 @@ class Model:
             "format": "gguf",
             "family": self.family,
             "families": [self.family],
-            "parameter_size": self.parameter_size,
+            "parameter_size": f"{self.parameter_count / 1e9:.1f}B",
             "quantization_level": "Q4_1",
         }
 

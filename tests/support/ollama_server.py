@@ -195,7 +195,10 @@ class Handler(BaseHTTPRequestHandler):
     def _show(self, body: dict[str, Any]) -> None:
         model = self.server.backend.find(body.get("model") or body.get("name"))
         family = model.family
-        info: dict[str, Any] = {"general.architecture": family}
+        info: dict[str, Any] = {
+            "general.architecture": family,
+            "general.parameter_count": model.parameter_count,
+        }
         if model.context_length is not None:
             info[f"{family}.context_length"] = model.context_length
         reply = {

@@ -91,26 +91,19 @@ BY_CLASS: dict[str, Translation] = {
 
 def translate(error: BaseException, place: str, *, server: bool) -> RagvaultError:
     """The ragvault error for one raised by Chroma at ``place`` (a folder, or host:port)."""
-    row, detail = _find(error, server)
+    known = ((_row(link, server), link) for link in _chain(error))
+    row, link = next(((row, link) for row, link in known if row), (_UNKNOWN, error))
     if row in (_DAMAGED, _UNKNOWN) and not server and disk_is_full(Path(place)):
         row = _FULL  # Chroma's compaction says only that it could not apply its log
-    return row.kind(row.message.format(place=place, detail=detail), row.hint)
+    return row.kind(row.message.format(place=place, detail=first_line(link)), row.hint)
 
 
-def _find(error: BaseException, server: bool) -> tuple[Translation, str]:
-    chain = list(_chain(error))
-    for link in chain:
-        named = (BY_CLASS.get(kind.__name__) for kind in type(link).__mro__)
-        row = next(filter(None, named), None)
-        if row in (_DAMAGED, _UNKNOWN):
-            # What is wrong behind a server is not for this machine's `index --full`.
-            row = _UNKNOWN if server else _by_message(link) or row
-        if row is not None:
-            return row, first_line(link)
-    for link in chain if not server else ():
-        if (row := _by_message(link)) is not None:
-            return row, first_line(link)
-    return _UNKNOWN, first_line(error)
+def _row(link: BaseException, server: bool) -> Translation | None:
+    names = (kind.__name__ for kind in type(link).__mro__)
+    row = next(filter(None, map(BY_CLASS.get, names)), None)
+    if server:  # what is wrong behind it is not for this machine's `index --full`
+        return _UNKNOWN if row is _DAMAGED else row
+    return _by_message(link) or row if row in (None, _DAMAGED, _UNKNOWN) else row
 
 
 def _by_message(error: BaseException) -> Translation | None:

@@ -13,7 +13,6 @@ from ragvault.adapters.ollama.client import (
     OllamaServer,
     context_length,
     failures,
-    parameters_of,
 )
 from ragvault.adapters.ollama.limits import (
     CHARS_PER_TOKEN,
@@ -94,11 +93,10 @@ class OllamaChat:
             raise self.explain(error, model) from error
         about = reply.modelinfo or {}
         count = about.get("general.parameter_count")
-        size = getattr(reply.details, "parameter_size", None)
         return ModelInfo(
             name=model,
             context_length=context_length(about),
-            parameters=count if isinstance(count, int) else parameters_of(size),
+            parameters=count if isinstance(count, int) else None,
             capabilities=tuple(str(item) for item in reply.capabilities or ()),
         )
 

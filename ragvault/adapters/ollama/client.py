@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ipaddress
 import math
-import re
 import threading
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -195,14 +194,6 @@ def context_length(info: Any) -> int | None:
     own = info.get(f"{info.get('general.architecture')}.context_length")
     lengths = [own, *(value for key, value in info.items() if key.endswith(".context_length"))]
     return next((int(value) for value in lengths if isinstance(value, int) and value > 0), None)
-
-
-def parameters_of(size: str | None) -> int | None:
-    """How many parameters "494.03M" or "7.6B" are."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMBT])", (size or "").strip().upper())
-    if found is None:
-        return None
-    return int(float(found[1]) * 10 ** {"K": 3, "M": 6, "B": 9, "T": 12}[found[2]])
 
 
 def failures() -> tuple[type[Exception], ...]:

@@ -14,9 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragvault.adapters.cores import usable_cores
 from ragvault.adapters.facts import FactStore
-from ragvault.adapters.models import RERANKING, as_reranker_error, first_line
+from ragvault.adapters.models import RERANKING, as_reranker_error, first_line, usable_cores
 from ragvault.adapters.onnx.model_files import find_model
 from ragvault.adapters.onnx.runtime import Session, SideBySide
 from ragvault.adapters.onnx.tokenizer import Tokenizer

@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragvault.adapters.cores import usable_cores
-from ragvault.adapters.models import Purpose, first_line
+from ragvault.adapters.models import Purpose, first_line, usable_cores
 from ragvault.config.profiles import PROFILES
 from ragvault.errors import ModelError
 

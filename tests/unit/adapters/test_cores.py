@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ragvault.adapters import cores
-from ragvault.adapters.cores import cgroup_quota, usable_cores
+from ragvault.adapters import models as cores
+from ragvault.adapters.models import cgroup_quota, usable_cores
 
 
 def group(root: Path, path: str, maximum: str) -> None:
