@@ -202,11 +202,11 @@ class Scores:
     ``final`` is what is sorted by.
     """
 
-    vector: float | None
-    lexical: float | None
-    recency: float | None
-    folder_weight: float
-    final: float
+    vector: float | None = None
+    lexical: float | None = None
+    recency: float | None = None
+    folder_weight: float = 1.0
+    final: float = 0.0
     bm25: float | None = None
     rerank: float | None = None
     terms: tuple[tuple[str, float], ...] = ()  # (name, contribution): they add up to final

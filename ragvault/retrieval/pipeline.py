@@ -59,11 +59,10 @@ from ragvault.retrieval.question.folders import select_folders
 from ragvault.retrieval.question.wordlists import RECENCY
 from ragvault.retrieval.ranking.blend import (
     Candidate,
-    Scored,
     TimeWindow,
-    choose_weights,
     score_all,
     trust_of,
+    vector_weight,
 )
 from ragvault.retrieval.ranking.pick import pick
 from ragvault.retrieval.ranking.rerank import rerank
@@ -262,30 +261,30 @@ def _embed(context: Context) -> Meaning:
 
 def _blend(
     context: Context, candidates: Sequence[Candidate], meaning: Meaning
-) -> tuple[Strategy, Sequence[Scored]]:
+) -> tuple[Strategy, Sequence[Candidate]]:
     """Step 6. A time in the question that no candidate is dated in is about the subject, not about
     when a note was written ("who won in 2014?"): it changes no weight."""
     where, hint, settings = context.where, context.query.time_hint, context.settings.retrieval
     half_life = settings.recency_half_life_days
     until = context.now if where.until is None else min(context.now, where.until)
-    window = TimeWindow(None, until, half_life)
-    timed = where.since is not None or where.until is not None
+    window = None
+    if where.since is not None or where.until is not None:
+        window = TimeWindow(None, until, half_life)
     if hint is not None and any(hint.since <= c.stored.note.date <= hint.until for c in candidates):
-        timed, window = True, TimeWindow.of_question(hint.since, hint.until, half_life)
+        window = TimeWindow.of_question(hint.since, hint.until, half_life)
     has_vectors = meaning.vector is not None
-    if has_vectors and candidates and all(c.cosine is None for c in candidates):
+    if has_vectors and candidates and all(c.scores.vector is None for c in candidates):
         has_vectors = False
         if any(vault.embedded for vault in context.vaults):
             context.notices.append(
                 "The notes were indexed with another embedding model: keywords and dates only. "
                 "Run `ragvault index`."
             )
-    trust = meaning.trust if has_vectors else 0.0
-    weights = choose_weights(settings, meaning.model, timed=timed, trust=trust)
-    strategy = Strategy.HYBRID_RECENCY if timed else Strategy.HYBRID
+    weight = vector_weight(settings, meaning.model) * meaning.trust if has_vectors else 0.0
+    strategy = Strategy.HYBRID if window is None else Strategy.HYBRID_RECENCY
     return (
         strategy if has_vectors else Strategy.KEYWORD_RECENCY,
-        score_all(candidates, weights=weights, window=window),
+        score_all(candidates, weight, window),
     )
 
 

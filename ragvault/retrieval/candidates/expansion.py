@@ -15,16 +15,15 @@ list is that of the mean of the question's vector and the passage's (Gao et al. 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ragvault import text
 from ragvault.errors import ModelError
-from ragvault.model import Scope, Scores
+from ragvault.model import Scope
 from ragvault.retrieval.candidates.assist import EXPAND
 from ragvault.retrieval.candidates.gather import Meaning, by_meaning, by_words
 from ragvault.retrieval.context import Context
-from ragvault.retrieval.ranking.blend import Candidate, Scored, best_first
+from ragvault.retrieval.ranking.blend import Candidate, best_first
 
 if TYPE_CHECKING:
     from ragvault.model import Vector
@@ -87,7 +86,7 @@ def between(question: Vector, passage: Vector) -> Vector:
 # --------------------------------------------------------------------------- the fusion
 
 
-def apply(ranked: Sequence[Scored], lists: Lists) -> Sequence[Scored]:
+def apply(ranked: Sequence[Candidate], lists: Lists) -> Sequence[Candidate]:
     """The candidates with a term for each kind that found any, in their new order."""
     for kind, found in lists.items():
         if any(found):
@@ -95,17 +94,18 @@ def apply(ranked: Sequence[Scored], lists: Lists) -> Sequence[Scored]:
     return ranked
 
 
-def _fused(ranked: Sequence[Scored], kind: str, lists: Sequence[tuple[str, ...]]) -> list[Scored]:
-    own = tuple(candidate.id for candidate, _ in ranked[:BLEND_DEPTH])
+def _fused(
+    ranked: Sequence[Candidate], kind: str, lists: Sequence[tuple[str, ...]]
+) -> list[Candidate]:
+    own = tuple(candidate.id for candidate in ranked[:BLEND_DEPTH])
     rrf: dict[str, float] = {}
     for found in (own, *lists):
         for rank, chunk_id in enumerate(dict.fromkeys(found), 1):
             rrf[chunk_id] = rrf.get(chunk_id, 0.0) + 1.0 / (RRF_K + rank)
-    best = max((rrf.get(candidate.id, 0.0) for candidate, _ in ranked), default=1.0)
+    best = max((rrf.get(candidate.id, 0.0) for candidate in ranked), default=1.0)
 
-    def with_term(candidate: Candidate, scores: Scores) -> Scores:
-        loss = WEIGHT * (1.0 - rrf.get(candidate.id, 0.0) / best) * scores.final
-        terms = (*scores.terms, (kind, -loss))
-        return replace(scores, terms=terms, final=sum(value for _, value in terms))
+    def with_term(candidate: Candidate) -> Candidate:
+        loss = WEIGHT * (1.0 - rrf.get(candidate.id, 0.0) / best) * candidate.scores.final
+        return candidate.scored((*candidate.scores.terms, (kind, -loss)))
 
-    return best_first((candidate, with_term(candidate, scores)) for candidate, scores in ranked)
+    return best_first(map(with_term, ranked))

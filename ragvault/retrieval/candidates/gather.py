@@ -14,7 +14,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from ragvault.errors import StoreError
-from ragvault.model import Filter, Scope, ScoredId, StoredChunk, collection_of
+from ragvault.model import Filter, Scope, ScoredId, Scores, StoredChunk, collection_of
 from ragvault.ports import VectorIndex
 from ragvault.retrieval.context import Context
 from ragvault.retrieval.question.folders import weight_of
@@ -215,15 +215,12 @@ def gather(
         chunk = stored.get(chunk_id)
         if chunk is None:  # it went between two reads: another process is indexing
             continue
-        candidates.append(
-            Candidate(
-                stored=chunk,
-                cosine=_cosine(vectors.get(chunk_id), query),
-                bm25=bm25.get(chunk_id, 0.0),
-                folder_weight=weight_of(chunk.note.vault, chunk.note.folder, scopes),
-                by_keyword=chunk_id in keyword_ids,
-            )
+        scores = Scores(
+            vector=_cosine(vectors.get(chunk_id), query),
+            bm25=bm25.get(chunk_id, 0.0),
+            folder_weight=weight_of(chunk.note.vault, chunk.note.folder, scopes),
         )
+        candidates.append(Candidate(chunk, scores, chunk_id in keyword_ids))
     return candidates
 
 

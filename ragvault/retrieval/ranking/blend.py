@@ -22,8 +22,7 @@ by.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, replace
 
 from ragvault.config.settings import RetrievalSettings
 from ragvault.model import Scores, StoredChunk
@@ -42,16 +41,10 @@ _DAY_S = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A chunk with each retriever's exact raw score.
-
-    ``cosine`` None: it has no embedding, or no query vector could be had. ``bm25`` 0: no term of
-    the question is in it. ``by_keyword``: the word search proposed it.
-    """
+    """A chunk on its way through the ranking. ``by_keyword``: the word search proposed it."""
 
     stored: StoredChunk
-    cosine: float | None
-    bm25: float
-    folder_weight: float
+    scores: Scores
     by_keyword: bool
 
     @property
@@ -69,18 +62,14 @@ class Candidate:
 
     @property
     def weighted_cosine(self) -> float:
-        return max(0.0, self.cosine or 0.0) * self.folder_weight
+        return max(0.0, self.scores.vector or 0.0) * self.scores.folder_weight
 
-
-Scored: TypeAlias = tuple[Candidate, Scores]
-
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """w and r of the module's docstring, each 0..1; ``recency`` 0 leaves the date out of it."""
-
-    vector: float
-    recency: float = 0.0
+    def scored(self, terms: Sequence[tuple[str, float]], scores: Scores | None = None) -> Candidate:
+        """With these terms, which ``final`` is exactly the ``sum`` of; the rest of the scores as
+        they are, or those of ``scores``."""
+        final = sum(value for _, value in terms)
+        made = replace(scores or self.scores, terms=tuple(terms), final=final)
+        return replace(self, scores=made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,49 +108,39 @@ def trust_of(vocabulary_share: float) -> float:
     return min(1.0, max(0.0, (vocabulary_share - TRUST_FROM) / (TRUST_FULL - TRUST_FROM)))
 
 
-def choose_weights(
-    settings: RetrievalSettings, model: str, *, timed: bool, trust: float = 1.0
-) -> Weights:
-    """For an embedding model, by its name or hub id, of which ``trust`` (0: there are no vectors)
-    is left. What isn't the vectors' is the words'."""
-    vector = settings.weight_vector
-    if vector is None:
-        lowered = model.lower()
-        known = (w for name, w in MODEL_WEIGHTS.items() if name in lowered)
-        vector = next(known, WEIGHT)
-    return Weights(vector * trust, RECENCY if timed else 0.0)
+def vector_weight(settings: RetrievalSettings, model: str) -> float:
+    """w for an embedding model, by its name or hub id."""
+    if settings.weight_vector is not None:
+        return settings.weight_vector
+    lowered = model.lower()
+    return next((w for name, w in MODEL_WEIGHTS.items() if name in lowered), WEIGHT)
 
 
 def score_all(
-    candidates: Sequence[Candidate], *, weights: Weights, window: TimeWindow
-) -> list[Scored]:
-    best = max((c.bm25 for c in candidates), default=0.0)
-    return best_first((c, _score(c, best, weights, window)) for c in candidates)
+    candidates: Sequence[Candidate], weight: float, window: TimeWindow | None = None
+) -> list[Candidate]:
+    """Blended with ``weight`` for the vectors, 0..1, the rest for the words; with a ``window``
+    the date counts too."""
+    best = max((c.scores.bm25 or 0.0 for c in candidates), default=0.0)
+    return best_first(_scored(c, best, weight, window) for c in candidates)
 
 
-def _score(candidate: Candidate, best_bm25: float, weights: Weights, window: TimeWindow) -> Scores:
-    """One candidate's scores. ``final`` is exactly ``sum`` of its terms' contributions."""
-    lexical = candidate.bm25 / best_bm25 if best_bm25 > 0 else 0.0
-    share = 1.0 - weights.recency
-    contributions = [
-        ("vector", share * weights.vector * candidate.weighted_cosine),
-        ("lexical", share * (1.0 - weights.vector) * lexical),
+def _scored(
+    candidate: Candidate, best_bm25: float, weight: float, window: TimeWindow | None
+) -> Candidate:
+    lexical = (candidate.scores.bm25 or 0.0) / best_bm25 if best_bm25 > 0 else 0.0
+    share = 1.0 if window is None else 1.0 - RECENCY
+    terms = [
+        ("vector", share * weight * candidate.weighted_cosine),
+        ("lexical", share * (1.0 - weight) * lexical),
     ]
     recency = None
-    if weights.recency > 0:
+    if window is not None:
         recency = window.recency(candidate.stored.note.date)
-        contributions.append(("recency", weights.recency * recency))
-    return Scores(
-        vector=candidate.cosine,
-        lexical=lexical,
-        recency=recency,
-        folder_weight=candidate.folder_weight,
-        final=sum(value for _, value in contributions),
-        bm25=candidate.bm25,
-        terms=tuple(contributions),
-    )
+        terms.append(("recency", RECENCY * recency))
+    return candidate.scored(terms, replace(candidate.scores, lexical=lexical, recency=recency))
 
 
-def best_first(scored: Iterable[Scored]) -> list[Scored]:
+def best_first(candidates: Iterable[Candidate]) -> list[Candidate]:
     """By ``final``; equal scores in order of chunk id."""
-    return sorted(scored, key=lambda pair: (-pair[1].final, pair[0].id))
+    return sorted(candidates, key=lambda c: (-c.scores.final, c.id))

@@ -17,7 +17,7 @@ from difflib import SequenceMatcher
 from ragvault import text
 from ragvault.formats.inline import says_nothing, without_html
 from ragvault.model import DroppedBy, Hit
-from ragvault.retrieval.ranking.blend import Candidate, Scored
+from ragvault.retrieval.ranking.blend import Candidate
 
 # Most that are scored: what many scopes or other wordings propose beyond it is cut.
 MAX_CANDIDATES = 200
@@ -47,22 +47,23 @@ _NEGATIONS = frozenset(
 
 
 def pick(
-    ranked: Sequence[Scored], *, k: int, min_vector: float, terms: Sequence[str] = ()
+    ranked: Sequence[Candidate], *, k: int, min_vector: float, terms: Sequence[str] = ()
 ) -> tuple[Hit, ...]:
     """Every candidate as a Hit, in the order given; of those that no floor drops and that repeat
     no other, the first ``k`` are kept. ``terms`` are the question's, for telling near-duplicates
     from different facts."""
-    trimmed = over_limit([candidate for candidate, _ in ranked])
+    trimmed = over_limit(ranked)
     wants_template = any(map(_TEMPLATE_TERM.match, terms))
-    reasons = [_floor(c, min_vector, trimmed, wants_template) for c, _ in ranked]
+    reasons = [_floor(c, min_vector, trimmed, wants_template) for c in ranked]
     doubles = _fold(ranked, reasons, terms)
     hits: list[Hit] = []
-    for i, (candidate, scores) in enumerate(ranked):
+    for i, candidate in enumerate(ranked):
         reason = reasons[i]
         if reason is None and sum(hit.kept for hit in hits) >= k:
             reason = DroppedBy.RANK
         others = tuple(sorted(set(doubles.get(i, ())) - {candidate.stored.note.rel_path}))
-        hits.append(Hit(i + 1, candidate.stored, scores, reason is None, reason, others))
+        kept = reason is None
+        hits.append(Hit(i + 1, candidate.stored, candidate.scores, kept, reason, others))
     return tuple(hits)
 
 
@@ -82,7 +83,8 @@ def _floor(
         return DroppedBy.TEMPLATE
     if "</" in candidate.text and _is_drawn(candidate.text):
         return DroppedBy.UNREADABLE
-    too_far = candidate.cosine is not None and candidate.cosine < min_vector
+    cosine = candidate.scores.vector
+    too_far = cosine is not None and cosine < min_vector
     if too_far and not candidate.by_keyword:
         return DroppedBy.MIN_VECTOR
     return None
@@ -98,12 +100,12 @@ def _is_drawn(passage: str) -> bool:
 
 
 def _fold(
-    ranked: Sequence[Scored], reasons: list[DroppedBy | None], terms: Sequence[str]
+    ranked: Sequence[Candidate], reasons: list[DroppedBy | None], terms: Sequence[str]
 ) -> dict[int, list[str]]:
     """Mark what repeats a better one; the notes that each of those stands for."""
     first_of: dict[str, int] = {}
     doubles: dict[int, list[str]] = {}
-    for i, (candidate, _) in enumerate(ranked):
+    for i, candidate in enumerate(ranked):
         if reasons[i] is not None:
             continue
         # the same but for case, width and white space
@@ -112,10 +114,10 @@ def _fold(
             reasons[i] = DroppedBy.DUPLICATE
             doubles.setdefault(first, []).append(candidate.stored.note.rel_path)
     rest = [i for i, reason in enumerate(reasons) if reason is None]
-    for i, first in near_duplicates([ranked[i][0] for i in rest], terms).items():
+    for i, first in near_duplicates([ranked[i] for i in rest], terms).items():
         twin, first = rest[i], rest[first]
         reasons[twin] = DroppedBy.DUPLICATE
-        path = ranked[twin][0].stored.note.rel_path
+        path = ranked[twin].stored.note.rel_path
         doubles.setdefault(first, []).extend((path, *doubles.pop(twin, ())))
     return doubles
 
@@ -137,7 +139,7 @@ def _are_twins(one: Candidate, other: Candidate, asked: Collection[str]) -> bool
     """Hardly a word differs, and none that is a fact: no number, no name (a capital), no negation,
     no word of the question. A template filled in twice is two notes."""
     shorter, longer = sorted((len(one.text), len(other.text)))
-    apart = abs((one.cosine or 0.0) - (other.cosine or 0.0))
+    apart = abs((one.scores.vector or 0.0) - (other.scores.vector or 0.0))
     if one.note == other.note or shorter < _LENGTHS * longer or apart > _COSINES:
         return False
     here, there = _words_of(one.text), _words_of(other.text)

@@ -20,16 +20,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ragvault.errors import ModelError
-from ragvault.model import Scores, StoredChunk, Timing
+from ragvault.model import StoredChunk, Timing
 from ragvault.retrieval.context import Context
-from ragvault.retrieval.ranking.blend import Scored, best_first
+from ragvault.retrieval.ranking.blend import Candidate, best_first
 
 
-def rerank(context: Context, ranked: Sequence[Scored]) -> Sequence[Scored]:
+def rerank(context: Context, ranked: Sequence[Candidate]) -> Sequence[Candidate]:
     reranker, settings = context.deps.reranker, context.settings.rerank
     if reranker is None or not ranked or settings.weight == 0:
         return ranked
-    texts = [passage_of(candidate.stored) for candidate, _ in ranked[: settings.top]]
+    texts = [passage_of(candidate.stored) for candidate in ranked[: settings.top]]
     try:
         with context.timed(Timing.RERANK):
             fresh = reranker.rerank(context.query.text, texts)
@@ -42,8 +42,8 @@ def rerank(context: Context, ranked: Sequence[Scored]) -> Sequence[Scored]:
         context.notices.append(f"Ranked without a reranker. {why}")
         return ranked
     return best_first(
-        (candidate, _mixed(scores, fresh[i] if i < len(fresh) else None, settings.weight))
-        for i, (candidate, scores) in enumerate(ranked)
+        _mixed(candidate, fresh[i] if i < len(fresh) else None, settings.weight)
+        for i, candidate in enumerate(ranked)
     )
 
 
@@ -56,13 +56,8 @@ def passage_of(stored: StoredChunk) -> str:
     return "\n".join((*dict.fromkeys(above), chunk.text))
 
 
-def _mixed(scores: Scores, rerank_score: float | None, weight: float) -> Scores:
-    terms = [(name, (1.0 - weight) * value) for name, value in scores.terms]
+def _mixed(candidate: Candidate, rerank_score: float | None, weight: float) -> Candidate:
+    terms = [(name, (1.0 - weight) * value) for name, value in candidate.scores.terms]
     if rerank_score is not None:
         terms.append(("rerank", weight * rerank_score))
-    return replace(
-        scores,
-        rerank=rerank_score,
-        terms=tuple(terms),
-        final=sum(value for _, value in terms),
-    )
+    return candidate.scored(terms, replace(candidate.scores, rerank=rerank_score))

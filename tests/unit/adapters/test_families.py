@@ -16,7 +16,7 @@ from ragvault.adapters.onnx.tokenizer import Tokenizer
 from ragvault.adapters.torch.embedder import SentenceTransformersEmbedder
 from ragvault.config.settings import EmbeddingSettings, RetrievalSettings, Settings
 from ragvault.model import Prefixes
-from ragvault.retrieval.ranking.blend import choose_weights
+from ragvault.retrieval.ranking.blend import vector_weight
 from tests.support.tiny_onnx import write_model
 
 SEARCH = "Represent this sentence for searching relevant passages: "
@@ -227,7 +227,7 @@ def test_a_folder_of_any_name_is_what_the_profile_beside_it_says(tmp_path: Path)
     path = str(write_model(tmp_path / "weights" / "model.onnx"))
     made = onnx(Path(path), profile="multilingual")
     assert made.prefixes.query == "task: search result | query: "
-    assert choose_weights(RetrievalSettings(), made.model, timed=False).vector == 0.9
+    assert vector_weight(RetrievalSettings(), made.model) == 0.9
     assert onnx(Path(path)).model == path
 
 

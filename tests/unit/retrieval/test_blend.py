@@ -12,9 +12,9 @@ from ragvault.model import Chunk, Hit, NoteInfo, Scores, StoredChunk
 from ragvault.retrieval.ranking.blend import (
     Candidate,
     TimeWindow,
-    choose_weights,
     score_all,
     trust_of,
+    vector_weight,
 )
 from ragvault.retrieval.ranking.pick import over_limit, pick
 
@@ -38,21 +38,21 @@ def candidate(
     chunk = Chunk(chunk_id, "v", path, (), 0, 0, 1, 2, text or f"text of {chunk_id}", "", chunk_id)
     info = NoteInfo("v", path, chunk_id, "", (), (), date, date)
     found = bm25 > 0 if by_keyword is None else by_keyword
-    return Candidate(StoredChunk(chunk, info), vector, bm25, weight, found)
+    scores = Scores(vector=vector, bm25=bm25, folder_weight=weight)
+    return Candidate(StoredChunk(chunk, info), scores, found)
 
 
 def blended(
     *candidates: Candidate,
-    timed: bool = False,
     trust: float = 1.0,
-    window: TimeWindow = TimeWindow(None, NOW, SETTINGS.recency_half_life_days),
-) -> list[tuple[Candidate, Scores]]:
-    weights = choose_weights(SETTINGS, "all-MiniLM-L6-v2", timed=timed, trust=trust)
-    return score_all(candidates, weights=weights, window=window)
+    window: TimeWindow | None = None,
+) -> list[Candidate]:
+    return score_all(candidates, trust * vector_weight(SETTINGS, "all-MiniLM-L6-v2"), window)
 
 
 def test_the_blend_is_the_weighted_sum() -> None:
-    [(_, best), (_, second)] = blended(candidate("a", 0.8, 4.0), candidate("b", 0.6, 2.0))
+    ranked = blended(candidate("a", 0.8, 4.0), candidate("b", 0.6, 2.0))
+    best, second = (c.scores for c in ranked)
     assert best.final == pytest.approx(0.7 * 0.8 + 0.3 * 1.0)
     assert second.final == pytest.approx(0.7 * 0.6 + 0.3 * 0.5)
 
@@ -63,36 +63,35 @@ def test_with_time_the_date_counts_too() -> None:
     ranked = blended(
         candidate("a", 0.8, 4.0, date=NOW - DAY),
         candidate("b", 0.8, 4.0, date=old),
-        timed=True,
         window=window,
     )
-    assert [c.id for c, _ in ranked] == ["a", "b"]
-    assert ranked[0][1].final == pytest.approx(0.75 * (0.7 * 0.8 + 0.3) + 0.25)
-    assert ranked[1][1].final == pytest.approx(0.75 * (0.7 * 0.8 + 0.3) + 0.25 * 0.5)
+    assert [c.id for c in ranked] == ["a", "b"]
+    assert ranked[0].scores.final == pytest.approx(0.75 * (0.7 * 0.8 + 0.3) + 0.25)
+    assert ranked[1].scores.final == pytest.approx(0.75 * (0.7 * 0.8 + 0.3) + 0.25 * 0.5)
 
 
 def test_without_vectors_words_fill_the_whole_scale() -> None:
-    [(_, scores)] = blended(candidate("a", None, 4.0), trust=0.0)
-    assert scores.final == pytest.approx(1.0)
-    assert scores.vector is None
+    [found] = blended(candidate("a", None, 4.0), trust=0.0)
+    assert found.scores.final == pytest.approx(1.0)
+    assert found.scores.vector is None
 
 
 def test_the_folder_weight_multiplies_the_vector_score() -> None:
-    [(_, scores)] = blended(candidate("a", 0.8, 0.0, weight=0.5))
-    assert scores.final == pytest.approx(0.7 * 0.8 * 0.5)
-    assert scores.folder_weight == 0.5
+    [found] = blended(candidate("a", 0.8, 0.0, weight=0.5))
+    assert found.scores.final == pytest.approx(0.7 * 0.8 * 0.5)
+    assert found.scores.folder_weight == 0.5
 
 
 def test_a_cosine_below_zero_counts_as_none_but_is_shown() -> None:
-    [(_, scores)] = blended(candidate("a", -0.4, 0.0))
-    assert scores.final == 0.0
-    assert scores.vector == -0.4
+    [found] = blended(candidate("a", -0.4, 0.0))
+    assert found.scores.final == 0.0
+    assert found.scores.vector == -0.4
 
 
 def test_equal_scores_are_ordered_by_id_whatever_order_they_came_in() -> None:
     forward = blended(candidate("a"), candidate("b"), candidate("c"))
     backward = blended(candidate("c"), candidate("b"), candidate("a"))
-    assert [c.id for c, _ in forward] == ["a", "b", "c"] == [c.id for c, _ in backward]
+    assert [c.id for c in forward] == ["a", "b", "c"] == [c.id for c in backward]
 
 
 def test_recency_is_one_inside_the_window_and_halves_outside_on_both_sides() -> None:
@@ -120,15 +119,16 @@ def test_the_explanation_is_the_score(
     candidates = [
         candidate(f"{i:02}", v, b, weight=w, date=d) for i, (v, b, w, d) in enumerate(raw)
     ]
-    ranked = blended(*candidates, timed=timed, trust=trust)
-    for _, scores in ranked:
+    window = TimeWindow(None, NOW, SETTINGS.recency_half_life_days) if timed else None
+    ranked = blended(*candidates, trust=trust, window=window)
+    for scores in (c.scores for c in ranked):
         assert sum(value for _, value in scores.terms) == scores.final
         assert 0.0 <= scores.final <= 1.0 + 1e-9
         assert scores.lexical is not None
         assert 0.0 <= scores.lexical <= 1.0
-    finals = [scores.final for _, scores in ranked]
+    finals = [c.scores.final for c in ranked]
     assert finals == sorted(finals, reverse=True)
-    assert {c.id for c, _ in ranked} == {c.id for c in candidates}
+    assert {c.id for c in ranked} == {c.id for c in candidates}
 
 
 # ------------------------------------------------------------------------------- pick
@@ -187,19 +187,19 @@ def test_only_the_best_by_weighted_vector_stay_in_an_overfull_pool() -> None:
 def test_what_a_model_cant_read_is_weighed_by_words_alone() -> None:
     """An English model finds anything near to a question in Arabic."""
     near, said = candidate("a", 0.9, 1.0), candidate("b", 0.2, 4.0)
-    firsts = [blended(near, said, trust=trust)[0][0].id for trust in (1.0, 0.0)]
+    firsts = [blended(near, said, trust=trust)[0].id for trust in (1.0, 0.0)]
     assert firsts == ["a", "b"]
-    [(_, scores)] = blended(candidate("a", 0.8, 4.0), trust=0.5)
-    assert scores.final == pytest.approx(0.35 * 0.8 + 0.65)
+    [found] = blended(candidate("a", 0.8, 4.0), trust=0.5)
+    assert found.scores.final == pytest.approx(0.35 * 0.8 + 0.65)
 
 
 def test_each_model_has_its_weight_unless_one_is_set() -> None:
     """What serves a weak model holds a strong one back."""
     names = ("sentence-transformers/all-MiniLM-L6-v2", "embeddinggemma:300m", "my-own-model")
-    weights = [choose_weights(SETTINGS, name, timed=False).vector for name in names]
+    weights = [vector_weight(SETTINGS, name) for name in names]
     assert weights == [0.7, 0.9, 0.7]
     wanted = RetrievalSettings(weight_vector=0.2)
-    assert {choose_weights(wanted, name, timed=False).vector for name in names} == {0.2}
+    assert {vector_weight(wanted, name) for name in names} == {0.2}
 
 
 def test_trust_rises_with_the_share_that_the_model_can_read() -> None:

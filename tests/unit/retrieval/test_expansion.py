@@ -14,11 +14,11 @@ from tests.unit.retrieval.test_pick import entry
 def test_what_the_wordings_agree_on_rises_and_says_why() -> None:
     ranked = [entry("a", 0.60), entry("b", 0.58), entry("c", 0.57)]
     moved = apply(ranked, {"expand": [("c", "b"), ("c",)], "hyde": [()]})
-    assert [candidate.id for candidate, _ in moved] == ["c", "b", "a"]
-    best = moved[0][1]
+    assert [candidate.id for candidate in moved] == ["c", "b", "a"]
+    best = moved[0].scores
     assert best.terms[-1] == ("expand", 0.0)
     assert best.final == 0.57
-    assert moved[2][1].terms[-1][1] < 0
+    assert moved[2].scores.terms[-1][1] < 0
 
 
 @given(
@@ -28,14 +28,15 @@ def test_what_the_wordings_agree_on_rises_and_says_why() -> None:
 def test_terms_add_up_and_nothing_is_lifted(finals: list[float], lists: list[list[str]]) -> None:
     """--debug explains every score; an invented wording opens no gate."""
     ranked = [entry(f"{i:02}", f) for i, f in enumerate(sorted(finals, reverse=True))]
-    before = {candidate.id: scores.final for candidate, scores in ranked}
+    before = {candidate.id: candidate.scores.final for candidate in ranked}
     found = [tuple(ids) for ids in lists]
     moved = apply(ranked, {"expand": found, "hyde": found})
-    for candidate, scores in moved:
+    for candidate in moved:
+        scores = candidate.scores
         assert scores.final == sum(value for _, value in scores.terms)
         floor = (1 - expansion.WEIGHT) ** 2 * before[candidate.id]
         assert floor - 1e-9 <= scores.final <= before[candidate.id]
-    values = [scores.final for _, scores in moved]
+    values = [candidate.scores.final for candidate in moved]
     assert values == sorted(values, reverse=True)
     assert len(moved) == len(ranked)
 

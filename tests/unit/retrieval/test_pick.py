@@ -22,15 +22,15 @@ LONG = (
 
 def entry(
     chunk_id: str, final: float, text: str = "", note: str | None = None, title: str = ""
-) -> tuple[Candidate, Scores]:
+) -> Candidate:
     path = note or f"{chunk_id}.md"
     chunk = Chunk(chunk_id, "v", path, (), 0, 0, 1, 3, text or f"text {chunk_id}", "", chunk_id)
     info = NoteInfo("v", path, title or path.removesuffix(".md"), "", (), (), 0.0, 0.0)
-    scores = Scores(final, None, None, 1.0, final, terms=(("vector", final),))
-    return Candidate(StoredChunk(chunk, info), final, 1.0, 1.0, True), scores
+    scores = Scores(final, final=final, bm25=1.0, terms=(("vector", final),))
+    return Candidate(StoredChunk(chunk, info), scores, True)
 
 
-def picked(*ranked: tuple[Candidate, Scores], k: int = 3) -> list[Hit]:
+def picked(*ranked: Candidate, k: int = 3) -> list[Hit]:
     return list(pick(ranked, k=k, min_vector=0.0))
 
 
@@ -38,7 +38,7 @@ def picked(*ranked: tuple[Candidate, Scores], k: int = 3) -> list[Hit]:
 
 
 def folded(one: str, other: str, *, note: str = "b.md", terms: Sequence[str] = ()) -> bool:
-    return bool(near_duplicates([entry("a", 0.9, one)[0], entry("b", 0.8, other, note)[0]], terms))
+    return bool(near_duplicates([entry("a", 0.9, one), entry("b", 0.8, other, note)], terms))
 
 
 def test_a_copy_with_a_slip_corrected_shows_once_and_names_the_other() -> None:
