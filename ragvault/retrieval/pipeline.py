@@ -40,6 +40,7 @@ from ragvault.model import (
     Request,
     Retrieval,
     Scores,
+    StoredChunk,
     Strategy,
     Timing,
 )
@@ -53,7 +54,6 @@ from ragvault.retrieval.candidates.gather import (
     nearest,
     open_store,
 )
-from ragvault.retrieval.candidates.neighbours import around
 from ragvault.retrieval.context import Context, Deps, make_context
 from ragvault.retrieval.question.folders import select_folders
 from ragvault.retrieval.question.wordlists import RECENCY
@@ -92,8 +92,7 @@ def retrieve(
         found = _search(context, for_answer=for_answer)
     neighbours: Mapping[str, tuple[Hit, ...]] = {}
     if for_answer and found.strategy is not Strategy.RECENT:
-        reach = settings.answer.neighbours
-        neighbours = around(context.catalog, found.kept, found.candidates, reach)
+        neighbours = _neighbours(context, found)
     times = {**context.times, Timing.TOTAL: (perf_counter() - started) * 1000.0}
     return replace(
         found,
@@ -301,3 +300,39 @@ def _term_weights(context: Context) -> tuple[tuple[str, float], ...]:
 def _idf(held: int, chunks: int) -> float:
     """BM25's, of a term that ``held`` of the chunks hold; never negative."""
     return math.log1p((max(chunks, held) - held + 0.5) / (held + 0.5))
+
+
+def _neighbours(context: Context, found: Retrieval) -> dict[str, tuple[Hit, ...]]:
+    """For the chunk id of the first hit the chunks before and after it under the same heading
+    path, in the order of the note; none that is a hit itself. Those of more hits would double the
+    prompt; for as many tokens, more hits hold more (measured: see CHANGELOG.md). Under its own id,
+    which is no hit's, the first chunk of that hit's note, where most say what they are about: to
+    be quoted, not prompted. What is cited stays the chunk that holds it.
+
+    One that the search found too keeps its scores; another has its hit's, as the one term
+    "neighbour": that is why it is there.
+    """
+    reach = context.settings.answer.neighbours
+    if reach <= 0 or not found.kept:
+        return {}
+    first, last = found.kept[0], found.kept[-1]
+    taken = {hit.chunk.id for hit in found.kept}
+    known = {hit.chunk.id: hit for hit in found.candidates}
+
+    def as_hit(stored: StoredChunk, final: float) -> Hit:
+        scores = Scores(final=final, terms=((str(DroppedBy.NEIGHBOUR), final),))
+        return known.get(stored.chunk.id) or Hit(
+            first.rank, stored, scores, kept=False, dropped_by=DroppedBy.NEIGHBOUR
+        )
+
+    beside = tuple(
+        as_hit(stored, first.scores.final)
+        for stored in context.catalog.neighbours(first.chunk.id, reach)
+        if stored.chunk.id not in taken
+    )
+    around = {first.chunk.id: beside} if beside else {}
+    taken |= {hit.chunk.id for hit in beside}
+    for stored in context.catalog.note_chunks(first.chunk.vault, first.chunk.rel_path)[:1]:
+        if stored.chunk.id not in taken:
+            around[stored.chunk.id] = (as_hit(stored, last.scores.final),)
+    return around

@@ -6,5 +6,4 @@ Reads the catalog and the vector store; decides no order.
     gather      what the vector store and the word search propose, in one pool
     assist      what the chat model is asked first: wordings, a guess at the answer, folders
     expansion   the search for what it wrote
-    neighbours  what stands around a hit in its own section
 """
