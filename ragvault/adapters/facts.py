@@ -15,8 +15,8 @@ from pathlib import Path
 from ragvault.adapters.files import atomic_write, private_folder
 from ragvault.errors import EmbedderUnavailableError, StoreError
 
-_VERSION = 1
-_MAX_FACTS = 256  # a kind; the oldest go first, so that replaced files don't pile up
+_VERSION = 2
+_MAX_FACTS = 512  # the oldest go first, so that replaced files don't pile up
 
 
 class FactStore:
@@ -24,50 +24,37 @@ class FactStore:
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
-        self._facts: dict[str, dict[str, str]] | None = None
+        self._facts: dict[str, str] | None = None
 
     def get(self, kind: str, key: str) -> str | None:
         if self._facts is None:
             self._facts = self._read()
-        return self._facts.get(kind, {}).get(key)
+        return self._facts.get(f"{kind} {key}")
 
     def put(self, kind: str, key: str, value: str) -> None:
         if self.get(kind, key) == value:
             return
-        mine, self._facts = self._facts or {}, self._read()  # others may have written since
-        for other, known in mine.items():  # what could not be written is still true
-            self._facts[other] = {**self._facts.get(other, {}), **known}
-        facts = self._facts.setdefault(kind, {})
-        facts.pop(key, None)
-        facts[key] = value
-        while len(facts) > _MAX_FACTS:
-            del facts[next(iter(facts))]
-        self._write()
+        # Others may have written since; and what could not be written is still true.
+        facts = self._read() | (self._facts or {})
+        facts.pop(f"{kind} {key}", None)
+        facts[f"{kind} {key}"] = value
+        self._facts = dict(list(facts.items())[-_MAX_FACTS:])
+        if self.path is not None:
+            # A read-only or full disk costs the cache, not the command.
+            with suppress(StoreError):
+                private_folder(self.path.parent)
+                document = {"version": _VERSION, "facts": self._facts}
+                atomic_write(self.path, json.dumps(document, indent=1))
 
-    def _read(self) -> dict[str, dict[str, str]]:
-        if self.path is None:
-            return self._facts or {}
+    def _read(self) -> dict[str, str]:
         try:
-            document = json.loads(self.path.read_text(encoding="utf-8"))
+            document = json.loads(self.path.read_text(encoding="utf-8")) if self.path else {}
         except (OSError, ValueError):  # absent or damaged: a cache starts empty
             return {}
-        if not isinstance(document, dict) or document.get("version") != _VERSION:
+        known = document.get("facts") if isinstance(document, dict) else None
+        if not isinstance(known, dict) or document.get("version") != _VERSION:
             return {}
-        return {
-            kind: {str(key): str(value) for key, value in facts.items()}
-            for kind, facts in document.items()
-            if isinstance(facts, dict)
-        }
-
-    def _write(self) -> None:
-        if self.path is None:
-            return
-        # A read-only or full disk costs the cache, not the command: the facts stay in memory.
-        with suppress(StoreError):
-            private_folder(self.path.parent)
-            atomic_write(
-                self.path, json.dumps({"version": _VERSION, **(self._facts or {})}, indent=1)
-            )
+        return {key: str(value) for key, value in known.items()}
 
 
 # --------------------------------------------------------------------------- hashes of files
