@@ -44,6 +44,9 @@ TRUE_AFTER_ALL = frozenset(
     {
         "english/Home/Kelham flat.md:1-7",
         "english/Daily/2026-10-13.md:1-3",
+        "english/Work/Meetings/2023-11-09 Cutler's Mill kick-off.md:5-11",
+        "german-english/Arbeit/Messkoffer.md:1-11",
+        "german-english/Personen/Lena Hoffmann.md:4-9",
         "lists/Work/Clients.md:1-15",
         "sample/Projects/Tidepool/Payments decision.md:7-12",
         "sample/Daily/2024-07-23.md:1-5",

@@ -155,8 +155,8 @@ def _missing_values(statement: str, text: str) -> list[str]:
     for number in find_numbers(rest):
         if not (number.values and number.is_plain) and number.token.casefold() in lowered:
             continue  # part of a name such as v2 or MD5, or of an address
-        # A year or day of a date is no amount.
-        there = undated if number.unit else known
+        # The day of a date is no amount.
+        there = known if len(number.token) == 4 and not number.unit else undated
         same = [other for other in there if number.values & other.values]
         if not same:
             reasons.append(f"the number {number.token} is not there")
@@ -185,7 +185,7 @@ def _missing_names(statement: str, text: str, *, opening: bool) -> list[str]:
     tells_nothing = is_title or language_of(statement, (ENGLISH,)) == "de"
     starts = {start for start, _ in sentence_spans(statement)}
     held = {stem(word) for word in tokens(re.sub(r"['’]s\b", "", text))}
-    roots = {word[:_ROOT] for word in held}
+    roots = tuple({word[:_ROOT] for word in held if len(word) >= 4})
     stop = stopwords_of(statement)
     missing: list[str] = []
     for match in capital:
@@ -197,6 +197,6 @@ def _missing_names(statement: str, text: str, *, opening: bool) -> list[str]:
             continue
         parts = [t for t in tokens(re.sub(r"['’]s?$", "", word)) if t not in stop | _META]
         lacking = [p for p in parts if not is_value(p) and stem(p) not in held]
-        if any(not is_loose or stem(p)[:_ROOT] not in roots for p in lacking):
+        if any(not is_loose or not p.startswith(roots) for p in lacking):
             missing.append(f"{word} is not named there")
     return missing
