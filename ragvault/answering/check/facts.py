@@ -18,7 +18,7 @@ from ragvault.answering.check.values import Date, find_dates, find_numbers, with
 from ragvault.answering.quote.show import row
 from ragvault.answering.quote.units import Unit, pages_of
 from ragvault.model import Hit
-from ragvault.text import language_of, stem, stopwords, tokens
+from ragvault.text import language_of, sentence_spans, stem, stopwords, tokens
 
 _SENTENCES = 3  # of a paragraph that may be one fact
 _PREFIX = 5  # letters in common make one word of two: "Ergozeit", "Ergometer"
@@ -40,7 +40,9 @@ _WORD = re.compile(
     rf"\d+(?:[.,:'’]\d+)*|[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[^\W_])+(?:['’][^\W_]+)*"
 )
 _PARTICLES = frozenset({"de", "van", "von", "der", "den", "la", "du"})  # within a name
-_LABELLED = re.compile(r"[^\W_a-zäöüß][^:.!?\n]{0,40}:\s")  # a line that stands for itself
+# Lines that stand for themselves.
+_LABELLED = re.compile(r"[^\W_a-zäöüß][^:.!?\n]{0,40}:\s")
+_DATED = re.compile(r"(?:\d{4}-\d\d-\d\d|\d{1,2}\.\d{1,2}\.(?:\d{2,4})?)\s")
 _ME = frozenset({"i", "we", "you", "ich", "wir", "du", "ihr"})
 
 
@@ -67,15 +69,16 @@ class Item:
 
 
 class Fact:
-    """``segments``: the items of each, in order; ``sentence``: which of the texts each stands in;
+    """``segments``: the items of each, in order; ``sentence``: the number of that each stands in;
     ``denies``: those that say no."""
 
     def __init__(self, *texts: str) -> None:
         self.segments: list[Sequence[Item]] = []
         self.sentence: list[int] = []
         self.denies: set[int] = set()
-        for number, text in enumerate(texts):
-            for part in PART.split(text):
+        sentences = (text[slice(*span)] for text in texts for span in sentence_spans(text))
+        for number, sentence in enumerate(sentences):
+            for part in PART.split(sentence):
                 if self.segments and _NO.fullmatch(part):  # "buy a canoe? no"
                     self.denies.add(len(self.segments) - 1)
                 elif part.strip():
@@ -110,7 +113,7 @@ def facts_of(hits: tuple[Hit, ...]) -> tuple[Fact, ...]:
     fields at the top of a note are one fact, too."""
     found: list[Fact] = []
     for page in pages_of(hits):
-        prose: list[tuple[str, bool]] = []
+        prose: list[tuple[str, bool, bool]] = []
         for group in page.groups:
             texts = [text for unit in group.units for text in _texts(unit)]
             found += (Fact(*text) for text in texts)
@@ -119,14 +122,18 @@ def facts_of(hits: tuple[Hit, ...]) -> tuple[Fact, ...]:
             for unit in group.units if group.kind == "paragraph" else ():
                 begins = not unit.start or page.text[unit.start - 1] == "\n"
                 prose += (
-                    (line, begins and bool(_LABELLED.match(line)))
+                    (
+                        line,
+                        begins and bool(_LABELLED.match(line)),
+                        begins and bool(_DATED.match(line)),
+                    )
                     for line in chain(*_texts(unit))
                     if line[0] != "|"
                 )
         for length in range(2, _SENTENCES + 1):
             for start in range(len(prose) - length + 1):
-                lines, are_labelled = zip(*prose[start : start + length], strict=True)
-                if sum(are_labelled) < 2:
+                lines, are_labelled, are_dated = zip(*prose[start : start + length], strict=True)
+                if sum(are_labelled) < 2 and sum(are_dated) < 2:
                     found.append(Fact(*lines))
     return tuple(found)
 
@@ -167,7 +174,7 @@ def items(text: str, *, known: bool = True) -> tuple[Item, ...]:
             continue
         between = {*rest[past:start].split()} if past >= 0 else {""}
         numbers = find_numbers(word, spelled=True)
-        values = frozenset(f"#{value:g}" for number in numbers for value in number.values)
+        values = frozenset(f"#{value}" for number in numbers for value in number.values)
         stems = frozenset(stem(part) for part in tokens(word) if part not in small)
         longer = frozenset(f"{part[:_PREFIX]}-" for part in stems if len(part) > _PREFIX)
         past = end
@@ -198,6 +205,6 @@ def _keys_of_date(date: Date, *, known: bool) -> Iterator[str]:
     if known or year is None:
         yield f"@{month}-{day}"
     if known and year is not None:
-        yield from (f"@{year}-{month}", f"#{year}")
+        yield from (f"@{year}-{month}", f"#{float(year)}")
     elif not known:
         yield f"@None-{month}-{day}"

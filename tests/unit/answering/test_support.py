@@ -104,6 +104,34 @@ def test_what_stands_there_has_to_stand_together(held: str, wrong: str) -> None:
     assert unsupported(wrong, [TABLE]) != ()
 
 
+@pytest.mark.parametrize(
+    ("held", "wrong"),
+    [
+        ("Sara sits the dog on Wednesdays.", "Ged sits the dog on Wednesdays."),
+        ("Ged works nights.", "Sara works nights."),
+        ("Sara sits the dog, and Ged works nights.", "Ged sits the dog, and Sara works nights."),
+        ("I did the swearing and Dev the cutting.", "I did the cutting and Dev the swearing."),
+        ("Mila's SIM costs £4.", "Mila's SIM costs £29."),
+        ("The new phone with 15 GB costs £14.", "The new phone with 15 GB costs £29."),
+        ("On 2024-05-28 V4 was climbed.", "On 2024-01-16 V4 was climbed."),
+        ("The heating runs from 5:50 to 8:15.", "The heating runs from 5:50 to 7:00."),
+    ],
+)
+def test_nothing_else_stands_in_its_place(held: str, wrong: str) -> None:
+    """A name or an amount that the note has, but of somebody or something else."""
+    note = hit(
+        "people/sara.md",
+        "Sara Coleman",
+        "Dog sits on Wednesdays. Ged works nights, so no drilling.\n\n"
+        "Dev did the cutting and I did the swearing.\n\n"
+        "New phone: 15 GB, £14, monthly\nOld phone: £29\nMila: SIM £4\n\n"
+        "2024-01-16 first V3 climbed\n2024-05-28 V4 climbed with knee tape\n\n"
+        "Heating 5:50–8:15, weekends 7:00–22:00.",
+    )
+    assert unsupported(held, [note]) == ()
+    assert unsupported(wrong, [note]) != ()
+
+
 def test_a_month_in_words_is_no_name_that_is_missing() -> None:
     note = hit("a.md", "A", "brace on: 2026-02-10, next adjustment 2026-12-08 at 16:15")
     assert unsupported("The next adjustment is on 8 December 2026 at 16:15.", [note]) == ()
