@@ -63,7 +63,7 @@ def judge_printed(question: Question, result: AskResult) -> Printed | None:
     warned = isinstance(outcome, Answer) and bool(outcome.caveats or outcome.unsupported)
     quotes = "\n".join(quote.text for quote in result.quotes)
     verdict = _verdict(question, outcome, warned=warned)
-    beside = outcome.also if isinstance(outcome, Answer) else ()
+    beside = (*outcome.references, *outcome.also) if isinstance(outcome, Answer) else ()
     first = [hit for hit in result.retrieval.hits if hit.is_ranked] if result.retrieval else []
     return Printed(
         verdict=verdict,

@@ -74,6 +74,12 @@ _AT_THE_END = _sets(
     nl="die dat daar het",
     ru="тот та те",
 )
+# "for guests?", "at what temperature?"
+_FRAGMENT = re.compile(
+    r"(?:for|at|with|on|in|from|by|to|für|bei|mit|von|auf|pour|chez|avec|para|con|per)"
+    r"(?:\s+\S+){1,3}\s*",
+    re.IGNORECASE,
+)
 _OTHERS = re.compile(
     r"\b(?:(?:which|the|that|this|first|second|third|last|next|other)\s+ones?\b"
     r"|(?:who|what|where|when|anything|anyone)\s+else\b|(?:wer|was|wo|wann)\s+(?:sonst\s+)?noch\b"
@@ -134,22 +140,25 @@ def whole(
     rest = question[lead.end() :] if lead else question
     new, old = _Words(rest, language, now), _Words(before.question, theirs, now)
     stands_for = _has_anaphor(new, language)
-    if not (lead or stands_for or not new.naming) or len(new.naming) > _MOST_NAMED:
+    is_part = bool(_FRAGMENT.fullmatch(question)) and len(new.naming) < 2
+    if not (lead or stands_for or is_part or not new.naming) or len(new.naming) > _MOST_NAMED:
         return question
     if not (new.naming or lead or stands_for) and _OF_ASKER & set(new.lower):
         return question  # "what did I do yesterday?"
     if not new.naming and not stands_for and (time := _time_of(new)) and (then := _time_of(old)):
         return _replaced(before.question, then, _dated(time, then))
-    if not new.naming:
+    if not new.naming or (is_part and not stands_for):
         return f"{before.question.rstrip(_END)}: {rest}"
     subject = _subject(old, before.title)
     everything = _runs(old, old.naming)
     if lead and not stands_for and not _ASKING & set(new.lower):
         start = [match.start() for match in _WORD.finditer(rest)][new.naming[0]]
         named = rest[start:].rstrip(_END)
+        owner = next((w for w in old.written if _OWNED.search(w) and _OWNED.search(named)), "")
         # What stands in the note that answered is something of it, not another like it.
-        if everything and not holds(named):
-            return _replaced(before.question, (subject or everything)[-1], named)
+        if everything and (owner or not holds(named)):
+            place = _OWNED.sub("", owner) or (subject or everything)[-1]
+            return _replaced(before.question, place, named)
     known = {new.lower[i] for i in new.naming}
     # "It" may be anything in the question, and a person is called as the note is.
     runs = subject if subject and not _THINGS & set(new.lower) else everything

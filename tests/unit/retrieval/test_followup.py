@@ -70,9 +70,15 @@ def test_what_is_not_named_is_carried_over(before: Turn, question: str, sought: 
          "how much was the water bill in March 2024?"),
         ("tsh june 2026", "and in 2023?", "tsh 2023"),
         ("Zeit Regatta Mulde 2025", "und 2026?", "Zeit Regatta Mulde 2026"),
+        ("what colour is Ida's room", "and Tom's?", "what colour is Tom's room"),
+        ("what's the wifi password", "for guests?", "what's the wifi password: for guests?"),
+        ("how long does marmalade boil?", "at what temperature?",
+         "how long does marmalade boil: at what temperature?"),
     ],
 )  # fmt: skip
-def test_another_time_takes_the_place_of_the_first(before: str, question: str, sought: str) -> None:
+def test_another_time_or_owner_takes_the_place_of_the_first(
+    before: str, question: str, sought: str
+) -> None:
     assert whole(question, Turn(before), NOW, ["en"]) == sought
 
 
