@@ -45,6 +45,7 @@ _ECHO = re.compile(
     r"\s*(?:#{1,6}\s|(?:content|section|file|vault|chunk \d+)\s*:|(?:\d{1,3}[.)]\s*){3,}\Z)",
     re.IGNORECASE,
 )
+_NARROW = str.maketrans("［］", "[]")
 _ENDED = re.compile(r"(?:[.!?…][\"'”’)\]*_`]*\s+|[。！？｡؟۔][」』”’)]*\s*|\n[^\n]{0,8})\S\Z")
 
 
@@ -147,7 +148,7 @@ class CitationStream:
     def feed(self, token: str) -> list[Written]:
         """Take in some of the draft; what may be shown now. Linear in the draft."""
         shown: list[Written] = []
-        for char in token:
+        for char in token.translate(_NARROW):
             self._buffer += char
             if self._may_split(char):
                 shown += self._advance(final=False)

@@ -158,7 +158,7 @@ def whole(
         # What stands in the note that answered is something of it, not another like it.
         if everything and (owner or not holds(named)):
             place = _OWNED.sub("", owner) or (subject or everything)[-1]
-            return _replaced(before.question, place, named)
+            return _replaced(before.question, place, _OWNED.sub("", named) if owner else named)
     known = {new.lower[i] for i in new.naming}
     # "It" may be anything in the question, and a person is called as the note is.
     runs = subject if subject and not _THINGS & set(new.lower) else everything

@@ -112,3 +112,56 @@ def test_two_passages_of_a_section_have_a_number_each_in_numeric_style() -> None
     )
     result = cited("Alice leads the project [1, 2].", TEAM, other, style=NUMERIC)
     assert result.text == "Alice leads the project [1] [2]."
+
+
+HOME = hit("home/plan.md", "Plan", "The kitchen is green.", rank=2)
+LOGS = [
+    hit("work/plan.md", "Plan", "The budget is 1,500 dollars."),
+    HOME,
+    hit("log.md", "Log", "Anna planted 12 apple trees.", rank=3),
+    hit("log.md", "Log", "Boris sold 7 pears.", rank=4, first_line=30, ordinal=7),
+    hit("odd.md", 'Costs [2024], "final" 🎉 (a, b)', "Clara paid 90 euros.", rank=5),
+    hit("odd.md", "Notes > **Bold**: `code`, see [[x]]", "Dora lives in Leeds.", rank=6),
+]
+
+
+@pytest.mark.parametrize("style", STYLES.values(), ids=list(STYLES))
+@pytest.mark.parametrize(
+    "form",
+    [
+        "[2]", "[N2]", "[^2]", "[Citation 2]", "[Source 2]", "[Ref 2]", "[Quelle 2]", "［2］",
+        "【2】", "(File: home/plan.md, Section: Plan)", "【File: home/plan.md, Section: Plan】",
+        "[File: home/plan.md]", "[File: plan.md]", "(Source: home/plan.md)", "[[home/plan#Plan]]",
+    ],
+)  # fmt: skip
+def test_each_form_that_models_write_means_its_passage(form: str, style: CitationStyle) -> None:
+    made = cited(f"The kitchen is green {form}.", *LOGS, style=style)
+    assert made.cited == (HOME,)
+    assert made.text == f"The kitchen is green {style.render(HOME, 1)}."
+
+
+@pytest.mark.parametrize(
+    ("said", "place", "rank"),
+    [
+        ("The budget is 1,500 dollars", "File: plan.md, Section: Plan", 1),
+        ("Anna planted 12 apple trees", "File: log.md, Section: Log", 3),
+        ("Boris sold 7 pears", "File: log.md, Section: Log", 4),
+        ("Clara paid 90 euros", 'File: odd.md, Section: Costs [2024], "final" 🎉 (a, b)', 5),
+        ("Clara paid 90 euros", "File: odd.md, Section: Costs 2024 final (a, b)", 5),
+        ("Dora lives in Leeds", "File: odd.md, Section: Notes > **Bold**: `code`, see [[x]]", 6),
+        ("Dora lives in Leeds", "File: odd.md, Section: Bold: code, see x", 6),
+    ],
+)
+def test_a_name_or_heading_that_is_there_twice_or_is_odd_means_one_place(
+    said: str, place: str, rank: int
+) -> None:
+    """Two notes of one name, two sections of one heading, brackets, commas, quotes, emoji."""
+    made = cited(f"{said} [{place}].", *LOGS)
+    assert [found.rank for found in made.cited] == [rank]
+    assert not made.unsupported
+
+
+def test_several_places_in_one_bracket_are_each_cited() -> None:
+    said = "The budget is 1,500 dollars and the kitchen is green"
+    for both in ("[1, 2]", "[Sources 1 and 2]", "[File: work/plan.md; File: home/plan.md]"):
+        assert cited(f"{said} {both}.", *LOGS).cited == (LOGS[0], HOME)
