@@ -92,7 +92,9 @@ def background_of(catalog: Catalog, embedder: Embedder, vault: VaultInfo) -> Bac
     """What is known of a vault, however old; measured where nothing is. None for a vault without
     vectors of this model. Raises ModelError, StoreError."""
     known = catalog.background(vault.name, embedder.fingerprint)
-    return known or _measured(catalog, embedder, vault)
+    if known is not None or not vault.embedded:  # while words alone are there, nothing is read
+        return known
+    return _measured(catalog, embedder, vault)
 
 
 def refresh_background(catalog: Catalog, embedder: Embedder, vault: VaultInfo) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,14 @@ def test_a_vault_without_vectors_has_none(tmp_path: Path) -> None:
     vault = VaultInfo("notes", Path("/vault"), "folder")
     catalog.add_vault(vault)
     assert background_of(catalog, FakeEmbedder(), vault) is None
+
+
+@pytest.mark.slow
+def test_a_vault_of_words_alone_is_not_read_for_each_question(tmp_path: Path) -> None:
+    """While a large vault is embedded for the first time, questions would read all of it."""
+    with stack(tmp_path / "index", make_vault(tmp_path / "notes", NOTES)) as container:
+        catalog, (vault,) = container.catalog, container.catalog.vaults()
+        with catalog.database.write() as con:
+            con.execute("DELETE FROM background")
+        assert background_of(catalog, container.embedder, replace(vault, embedded=0)) is None
+        assert background_of(catalog, container.embedder, vault) is not None

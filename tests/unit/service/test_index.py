@@ -9,7 +9,7 @@ import pytest
 from ragvault.adapters.onnx.embedder import OnnxEmbedder
 from ragvault.errors import IndexBusyError
 from ragvault.model import IndexReport
-from ragvault.service.index import Chosen, IndexRequest, index, watch
+from ragvault.service.index import Chosen, IndexRequest, OutOfReach, index, watch
 from ragvault.service.upkeep import verify
 from tests.support.cli import make_vault
 from tests.support.stack import stack
@@ -52,3 +52,15 @@ def test_ctrl_c_says_what_the_watch_leaves_and_index_goes_on(
 
 def interrupted(*_: object) -> None:
     raise KeyboardInterrupt
+
+
+def test_of_several_vaults_one_that_is_away_keeps_none_of_the_others(tmp_path: Path) -> None:
+    here, away = (make_vault(tmp_path / name, NOTES) for name in ("here", "away"))
+    with stack(tmp_path / "index") as container:
+        list(index(container, IndexRequest((here, away))))
+        away.rename(tmp_path / "unmounted")
+        (here / "fog.md").write_text("# Fog\n\nThe horn sounds twice.\n")
+        events = list(index(container, IndexRequest()))
+        assert [e.vault.name for e in events if isinstance(e, OutOfReach)] == ["away"]
+        assert [e.added for e in events if isinstance(e, IndexReport)] == [["fog.md"]]
+        assert {v.name: v.notes for v in container.catalog.vaults()} == {"here": 2, "away": 1}
