@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -223,12 +223,6 @@ def folded(word: str) -> str:
 def stems(text: str, language: str = ENGLISH) -> frozenset[str]:
     """The stems of the words in a text, ``camelCase`` and ``snake_case`` taken apart."""
     return frozenset(stem(token, language) for token in tokens(_CAMEL.sub(" ", text)))
-
-
-def share_of(terms: Iterable[str], text: str, language: str = ENGLISH) -> float:
-    """How many of a query's terms occur in a text, 0..1; 0 without terms."""
-    wanted = {stem(term, language) for term in terms}
-    return len(wanted & stems(text, language)) / len(wanted) if wanted else 0.0
 
 
 # ---------------------------------------------------------------------------- sentences

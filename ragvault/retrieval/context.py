@@ -14,8 +14,10 @@ from ragvault.ports import Catalog, ChatModel, Embedder, Reranker, VectorIndex
 from ragvault.retrieval.question.scope import (
     choose_k,
     choose_vaults,
+    folder_mode,
     known_tags,
     limits_of,
+    named_folders,
     searched_phrase,
 )
 
@@ -63,6 +65,8 @@ class Context:
     now: float
     vaults: tuple[VaultInfo, ...]
     folders: tuple[FolderInfo, ...]  # all of these vaults
+    named: tuple[list[FolderInfo], ...]  # for each ``--folder`` its folders
+    folder_mode: str  # see ``scope.folder_mode``
     where: Filter
     of_time: Filter | None
     k: int
@@ -98,9 +102,10 @@ def make_context(
     vaults = choose_vaults(request, deps.catalog.vaults())
     names = tuple(vault.name for vault in vaults)
     folders = deps.catalog.folders(names)
+    named, mode = named_folders(request, folders), folder_mode(request, settings)
     where = Filter(
         vaults=names,
-        folders=limits_of(request, folders, settings),
+        folders=limits_of(named, mode),
         tags=known_tags(request, deps.catalog, names),
         since=request.since,
         until=request.until,
@@ -114,6 +119,8 @@ def make_context(
         now=now,
         vaults=tuple(vaults),
         folders=tuple(folders),
+        named=tuple(named),
+        folder_mode=mode,
         where=where,
         of_time=_of_time(where, query),
         k=choose_k(request, query),

@@ -136,7 +136,7 @@ def _recent(context: Context) -> Retrieval | None:
         recency = window.recency(stored.note.date)
         scores = Scores(None, None, recency, 1.0, recency, terms=(("recency", recency),))
         hits.append(Hit(rank, stored, scores, dropped_by is None, dropped_by))
-    everywhere = replace(context, request=replace(context.request, folder_select="off"))
+    everywhere = replace(context, folder_mode="off")
     return Retrieval(
         context.query,
         tuple(hits),

@@ -55,8 +55,7 @@ class Assistance:
 
 
 def assist(context: Context) -> Assistance:
-    """What the request, or else the configuration, wants of the model. Raises UsageError (see
-    ``rankable``)."""
+    """What the request, or else the configuration, wants of the model."""
     request, configured = context.request, context.settings.retrieval
     listed = {folder.qualified: folder for folder in rankable(context)[:MAX_LISTED]}
     kinds = [FOLDERS] if listed else []

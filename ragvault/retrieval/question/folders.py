@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 from ragvault.model import FolderInfo, FolderSelection, Query, Scope
 from ragvault.retrieval.context import Context
-from ragvault.retrieval.question.scope import folder_mode, named_folders
-from ragvault.text import share_of
+from ragvault.text import stem, stems
 
 if TYPE_CHECKING:
     from ragvault.model import Vector
@@ -40,10 +39,9 @@ def position_weight(position: int) -> float:
 
 def rankable(context: Context) -> list[FolderInfo]:
     """The folders that the model is to rank: with ``llm`` those that nobody named."""
-    if folder_mode(context.request, context.settings) != "llm":
+    if context.folder_mode != "llm":
         return []
-    named = chain(*named_folders(context.request, context.folders))
-    taken = {folder.qualified for folder in named}
+    taken = {folder.qualified for folder in chain(*context.named)}
     return [f for f in context.folders if f.folder and f.qualified not in taken]
 
 
@@ -54,11 +52,10 @@ def select_folders(
 
     ``auto`` ranks by similarity to ``query_vector`` (None: by name alone); with ``llm`` they are
     ``ranked`` by the chat model: where it ranked none, every folder counts alike. Linear in the
-    folders. Raises UsageError (see ``named_folders``).
+    folders.
     """
-    request, folders = context.request, context.folders
-    mode = folder_mode(request, context.settings)
-    places = [place for found in named_folders(request, folders) for place in _by_vault(found)]
+    mode, folders = context.folder_mode, context.folders
+    places = [place for found in context.named for place in _by_vault(found)]
     guessed = ranked
     if mode == "auto":
         taken = {folder for place in places for folder in place}
@@ -98,11 +95,12 @@ def _by_similarity(
 ) -> list[FolderInfo]:
     """The likeliest folders: cosine to the centroid, plus words shared with the name. The root of a
     vault is no guess: it says nothing."""
+    asked = {stem(term) for term in query.terms}
     scored: list[tuple[float, str, FolderInfo]] = []
     for folder in folders:
         if not folder.folder:
             continue
-        name = NAME_WEIGHT if share_of(query.terms, folder.folder) > 0 else 0.0
+        name = 0.0 if asked.isdisjoint(stems(folder.folder)) else NAME_WEIGHT
         cosine = 0.0
         centroid = folder.centroid
         if query_vector is not None and centroid is not None and len(centroid) == len(query_vector):

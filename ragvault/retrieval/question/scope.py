@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
+from itertools import chain
 
 from ragvault.config.settings import Settings
 from ragvault.errors import NoIndexError, UsageError
@@ -129,15 +130,11 @@ def named_folders(request: Request, folders: Sequence[FolderInfo]) -> list[list[
     return [_resolve(name, folders) for name in request.folders]
 
 
-def limits_of(
-    request: Request, folders: Sequence[FolderInfo], settings: Settings
-) -> tuple[tuple[str, str], ...]:
-    """The (vault, folder) pairs outside which nothing is searched: those of ``--folder`` where no
-    other folder is to follow them; empty: no limit. Raises UsageError (see ``named_folders``)."""
-    named = named_folders(request, folders)
-    if folder_mode(request, settings) != "off":
-        return ()
-    return tuple(dict.fromkeys((f.vault, f.folder) for found in named for f in found))
+def limits_of(named: Iterable[Sequence[FolderInfo]], mode: str) -> tuple[tuple[str, str], ...]:
+    """The (vault, folder) pairs outside which nothing is searched: those that were named where no
+    other folder is to follow them; empty: no limit."""
+    limits = chain(*named) if mode == "off" else ()
+    return tuple(dict.fromkeys((folder.vault, folder.folder) for folder in limits))
 
 
 def _resolve(name: str, folders: Sequence[FolderInfo]) -> list[FolderInfo]:

@@ -23,7 +23,7 @@ from ragvault.retrieval.question.folders import (
     weight_of,
 )
 from ragvault.retrieval.question.query import analyse
-from ragvault.retrieval.question.scope import limits_of
+from ragvault.retrieval.question.scope import folder_mode, limits_of, named_folders
 
 NOW = datetime(2024, 5, 15, 10, 30)
 SETTINGS = Settings()
@@ -53,6 +53,8 @@ def context_of(request: Request) -> Context:
         now=NOW.timestamp(),
         vaults=(),
         folders=tuple(FOLDERS),
+        named=tuple(named_folders(request, FOLDERS)),
+        folder_mode=folder_mode(request, SETTINGS),
         where=Filter(vaults=("personal", "work")),
         of_time=None,
         k=5,
@@ -72,7 +74,8 @@ def select(
 
 
 def limits(*named: str, mode: str | None = None) -> tuple[tuple[str, str], ...]:
-    return limits_of(Request("which?", folders=named, folder_select=mode), FOLDERS, SETTINGS)
+    context = context_of(Request("which?", folders=named, folder_select=mode))
+    return limits_of(context.named, context.folder_mode)
 
 
 def test_a_named_folder_limits_the_search_to_itself_and_what_is_below() -> None:
