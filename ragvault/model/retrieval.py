@@ -140,10 +140,8 @@ class Request:
 class Query:
     """An analysed question. ``keywords`` are its words without stopwords, in order, as typed but
     lower-cased; ``terms`` are the tokens for the word search (keywords, CJK runs as bigrams).
-    ``recent_only`` is true when it asks for recent notes and names nothing else. ``subject`` is the
-    question less the words that only frame it ("what did I write last week about"); "" where that
-    is all of it. ``language`` (ISO 639-1) is its own, or else the one of most notes: in it
-    words are compared.
+    ``recent_only`` is true when it asks for recent notes and names nothing else. ``language`` (ISO
+    639-1) is its own, or else the one of most notes: in it words are compared.
 
     ``phrases`` a note has to hold word for word, ``excluded`` it must not hold. ``corrected`` are
     the mistyped words with what they were read as, in ``text`` too; ``typed`` is the question as it
@@ -156,7 +154,6 @@ class Query:
     breadth: Breadth = Breadth.NORMAL
     time_hint: TimeHint | None = None
     recent_only: bool = False
-    subject: str = ""
     language: str = "en"
     phrases: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
@@ -167,11 +164,6 @@ class Query:
     def asked(self) -> str:
         """As it was typed, on one line."""
         return self.typed or self.text
-
-    @property
-    def sought(self) -> str:
-        """What the gate compares passages with; the search goes by the whole question."""
-        return self.subject or self.text
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from datetime import datetime
 from ragvault import text
 from ragvault.errors import QuestionError
 from ragvault.model import Breadth, Intent, Query, TimeHint
-from ragvault.retrieval.question.subject import as_noted, subject_of
+from ragvault.retrieval.question.subject import subject_of
 from ragvault.retrieval.question.timehints import find_hint
 from ragvault.retrieval.question.wordlists import (
     BROAD,
@@ -56,7 +56,6 @@ def analyse(
         breadth=_breadth(cleaned),
         time_hint=hint,
         recent_only=_is_recent_only(cleaned, hint, stopwords),
-        subject=sought if (sought := as_noted(subject)) != cleaned else "",
         language=language,
         phrases=tuple(dict.fromkeys(_quoted(match) for match in _PHRASE.finditer(cleaned))),
         excluded=excluded,

@@ -1,13 +1,12 @@
 """What a question is about, less the words that only frame it.
 
 "What did I write last week about the greenhouse?" looks for the greenhouse. No note says that its
-writer wrote it, nor that it was last week: to the word search, and to the word-by-word look of
-the gate, these words are some that find nothing. So both go without them. The vector search keeps
-the whole question: a note whose title is the bare subject would else outrank those of that week.
+writer wrote it, nor that it was last week: to the word search these words are some that find
+nothing. So it goes without them. The vector search keeps the whole question: a note whose title is
+the bare subject would else outrank those of that week.
 
-Only whole frames go, and only where a subject is left. "What did I decide about the backend?"
-keeps its words, and is compared as "decision about the backend": so notes put it. Pure; linear in
-the question.
+Only whole frames go, and only where a subject is left: "What did I decide about the backend?" keeps
+its words. Pure; linear in the question.
 """
 
 from __future__ import annotations
@@ -57,11 +56,6 @@ _VERB_END = re.compile(
     r"\s*\??\s*$",
     re.IGNORECASE,
 )
-_DECIDED = re.compile(
-    r"^what\s+(?:did|have|had|'ve)\s+(?:i|we)\s+(?:finally\s+|already\s+)?decided?\s+"
-    r"(?:about|on|for|regarding|concerning)\s+(?=\S)",
-    re.IGNORECASE,
-)
 _OF_MINE = re.compile(
     r"\b(?:i|we|my|our|me|us|ich|wir|mein\w*|unser\w*|mich|yo|mis?|nuestr\w+|je|nous|mon|ma|mes|nos"
     r"|io|mi[oae]|miei|noi|nostr\w+|eu|meus?|minhas?|noss\w+|ik|wij|mijn|onze)\b",
@@ -102,10 +96,3 @@ def _without(frame: tuple[str, str, str], question: str) -> str:
             return ""
         is_telling = is_telling or word in telling
     return ""
-
-
-def as_noted(subject: str) -> str:
-    """The subject in the words of a note, to be compared with notes: "decision about the backend"
-    for "What did I decide about the backend?"."""
-    decided = _DECIDED.match(subject)
-    return f"decision about {_END.sub('', subject[decided.end() :])}" if decided else subject

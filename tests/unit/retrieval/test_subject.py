@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from ragvault.retrieval.question.subject import as_noted, subject_of
+from ragvault.retrieval.question.subject import subject_of
 
 
 @pytest.mark.parametrize(
@@ -61,13 +61,6 @@ def test_frame_goes_and_the_subject_stays(question: str, subject: str) -> None:
 )
 def test_what_is_no_frame_stays_whole(question: str) -> None:
     assert subject_of(question) == question
-
-
-def test_a_decision_is_compared_as_notes_put_it() -> None:
-    assert as_noted("What did I decide about the backend?") == "decision about the backend"
-    assert as_noted("What have we decided on hosting?") == "decision about hosting"
-    for other in ("What did Ida decide about the backend?", "What did we decide?"):
-        assert as_noted(other) == other
 
 
 def test_time_in_relative_words_goes_too() -> None:
