@@ -291,7 +291,8 @@ class Retrieval:
 
     @property
     def ranked(self) -> tuple[Hit, ...]:
-        """What says something about the question, see ``Hit.is_ranked``."""
+        """What says something about the question, see ``Hit.is_ranked``: what ``search`` lists in
+        this order, whatever k is, and an evaluation measures."""
         return tuple(h for h in self.candidates if h.is_ranked)
 
     @property

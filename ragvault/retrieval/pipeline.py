@@ -67,7 +67,7 @@ from ragvault.retrieval.ranking.blend import (
 from ragvault.retrieval.ranking.pick import pick
 from ragvault.retrieval.ranking.rerank import rerank
 
-__all__ = ["Deps", "ranked_hits", "retrieve"]
+__all__ = ["Deps", "retrieve"]
 
 
 def retrieve(
@@ -100,13 +100,6 @@ def retrieve(
         notices=tuple(context.notices),
         neighbours=neighbours,
     )
-
-
-def ranked_hits(retrieval: Retrieval, n: int) -> tuple[Hit, ...]:
-    """The first ``n`` hits in order of their scores, whatever k is: what ``search`` lists, and an
-    evaluation measures. A folded copy is listed with the hit that it repeats. At most the
-    candidates' number."""
-    return retrieval.ranked[:n]
 
 
 # --------------------------------------------------------------------------- 2. recent notes

@@ -34,18 +34,16 @@ def search(
 ) -> SearchResult:
     """The ``n`` best passages, or the best passage of each of the ``n`` best notes, without the
     floor that an answer needs; with what ``look`` has to say. Raises as ``retrieve``."""
-    from ragvault.retrieval.pipeline import ranked_hits
-
     retrieval = retrieve(container, request, now=now, for_answer=False)
-    hits = ranked_hits(retrieval, len(retrieval.candidates) if one_a_note else n)
+    hits = retrieval.ranked
     if one_a_note:
         best: dict[tuple[str, str], Hit] = {}
         for hit in hits:
             best.setdefault((hit.note.vault, hit.note.rel_path), hit)
-        hits = tuple(best.values())[:n]
+        hits = tuple(best.values())
     if look is not None:
         retrieval = replace(retrieval, notices=(*retrieval.notices, *look.notices()))
-    return SearchResult(hits, retrieval)
+    return SearchResult(hits[:n], retrieval)
 
 
 def check_folders(container: Container, request: Request) -> None:

@@ -21,7 +21,7 @@ from ragvault.errors import (
 )
 from ragvault.model import Abstention, Evidence, Request, ScoredId
 from ragvault.ports import Embedder, VectorIndex
-from ragvault.retrieval.pipeline import Deps, ranked_hits
+from ragvault.retrieval.pipeline import Deps
 from tests.support.fakes import FakeEmbedder, FakeVectorIndex
 from tests.support.search_index import NOW, SearchIndex, Source, paths, source
 
@@ -214,7 +214,7 @@ def test_search_may_list_more_than_an_answer_is_made_from(real: SearchIndex) -> 
     settings = Settings(retrieval=RetrievalSettings(min_vector=-1.0))
     found = real.search(Request("API backend", k=1), settings=settings)
     assert len(found.kept) == 1
-    listed = ranked_hits(found, 50)
+    listed = found.ranked
     assert len(listed) == len(found.hits) - 1  # one duplicate
     assert listed[0] == found.kept[0]
 
