@@ -151,7 +151,8 @@ def whole(
         return f"{before.question.rstrip(_END)}: {rest}"
     subject = _subject(old, before.title)
     everything = _runs(old, old.naming)
-    if lead and not stands_for and not _ASKING & set(new.lower):
+    points_back = stands_for or new.lower[-1] in _AT_THE_END.get(language, ())
+    if lead and not points_back and not _ASKING & set(new.lower):
         start = [match.start() for match in _WORD.finditer(rest)][new.naming[0]]
         named = rest[start:].rstrip(_END)
         owner = next((w for w in old.written if _OWNED.search(w) and _OWNED.search(named)), "")

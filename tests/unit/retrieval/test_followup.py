@@ -20,6 +20,7 @@ WATER = Turn("how often to water the calathea", "4 days", ("home", "P.md"), "Hou
     [
         (GWEN, "and her phone number?", "her phone number (Gwen Tilley)?"),
         (GWEN, "where does she live", "where does she live (Gwen Tilley)"),
+        (GWEN, "and the door code there?", "the door code there (Gwen Tilley)?"),
         (GWEN, "who else?", "When is Gwen Tilley's birthday: who else?"),
         (GWEN, "what colour was it?", "what colour was it (Gwen Tilley birthday)?"),
         (IDA, "und ihre Adresse?", "ihre Adresse (Ida Brandt)?"),
