@@ -142,7 +142,10 @@ def _moved(said: Segments, fact: Fact) -> str:
             if 1 not in evidence and item.keys & fact.keys and item.kind != "A":
                 loose.append(item)
     for first, second in combinations(loose, 2):
-        if first.kind == second.kind and min(fact.where(first)) > max(fact.where(second)):
+        is_alike = bool(_YEAR.fullmatch(first.text)) == bool(_YEAR.fullmatch(second.text))
+        if not is_alike or first.kind != second.kind:
+            continue
+        if min(fact.where(first)) > max(fact.where(second)):
             return f"{first.text} and {second.text} have changed places there"
     return ""
 
