@@ -173,9 +173,6 @@ class NoteStore(Protocol):
     def remove_vault(self, name: str) -> None:
         """Forget a vault and all its notes. Cached embeddings stay."""
 
-    def rename_vault(self, old: str, new: str) -> None:
-        """Chunk ids hold the vault's name: the caller re-indexes (embedding nothing again)."""
-
     def finish_vault(self, name: str, *, fingerprint: str, indexed_at: float) -> None:
         """Record that the vault's vectors are whole under ``fingerprint``, put that in force unless
         another vault still needs the model before it, and refresh what is derived from vectors (the
@@ -191,7 +188,7 @@ class NoteStore(Protocol):
 
     def set_vector_watermark(self, name: str, watermark: str | None) -> None:
         """None before a run's first write, the watermark after its last. Durable when it returns;
-        doesn't move ``generation``. ``rename_vault`` resets it to None."""
+        doesn't move ``generation``."""
 
     def file_states(self, vault: str) -> dict[str, FileState]:
         """By path, of every note in the index."""

@@ -1,6 +1,6 @@
 """What stands behind the ports: each family of libraries in a package of its own.
 
-- ``sqlite/``: the catalog (``NoteStore``, ``ChunkSearch``, ``EmbeddingCache``).
+- ``sqlite/``: the catalog (``NoteStore``, ``ChunkSearch``, ``EmbeddingCache``); the history.
 - ``chroma/``: vector stores. ``onnx/``, ``torch/``, ``ollama/``: embedders, rerankers, chat.
 - ``models.py``, ``facts.py``: what the adapters of models share.
 - ``families.py``: what is known of embedding models, by family: prefixes, pooling, window.

@@ -58,8 +58,8 @@ COMMANDS: dict[str, Entry] = {
     "repair": Entry("Mend what verify finds.", "Care", "upkeep"),
     "backup": Entry("Write the index into one file.", "Care", "upkeep"),
     "restore": Entry("Put an index back from its backup.", "Care", "upkeep"),
-    "model": Entry("List the embedding models, or get one.", "Care"),
-    "vault": Entry("List, remove, rename or move vaults.", "Care"),
+    "model": Entry("Get an embedding model.", "Care"),
+    "vault": Entry("List, remove or move vaults.", "Care"),
     "config": Entry("Show, change, locate or create the configuration.", "Care"),
 }
 

@@ -105,7 +105,3 @@ def _called(argv: list[str]) -> int:
             return command.invoke(context) or 0
     except typer.Exit as end:  # of --help and --version
         return end.exit_code
-
-
-if __name__ == "__main__":
-    run()

@@ -7,9 +7,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -25,14 +24,6 @@ def option(names: str, told: str, metavar: str | None = None, **more: Any) -> An
 def argument(metavar: str, told: str, **more: Any) -> Any:
     """An argument: how it is called, and what it is for."""
     return typer.Argument(metavar=metavar, help=told, **more)
-
-
-class FolderSelect(StrEnum):
-    """How likely folders are chosen."""
-
-    AUTO = "auto"
-    LLM = "llm"
-    OFF = "off"
 
 
 ConfigOption = Annotated[Path | None, option("--config", "Configuration file to use.", "FILE")]
@@ -81,7 +72,7 @@ class SearchOptions:
     """How they are searched; None: as the configuration says."""
 
     folder_select: Annotated[
-        FolderSelect | None,
+        Literal["auto", "llm", "off"] | None,
         option(
             "--folder-select",
             "Choose likely folders: auto, llm (the model ranks them) or off.",

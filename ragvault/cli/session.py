@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
+
 from ragvault.cli.render.layout import hanging
 from ragvault.cli.render.places import PlaceView
 from ragvault.cli.render.terminal import Terminal
+from ragvault.errors import UsageError
 from ragvault.service.originals import Links
 from ragvault.wiring import Container, load_settings
 
@@ -49,6 +52,18 @@ class Session:
         for line in dict.fromkeys(lines):
             self.err.print(f"{mark} {hanging(self.err, line, 2)}")
         self.err.flush()
+
+    def agrees(self, question: str, *, yes: bool, as_json: bool = False) -> bool:
+        """Whether a person says yes, or said ``--yes``. Raises UsageError where nobody can be
+        asked."""
+        if yes:
+            return True
+        if as_json or not sys.stdin.isatty():
+            raise UsageError("This needs a yes, and nobody can be asked.", "Run it with --yes.")
+        if not typer.confirm(question, err=True):
+            self.notices(["Nothing was done."])
+            return False
+        return True
 
     def places(self) -> PlaceView:
         """How places in notes are shown, linked; with the vault's name where there are several."""

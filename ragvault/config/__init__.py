@@ -8,5 +8,4 @@ backends   the vector stores, embedders and rerankers that a setting can choose
 profiles   the embedding models that ragvault is tuned for
 keys       what ``settings`` says, as names, words and config.example.yaml
 file       reads the sources, the later over the earlier, and puts what is wrong into words
-removed    keys of earlier versions, and what is so instead: a notice, not an error
 """

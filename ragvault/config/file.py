@@ -15,8 +15,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import ValidationError
 
-from ragvault.config import removed
-from ragvault.config.keys import ENV_PREFIX, Key, expected, keys, names_in, setting_at
+from ragvault.config.keys import (
+    ENV_PREFIX,
+    GONE,
+    RENAMED,
+    Key,
+    expected,
+    keys,
+    names_in,
+    setting_at,
+    variable,
+)
 from ragvault.config.settings import Settings
 from ragvault.errors import ConfigError
 
@@ -48,25 +57,21 @@ FLAG = Origin("flag", "command line")
 @dataclass(frozen=True)
 class LoadedSettings:
     """The settings, the origin of each by dotted key, the file that was read (None: none), and
-    a line for each key that is set but no longer a setting."""
+    the keys that are set but have no effect any more, each behind its place."""
 
     settings: Settings
     origins: Mapping[str, Origin]
     file: Path | None
-    removed: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
 
     def origin(self, dotted: str) -> Origin:
         return self.origins.get(dotted, DEFAULT)
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What every command says about ``removed``, in one line however many there are."""
-        if len(self.removed) < 2:
-            return self.removed
-        return (
-            f"The configuration sets {len(self.removed)} keys that are no longer settings and "
-            "have no effect; `ragvault config show` names them.",
-        )
+        """What every command says about ``gone``."""
+        said = f"No longer settings, and without effect: {', '.join(self.gone)}. Remove them."
+        return (said,) if self.gone else ()
 
 
 def locate(explicit: Path | None, environ: Mapping[str, str]) -> tuple[Path, bool]:
@@ -99,9 +104,7 @@ def load(
     sources.take_variables(environ)
     sources.take_flags({key: value for key, value in (flags or {}).items() if value is not None})
     settings = sources.validated()
-    return LoadedSettings(
-        settings, sources.origins, path if exists else None, tuple(sources.removed)
-    )
+    return LoadedSettings(settings, sources.origins, path if exists else None, tuple(sources.gone))
 
 
 def settings_in(path: Path, text: str, flags: Mapping[str, object] | None = None) -> Settings:
@@ -201,7 +204,7 @@ class _Sources:
         self.tree = _composed(path, text)
         self.values: dict[str, Any] = {}
         self.origins: dict[str, Origin] = {}
-        self.removed: list[str] = []
+        self.gone: list[str] = []
         self._take_file()
 
     def _set(self, dotted: str, value: object, origin: Origin) -> None:
@@ -221,39 +224,35 @@ class _Sources:
 
     def _take_line(self, section: str, name: str, value: Any, part: _Mapping) -> None:
         dotted, line = f"{section}.{name}", part.lines[name]
-        dotted = removed.RENAMED.get(dotted, dotted)
         origin = Origin("file", f"{self.path}:{line}", line)
-        if self._is_removed(dotted, value, origin.label, "remove the line"):
+        if dotted in GONE:
+            self.gone.append(f"{origin.label}: {dotted}")
             return
         if name == "path" and isinstance(value, str):
             value = _resolve(value, self.path.parent)
-        self._set(dotted, value, origin)
+        self._set(RENAMED.get(dotted, dotted), value, origin)
 
     def take_variables(self, environ: Mapping[str, str]) -> None:
-        old = removed.variables()
-        for name in sorted(name for name in environ if name.startswith(ENV_PREFIX)):
-            if name in ENV_RESERVED or name.startswith(ENV_RESERVED_PREFIX):
+        given = sorted(name for name in environ if name.startswith(ENV_PREFIX))
+        given = [name for name in given if name not in ENV_RESERVED]
+        given = [name for name in given if not name.startswith(ENV_RESERVED_PREFIX)]
+        if not given:  # making the keys takes some 10 ms
+            return
+        known = {key.env: key for key in keys().values()}
+        known |= {variable(old): keys()[new] for old, new in RENAMED.items()}
+        gone = {variable(dotted) for dotted in GONE}
+        for name in given:
+            if name in gone:
+                self.gone.append(name)
                 continue
-            by_name = {key.env: key for key in keys().values()}
-            by_name |= {removed.variable(old): keys()[new] for old, new in removed.RENAMED.items()}
-            key, text = by_name.get(name), environ[name]
-            dotted = key.dotted if key is not None else old.get(name, "")
-            if self._is_removed(dotted, text.strip(), name, "unset the variable"):
-                continue
-            if key is None:
-                raise _unknown("the environment", name, list(by_name), "variable")
+            if name not in known:
+                raise unknown("the environment", name, list(known), "variable")
             origin = Origin("env", name)
-            self._set(dotted, value_of(key, text, origin), origin)
+            self._set(known[name].dotted, value_of(known[name], environ[name], origin), origin)
 
     def take_flags(self, flags: Mapping[str, object]) -> None:
         for dotted, value in flags.items():
             self._set(dotted, value, FLAG)
-
-    def _is_removed(self, dotted: str, value: object, place: str, remedy: str) -> bool:
-        entry = removed.entry_of(dotted, value)
-        if entry is not None:
-            self.removed.append(removed.notice(entry, place, remedy))
-        return entry is not None
 
     def validated(self) -> Settings:
         """Raises ConfigError for the first mistake in the file, else for one of the others."""
@@ -317,7 +316,7 @@ def _explained(problem: ErrorDetails, origin: Origin) -> ConfigError:
     if problem["type"] == "extra_forbidden":
         dotted, part = setting_at(place[:-1])
         what = f"key of `{dotted}`" if dotted else "section"
-        return _unknown(label, str(place[-1]), names_in(part), what)
+        return unknown(label, str(place[-1]), names_in(part), what)
     return _bad_value(place, problem["input"], origin)
 
 
@@ -342,7 +341,8 @@ def _shown(value: Any) -> str:
     return "null" if value is None else _short(" ".join(str(value).split())) or "empty"
 
 
-def _unknown(place: str, name: str, known: list[str], what: str) -> ConfigError:
+def unknown(place: str, name: str, known: list[str], what: str) -> ConfigError:
+    """For a name that isn't ``known``, with the nearest that is."""
     near = difflib.get_close_matches(name, known, n=1)
     hint = f"Did you mean `{near[0]}`?" if near else None
     if hint is None and len(known) <= 12:

@@ -36,7 +36,6 @@ from pydantic import (
 from ragvault.errors import UsageError
 
 _FORMAT_HINT = 'Each line is an object: {"question": "…", "gold": [{"file": "note.md"}]}.'
-MAX_BYTES = 500_000_000
 FOREIGN = "foreign"
 
 
@@ -131,17 +130,13 @@ class _Line(BaseModel):
         return self
 
 
-def load_questions(
-    path: Path, *, limit: int | None = None, max_bytes: int = MAX_BYTES
-) -> list[Question]:
+def load_questions(path: Path, *, limit: int | None = None) -> list[Question]:
     """The questions of a file, in its order; with ``limit`` so many of them, the same each time.
 
     Raises UsageError, with the line, for what is no such set.
     """
     try:
-        with path.open("rb") as file:  # bounded: a device or a pipe may never end
-            data = file.read(max_bytes + 1)
-        text = data.decode("utf-8-sig")
+        text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
         raise UsageError(f"There is no file {path}.", _FORMAT_HINT) from error
     except OSError as error:
@@ -149,8 +144,6 @@ def load_questions(
         raise UsageError(f"{path} can't be read: {reason}.", _FORMAT_HINT) from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not UTF-8 text.", _FORMAT_HINT) from error
-    if len(data) > max_bytes:
-        raise UsageError(f"{path} is too large.", _FORMAT_HINT)
     return parse_questions(text, path.name, limit=limit)
 
 

@@ -34,7 +34,7 @@ RANKING_MEASURES = {
     "precision@1": "precision@1",
     "precision@3": "precision@3",
     "precision@8": "precision@8",
-    "file_hit@5": "note among the first 5 passages",
+    "file_hit@5": "note among the first 5",
     "section_hit@5": "section among the first 5",
     "span_recall@5": "span recall, first 5",
     "span_precision@5": "span precision, first 5",
@@ -170,7 +170,7 @@ def span_values(
 def judge_answer(question: Question, answer: Answer, hits: Sequence[Hit]) -> dict[str, float]:
     """``citation_valid``: citations that resolve, of all that were made. ``citation_accuracy``:
     those that resolve to a gold place (section if given, else note), of all that resolve; only
-    for answerable questions. ``groundedness``: statements that the cited passages hold.
+    for answerable questions. ``groundedness``: statements of a model that the notes hold.
     ``answer_words``: words of a known answer that the answer says."""
     values: dict[str, float] = {}
     cited = [c for c in answer.citations if c.status is not CitationStatus.REMOVED]
@@ -181,7 +181,7 @@ def judge_answer(question: Question, answer: Answer, hits: Sequence[Hit]) -> dic
     if question.answerable and places:
         right = [any(in_section(place, gold) for gold in question.gold) for place in places]
         values["citation_accuracy"] = sum(right) / len(right)
-    grounded = groundedness(answer, by_id)
+    grounded = groundedness(answer)
     if grounded is not None:
         values["groundedness"] = grounded
     if question.answerable and question.answers:
@@ -190,42 +190,13 @@ def judge_answer(question: Question, answer: Answer, hits: Sequence[Hit]) -> dic
     return values
 
 
-def groundedness(answer: Answer, by_id: dict[str, StoredChunk]) -> float | None:
-    """The share of an answer's statements that its passages hold; None when it says nothing.
-
-    Every word of a quotation has to stand in the note that is cited behind it. Of a written
-    answer, the statements that the checks of the answering stage found unsupported are taken off.
-    """
-    if answer.mode == "extractive":
-        quotes = _quotes(answer)
-        held = [_holds(by_id, chunk_id or "", quote) for quote, chunk_id in quotes]
-        return sum(held) / len(held) if held else None
+def groundedness(answer: Answer) -> float | None:
+    """The share of a written answer's statements that the checks of the answering stage found
+    supported. None for quotes, and where nothing is said."""
     text = answer.text
     for citation in answer.citations:
         text = text.replace(citation.raw, "")
     statements = len(sentence_spans(text.strip()))
-    if not statements:
+    if answer.mode == "extractive" or not statements:
         return None
     return 1.0 - min(len(answer.unsupported), statements) / statements
-
-
-def _quotes(answer: Answer) -> list[tuple[str, str | None]]:
-    """The text before each citation, with the chunk that the citation names."""
-    found, start = [], 0
-    for citation in answer.citations:
-        quote = answer.text[start : citation.position].strip()
-        start = citation.position + len(citation.raw)
-        if quote:
-            found.append((quote, citation.chunk_id))
-    return found
-
-
-def _holds(by_id: dict[str, StoredChunk], chunk_id: str, quote: str) -> bool:
-    """Every word of it, marks aside: a quotation is shown as people read it, behind what names its
-    place (title, headings, day). A table or list that was cut goes on in its note's passages."""
-    if (stored := by_id.get(chunk_id)) is None:
-        return False
-    chunk, note = stored.chunk, stored.note
-    texts = (one.chunk.text for one in by_id.values() if one.chunk.rel_path == chunk.rel_path)
-    held = (*texts, note.title, chunk.rel_path, *chunk.heading_path, str(note.day))
-    return set(tokens(quote)) <= set(tokens(" ".join(held)))

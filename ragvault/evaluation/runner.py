@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache, partial
 from typing import TYPE_CHECKING
@@ -52,6 +52,7 @@ from ragvault.service.status import ollama_status
 from ragvault.service.vaults import known_vaults
 
 if TYPE_CHECKING:
+    from ragvault.ports import Progress
     from ragvault.wiring import Container
 
 ALONE_DEPTH = 100  # passages that a retriever ranks by itself
@@ -116,11 +117,11 @@ def evaluate(
     options: RunOptions,
     *,
     now: datetime,
-    advance: Callable[[], None] = lambda: None,
+    progress: Progress,
 ) -> Evaluation:
-    """Ask every question of the set ``name`` of one vault. ``advance`` is called after each. The
-    notices are about gold that is nowhere, and those of the search that a fifth of the questions
-    or more gave rise to, so about the index, not the question.
+    """Ask every question of the set ``name`` of one vault. The notices are about gold that is
+    nowhere, and those of the search that a fifth of the questions or more gave rise to, so about
+    the index, not the question.
 
     The container's history has to be off: these questions are nobody's. Raises UsageError for
     a question that can't be asked, and what a search raises.
@@ -130,9 +131,13 @@ def evaluate(
     asker = _Asker(container, vault, options, now)
     started = time.perf_counter()
     results = []
-    for question in questions:
-        results.append(asker.ask(question))
-        advance()
+    progress.start(vault.name, len(questions), "questions")
+    try:
+        for question in questions:
+            results.append(asker.ask(question))
+            progress.advance(1)
+    finally:
+        progress.finish()
     seconds = time.perf_counter() - started
     often = [line for line, n in asker.notices.items() if n >= _NOTICE_SHARE * len(results)]
     passages = cache(partial(container.catalog.note_chunks, vault.name))
@@ -145,18 +150,18 @@ def evaluate(
     return Evaluation(name, vault, model, tuple(results), summary, seconds, (*nowhere, *often))
 
 
+@dataclass
 class _Asker:
     """What one run keeps between its questions."""
 
-    def __init__(
-        self, container: Container, vault: VaultInfo, options: RunOptions, now: datetime
-    ) -> None:
-        self.container = container
-        self.vault = vault
-        self.options = options
-        self.now = now
-        self.notes = Notes(vault.path)
-        self.notices: Counter[str] = Counter()
+    container: Container
+    vault: VaultInfo
+    options: RunOptions
+    now: datetime
+    notices: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self.notes = Notes(self.vault.path)
 
     def ask(self, question: Question) -> QuestionResult:
         started = time.perf_counter()

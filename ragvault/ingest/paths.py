@@ -78,21 +78,6 @@ def check_vault_path(given: str | Path, index_dir: Path, known: Sequence[VaultIn
     return Path(real)
 
 
-def overlap_notice(path: Path, known: Sequence[VaultInfo]) -> str | None:
-    """A sentence when the folder lies in or around another known vault: both may be kept (the
-    embeddings are shared), but each note in both is found twice."""
-    real = os.path.realpath(path)
-    for vault in known:
-        other = os.path.realpath(vault.path)
-        if other != real and (is_within(real, other) or is_within(other, real)):
-            place = "in" if is_within(real, other) else "around"
-            return (
-                f"This folder lies {place} the vault '{vault.name}'; notes in both are found "
-                "twice unless you name one with --vault."
-            )
-    return None
-
-
 def unusable(folder: str, error: OSError, *, is_vault: bool) -> VaultPathError:
     """For a folder that can't be listed. ``is_vault``: it is one, and was read before."""
     path = shown(folder)

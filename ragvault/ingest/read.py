@@ -13,7 +13,7 @@ import os
 import stat
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from ragvault.config.settings import Settings
@@ -95,41 +95,37 @@ def read_note(
     return Content(seen, data, hashlib.sha256(data).hexdigest(), seen_ns)
 
 
+@dataclass
 class NoteLoader:
     """Reads, parses and chunks the notes of one vault.
 
-    ``warnings`` are of the notes loaded so far; ``seen_ns`` says when a file's content was
-    hashed. The parsers are imported with the first note that is parsed: a run that finds nothing
-    to do needs none.
+    ``window``: how many tokens the embedder reads at once; None: not known now. ``own`` are the
+    vault's own settings. ``warnings`` are of the notes loaded so far; ``seen_ns`` says when a
+    file's content was hashed. The parsers are imported with the first note that is parsed: a run
+    that finds nothing to do needs none.
     """
 
-    def __init__(
-        self,
-        vault: str,
-        settings: Settings,
-        counter: TokenCounter,
-        window: int | None,
-        own: VaultSettings,
-        read: ReadNote = read_note,
-    ) -> None:
-        """``window``: how many tokens the embedder reads at once; None: not known now. ``own`` are
-        the vault's own settings."""
-        self._vault = vault
-        self._chunking = settings.chunking
-        self._max_bytes = max_bytes(settings.index)
-        self._counter = counter
-        self._longest = longest_passage(settings.chunking, window)
-        self.fingerprint = text_fingerprint(settings.chunking, window)
-        if own.journals:
-            self.fingerprint += f"|journals={own.journals_digest}"
-        self._own = own
-        self._read = read
-        self.warnings: list[Skipped] = []
-        self.seen_ns: dict[str, int] = {}
+    vault: str
+    settings: Settings
+    counter: TokenCounter
+    window: int | None
+    own: VaultSettings
+    read: ReadNote = read_note
+    warnings: list[Skipped] = field(default_factory=list)
+    seen_ns: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def fingerprint(self) -> str:
+        """Names all that decides how a note is cut and dated."""
+        text = text_fingerprint(self.settings.chunking, self.window)
+        return f"{text}|journals={self.own.journals_digest}" if self.own.journals else text
+
+    def _content(self, file: NoteFile) -> ReadOutcome:
+        return self.read(file, max_bytes(self.settings.index))
 
     def hash_of(self, file: NoteFile) -> str | None:
         """SHA-256 of its content; None for what can't be read."""
-        content = self._read(file, self._max_bytes)
+        content = self._content(file)
         if not isinstance(content, Content):
             return None
         self.seen_ns[file.rel_path] = content.seen_ns
@@ -137,21 +133,23 @@ class NoteLoader:
 
     def is_text(self, file: NoteFile) -> bool:
         """Whether it can be read and is a note, as far as its bytes tell."""
-        content = self._read(file, self._max_bytes)
+        content = self._content(file)
         return isinstance(content, Content) and not isinstance(_parsed(content), Unreadable)
 
     def load(self, file: NoteFile) -> NoteWrite | Gone | Unreadable:
         """The note as it is now. What isn't text is Unreadable, and no note."""
         from ragvault.ingest.chunk import chunk_note
 
-        content = self._read(file, self._max_bytes)
+        content = self._content(file)
         if not isinstance(content, Content):
             return content
-        note = _parsed(content, self._own.day_of(file.rel_path))
+        note = _parsed(content, self.own.day_of(file.rel_path))
         if isinstance(note, Unreadable):
             return note
         self.warnings.extend(Skipped(shown(file.rel_path), w) for w in note.warnings)
-        chunks = chunk_note(note, self._vault, self._counter, self._chunking, self._longest)
+        chunking = self.settings.chunking
+        longest = longest_passage(chunking, self.window)
+        chunks = chunk_note(note, self.vault, self.counter, chunking, longest)
         return NoteWrite(
             content.file, content.content_hash, note, chunks, self.fingerprint, content.seen_ns
         )

@@ -96,7 +96,7 @@ def sync_vault(
     DiskFullError and other StoreErrors, EmbedderUnavailableError, Interrupted; what was committed
     is kept.
     """
-    run = _Run(vault, settings, parts, progress or Silent(), full=full, thorough=thorough)
+    run = _Run(vault, settings, parts, progress or Silent(), full, thorough)
     return run.run(dry_run=dry_run)
 
 
@@ -111,38 +111,31 @@ class _Batch:
         return self.chunks >= chunks or self.size >= BATCH_BYTES
 
 
+@dataclass
 class _Run:
     """One call of ``sync_vault``."""
 
-    def __init__(
-        self,
-        vault: VaultInfo,
-        settings: Settings,
-        parts: SyncParts,
-        progress: Progress,
-        *,
-        full: bool,
-        thorough: bool,
-    ) -> None:
-        self.vault = vault
-        self.settings = settings
-        self.parts = parts
-        self.catalog = parts.catalog
-        self.progress = progress
-        self.full = full
-        self.thorough = thorough
-        self.report = IndexReport(vault.name, str(vault.path))
-        self.started = time.monotonic()
-        self.done = 0  # notes that were written
-        self.states: dict[str, FileState] = {}  # what the catalog knew before this run
-        self.words = WordWriter(vault.name, parts.catalog)
-        self.has_words = False  # all are written
-        self.vectors: VectorWriter | None = None
-        self.window: int | None = None
-        self.fingerprint: str | None = None
-        self.no_model: ModelError | None = None  # words are written without it
+    vault: VaultInfo
+    settings: Settings
+    parts: SyncParts
+    progress: Progress
+    full: bool
+    thorough: bool
+    started: float = field(default_factory=time.monotonic)
+    done: int = 0  # notes that were written
+    states: dict[str, FileState] = field(default_factory=dict)  # what was known before this run
+    has_words: bool = False  # all are written
+    vectors: VectorWriter | None = None
+    window: int | None = None
+    fingerprint: str | None = None
+    no_model: ModelError | None = None  # words are written without it
+
+    def __post_init__(self) -> None:
+        self.catalog = self.parts.catalog
+        self.report = IndexReport(self.vault.name, str(self.vault.path))
+        self.words = WordWriter(self.vault.name, self.catalog)
         try:
-            embedder = parts.embedder()
+            embedder = self.parts.embedder()
             self.window, self.fingerprint = embedder.max_tokens, embedder.fingerprint
         except ModelError as error:
             self.no_model = error

@@ -5,8 +5,7 @@ Rules
 - Ignore rules: see ``ignore``; and what Obsidian's settings in the vault leave out: see
   ``obsidian``. What they leave out is named, a folder once.
 - A symlink is never followed. One that leads out of the vault would pull in foreign files; one
-  to a place inside would index the same note twice. Each is named with its reason. The root
-  itself may be a link.
+  to a place inside would index the same note twice. Each is named. The root itself may be a link.
 - One bad folder is a warning, not the end. What lies under it is unknown rather than gone, so
   its path is in ``unreadable`` and the plan keeps what the catalog has below it.
 - A root that can't be listed raises: an unplugged drive must not look like an empty vault.
@@ -35,7 +34,7 @@ from ragvault.ingest.ignore import (
     rules_inside,
 )
 from ragvault.ingest.obsidian import VaultSettings, read_settings
-from ragvault.ingest.paths import GONE, is_within, key_of, printable, shown, unusable
+from ragvault.ingest.paths import GONE, key_of, printable, shown, unusable
 from ragvault.model import NoteFile, Skipped, kept_ns
 
 Scandir = Callable[[str], AbstractContextManager[Iterable[os.DirEntry[str]]]]
@@ -62,7 +61,6 @@ class WalkResult:
 class _Walk:
     """The state of one walk."""
 
-    real_root: str
     extensions: tuple[str, ...]
     max_bytes: int
     own: VaultSettings = field(default_factory=VaultSettings)
@@ -113,22 +111,8 @@ class _Walk:
 
     def link(self, rel: str, path: str) -> None:
         """Name a symlink that could have been a note or a folder of notes; never follow it."""
-        is_note = path.lower().endswith(self.extensions)
-        try:
-            target = os.path.realpath(path, strict=True)
-            is_folder = Path(target).is_dir()
-        except OSError:  # it leads nowhere, or back to itself
-            if is_note or not Path(path).suffix:
-                self.skip(rel, "is a symlink that leads nowhere, or back to itself")
-            return
-        if not (is_note or is_folder):
-            return
-        if is_within(target, self.real_root):
-            place = shown(os.path.relpath(target, self.real_root))
-            what = "the vault's own folder" if place == "." else f"{place} in this vault"
-            self.skip(rel, f"is a symlink to {what}, read only there")
-        else:
-            self.skip(rel, f"is a symlink out of the vault (to {printable(target)})")
+        if path.lower().endswith(self.extensions) or Path(path).is_dir():
+            self.skip(rel, "is a symlink, which is not followed")
 
 
 def walk(
@@ -145,7 +129,6 @@ def walk(
     """
     top = str(root)
     state = _Walk(
-        real_root=os.path.realpath(top),
         extensions=tuple(e.lower() for e in settings.extensions),
         max_bytes=max_bytes(settings),
     )

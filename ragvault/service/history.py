@@ -274,15 +274,13 @@ def _as_page(entry: HistoryEntry) -> str:
 @dataclass(frozen=True, slots=True)
 class Stats:
     """Of the questions of a month ("2026-11"; "": of all). ``pointed``: the place was shown, with
-    no answer. Medians in milliseconds, None where there is nothing to time. ``cited`` is how many
-    citations models wrote, ``exact`` how many of these were kept as they were written."""
+    no answer. ``total_ms`` is the median, None where there is nothing to time. ``cited`` is how
+    many citations models wrote, ``exact`` how many of these were kept as they were written."""
 
     month: str
     answered: int
     pointed: int
     nothing: int
-    search_ms: float | None
-    model_ms: float | None
     total_ms: float | None
     cited: int
     exact: int
@@ -292,7 +290,6 @@ def stats_of(entries: Iterable[HistoryEntry], month: str = "") -> Stats:
     """Small talk isn't counted."""
     kept = [one.document for one in entries if not _is_small_talk(one)]
     why = Counter(document["abstain_reason"] for document in kept)
-    metas = [document["meta"] for document in kept]
     statuses = Counter(
         citation["status"]
         for document in kept
@@ -304,9 +301,7 @@ def stats_of(entries: Iterable[HistoryEntry], month: str = "") -> Stats:
         answered=why[None],
         pointed=why[AbstainReason.INSUFFICIENT_INFORMATION],
         nothing=len(kept) - why[None] - why[AbstainReason.INSUFFICIENT_INFORMATION],
-        search_ms=_median(meta["retrieval"].get("time_ms") for meta in metas),
-        model_ms=_median(meta["llm_ms"] for meta in metas),
-        total_ms=_median(meta["total_ms"] for meta in metas),
+        total_ms=_median(document["meta"]["total_ms"] for document in kept),
         cited=statuses.total() - statuses[CitationStatus.ADDED],
         exact=statuses[CitationStatus.EXACT],
     )

@@ -17,7 +17,7 @@ from ragvault.errors import (
     VaultPathError,
 )
 from ragvault.model import IndexReport, VaultInfo
-from ragvault.service.vaults import kind_of, known_vaults, vault_name, vaults_at
+from ragvault.service.vaults import kind_of, known_vaults, vaults_at
 
 if TYPE_CHECKING:
     from ragvault.ports import Catalog, Progress
@@ -40,10 +40,9 @@ class IndexRequest:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The vaults that will be worked on, in this order, and what is to be said about them."""
+    """The vaults that will be worked on, in this order."""
 
     vaults: tuple[VaultInfo, ...]
-    notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +108,10 @@ def _run(
     container: Container, request: IndexRequest, progress: Progress | None
 ) -> Iterator[IndexEvent]:
     if request.paths:
-        chosen, notices = vaults_at(container, request.paths, request.name)
+        chosen = vaults_at(container, request.paths, request.name)
     else:
-        chosen, notices = known_vaults(container, request.vaults), []
-    yield Chosen(tuple(chosen), tuple(notices))
+        chosen = known_vaults(container, request.vaults)
+    yield Chosen(tuple(chosen))
     how = {"full": request.full, "thorough": request.thorough, "dry_run": request.dry_run}
     if request.full and _is_all(container, chosen):
         container.wanted_embedder.keep_to(())  # every vector is made anew
@@ -194,25 +193,6 @@ def _catalog_for(container: Container, *, dry_run: bool) -> Iterator[Catalog]:
                 catalog.close()
 
 
-def rename_vault(container: Container, old: str, new: str) -> IndexReport:
-    """Give a vault another name and index it under it, embedding nothing again. Raises
-    VaultPathError when its folder is out of reach (its chunks' ids hold the name, so the notes are
-    read), UsageError for a name that is taken or unfit."""
-    from ragvault.ingest.paths import check_vault_path
-
-    vault = known_vaults(container, [old])[0]
-    wanted = vault_name(new)
-    others = [v for v in container.catalog.vaults() if v.name != old]
-    if wanted == old:
-        raise UsageError(f"The vault is called '{old}' already.", "Choose another name.")
-    if any(v.name.lower() == wanted.lower() for v in others):
-        raise UsageError(f"There is a vault '{wanted}' already.", "Choose another name.")
-    check_vault_path(vault.path, container.data_dir, [vault])
-    with container.lock():
-        container.catalog.rename_vault(old, wanted)
-        return refreshed(container, replace(vault, name=wanted))
-
-
 def move_vault(container: Container, name: str, path: Path) -> IndexReport:
     """Follow a vault to another folder and refresh it there, embedding nothing again. Raises
     VaultPathError when the folder can't be indexed or holds none of the vault's notes, UsageError
@@ -249,8 +229,7 @@ def watch(
 ) -> None:
     """Refresh each vault, now and whenever it has changed. ``on_report`` is told of each run that
     changed something; ``notify``, in a line, of failures, after which it is tried again later.
-    Returns on Ctrl-C or SIGTERM; ``notify`` is told what a run that was under way then leaves."""
-    import signal
+    Returns on Ctrl-C; ``notify`` is told what a run that was under way then leaves."""
     import threading
 
     from ragvault.ingest.watch import watch_vaults
@@ -260,17 +239,18 @@ def watch(
     def refresh(path: Path) -> None:
         with container.lock():
             report = refreshed(container, by_path[path], progress=progress)
-        if report.added or report.changed or report.removed or report.renamed:
+        if has_news(report):
             on_report(report)
 
-    stop = threading.Event()
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    settings, stop = container.settings.index, threading.Event()
     try:
-        watch_vaults(list(by_path), refresh, stop, container.settings.index, notify=notify)
+        with suppress(KeyboardInterrupt):
+            watch_vaults(list(by_path), refresh, stop, settings, notify=notify)
     except Interrupted as error:
-        stop.set()
         notify(error.message)
-    except KeyboardInterrupt:
-        stop.set()
-    finally:
-        signal.signal(signal.SIGTERM, before)
+
+
+def has_news(report: IndexReport) -> bool:
+    """Whether something changed. What is skipped, or warned about, every time is no news."""
+    changes = (report.added, report.changed, report.removed, report.renamed)
+    return any(changes) or report.embedded > 0

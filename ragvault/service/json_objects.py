@@ -11,12 +11,18 @@ from ragvault.errors import RagvaultError
 from ragvault.model import (
     Abstention,
     Answer,
+    AskEvent,
     AskResult,
     Band,
+    Cited,
+    Done,
     Hit,
     Quotation,
     Reference,
     Retrieval,
+    Retrieved,
+    Stated,
+    Token,
 )
 from ragvault.text import snippet, strip_controls
 
@@ -77,6 +83,32 @@ def ask_object(result: AskResult, links: Links) -> dict[str, Any]:
     }
     shown: dict[str, Any] = rounded(value)
     return shown
+
+
+def event_object(event: AskEvent, links: Links) -> dict[str, Any]:
+    """One event of an answer in the making: a line of ``ask --json-stream``. Empty for what isn't
+    settled."""
+    value: dict[str, Any]
+    if isinstance(event, Retrieved):
+        hits = [place_object(hit, n, links) for n, hit in enumerate(event.hits, start=1)]
+        value = {"searched_for": event.retrieval.query.text, "hits": hits}
+    elif isinstance(event, Cited):
+        place = place_object(event.hit, event.marker, links)
+        value = {"text": event.text, "position": event.position, **place}
+    elif isinstance(event, Stated):
+        value = {
+            "text": event.text,
+            "verdict": event.verdict,
+            "shown": event.is_shown,
+            "chunk_ids": [hit.chunk.id for hit in event.cited],
+        }
+    elif isinstance(event, Token):
+        value = {"text": event.text, "mode": event.mode}
+    elif isinstance(event, Done):
+        value = ask_object(event.result, links)
+    else:
+        return {}
+    return {"type": event.kind, **rounded(value)}
 
 
 def _nearest(outcome: Abstention, links: Links) -> list[dict[str, Any]]:

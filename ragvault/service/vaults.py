@@ -65,25 +65,20 @@ def write_new(container: Container, target: Path, text: str) -> None:
         ) from error
 
 
-def vaults_at(
-    container: Container, paths: Sequence[Path], name: str | None
-) -> tuple[list[VaultInfo], list[str]]:
-    """The vaults at some folders, known or new, and notices about them. Raises VaultPathError for
-    a folder that can't be indexed, UsageError for a name that won't do."""
-    from ragvault.ingest.paths import check_vault_path, overlap_notice
+def vaults_at(container: Container, paths: Sequence[Path], name: str | None) -> list[VaultInfo]:
+    """The vaults at some folders, known or new. Raises VaultPathError for a folder that can't be
+    indexed, UsageError for a name that won't do."""
+    from ragvault.ingest.paths import check_vault_path
 
     try:
         known = container.catalog.vaults()
     except NoIndexError:
         known = []
     chosen: dict[Path, VaultInfo] = {}
-    notices = []
     for given in paths:
         path = check_vault_path(given, container.data_dir, known)
-        vault = _vault_at(path, name, known, list(chosen.values()))
-        chosen[path] = vault
-        notices.append(overlap_notice(path, [*known, *(v for v in chosen.values() if v != vault)]))
-    return list(chosen.values()), [notice for notice in notices if notice]
+        chosen[path] = _vault_at(path, name, known, list(chosen.values()))
+    return list(chosen.values())
 
 
 def _vault_at(
@@ -94,7 +89,8 @@ def _vault_at(
             if name is not None and name != vault.name:
                 raise UsageError(
                     f"{path} is indexed already, as '{vault.name}'.",
-                    f"Rename it with `ragvault vault rename {vault.name} {name}`.",
+                    f"To rename it: `ragvault vault remove {vault.name}`, then this again; "
+                    "nothing is embedded again.",
                 )
             return vault
     wanted = vault_name(path.name if name is None else name)

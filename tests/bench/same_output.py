@@ -81,7 +81,7 @@ def commands(vault: Path) -> Iterator[tuple[str, ...]]:
     yield ("search", "--json", "zzzzqqq")
     yield ("status",)
     yield ("vault", "list")
-    yield ("vault", "rename", "nosuch", "other")
+
     yield ("vault", "remove", "nosuch")
     yield ("index", str(vault / "nosuch"))
     yield ("config", "path")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from ragvault.adapters.sqlite.catalog import SqliteCatalog
-from ragvault.errors import NoIndexError, UsageError
+from ragvault.errors import NoIndexError
 from ragvault.model import Background, FileState, Filter, Level, VaultInfo
 from ragvault.text import tokens
 from tests.support.samples import DAY, MTIME_NS, note_write, vector_of, vectors_of
@@ -89,28 +89,6 @@ def test_a_removed_vault_is_found_no_more_and_the_others_stay(catalog: Catalog) 
     assert texts(catalog, "apple") == ["apple tree"]
     catalog.add_vault(VaultInfo("notes", Path("/vault"), "folder"))
     assert catalog.file_states("notes") == {}
-
-
-def test_a_renamed_vault_stays_searchable_and_wants_indexing_again(catalog: Catalog) -> None:
-    write = note_write("notes", "a.md", [((), "apple pie")])
-    put(catalog, write)
-    catalog.set_vector_watermark("notes", "in step")
-    catalog.rename_vault("notes", "home")
-    assert texts(catalog, "apple", where=Filter(vaults=("home",))) == ["apple pie"]
-    assert catalog.vector_watermark("home") is None
-    (state,) = catalog.file_states("home").values()
-    assert state.content_hash != write.content_hash, "a run would take the note for unchanged"
-    again = note_write("home", "a.md", [((), "apple pie")])
-    gone = put(catalog, again)
-    assert gone == {write.chunks[0].id}
-    assert catalog.chunk_ids("home") == {again.chunks[0].id}
-
-
-def test_a_vault_is_not_renamed_over_another(catalog: Catalog) -> None:
-    catalog.add_vault(VaultInfo("work", Path("/work"), "folder"))
-    with pytest.raises(UsageError, match="work"):
-        catalog.rename_vault("notes", "work")
-    assert [v.name for v in catalog.vaults()] == ["notes", "work"]
 
 
 def test_the_vector_watermark_is_kept_and_moves_no_generation(catalog: Catalog) -> None:

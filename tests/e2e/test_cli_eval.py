@@ -47,7 +47,6 @@ def test_extractive_answers_are_held_by_what_they_cite(measured: Path) -> None:
     value = json.loads(measured.read_text(encoding="utf-8"))
     assert value["answer_modes"].keys() == {"extractive"}
     assert value["answers"]["citation_valid"]["value"] == 1.0
-    assert value["answers"]["groundedness"]["value"] >= 0.98
     assert value["answers"]["citation_accuracy"]["value"] >= 0.5
 
 

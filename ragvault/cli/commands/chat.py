@@ -161,7 +161,7 @@ class _Chat:
         request = replace(self._asked, question=question)
         look = VaultLook(self._container, request.vaults)
         with closing(ask(self._container, request, now=datetime.now(), look=look)) as events:
-            result = AskView(self._session, stream=True).draw(events)
+            result = AskView(self._session).draw(events)
         self._session.notices(result.notices)
         self._session.out.print()
         document = ask_object(result, Links.of(self._container))
@@ -177,7 +177,7 @@ class _Chat:
 
     def _sources(self, _given: str) -> None:
 
-        AskView(self._session, stream=False).replay(self._answer(), sources_only=True)
+        AskView(self._session).replay(self._answer(), sources_only=True)
 
     def _open(self, given: str) -> None:
 

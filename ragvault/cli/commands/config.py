@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from typing import Annotated, Any
 
@@ -10,7 +9,7 @@ from ragvault.cli.group import command_app
 from ragvault.cli.options import ConfigOption, JsonOption, argument, option
 from ragvault.cli.render.terminal import Terminal, print_json
 from ragvault.config.edit import with_value, without
-from ragvault.config.file import read_text, value_of
+from ragvault.config.file import read_text, unknown, value_of
 from ragvault.config.keys import Key, as_yaml, example, keys, sections
 from ragvault.config.settings import Settings
 from ragvault.errors import UsageError
@@ -42,7 +41,7 @@ def show(config: ConfigOption = None, as_json: JsonOption = False) -> int:
                 "meaning": key.meaning,
             }
         file = None if loaded.file is None else str(loaded.file)
-        print_json({"config_file": file, "settings": shown, "removed": list(loaded.removed)})
+        print_json({"config_file": file, "settings": shown, "without_effect": loaded.gone})
         return 0
     out = Terminal.of(sys.stdout, loaded.settings.output.color)
     out.print(out.style(f"# {loaded.file or 'no configuration file: defaults'}", "dim"))
@@ -57,7 +56,7 @@ def show(config: ConfigOption = None, as_json: JsonOption = False) -> int:
             out.print(out.style(line, "dim"))
         else:
             out.print(line + out.style(f"  # {strip_controls(origin.label)}", "cyan"))
-    for notice in loaded.removed:
+    for notice in loaded.notices:
         out.print(out.style(f"# {strip_controls(notice)}", "yellow"))
     return 0
 
@@ -127,12 +126,10 @@ def init(
 
 
 def _known(name: str) -> Key:
-    """The setting of that name. Raises UsageError."""
-    if name in keys():
-        return keys()[name]
-    near = difflib.get_close_matches(name, keys(), n=1)
-    hint = f"Did you mean `{near[0]}`?" if near else "`ragvault config show` lists them all."
-    raise UsageError(f"`{strip_controls(name)}` is not a setting that ragvault knows.", hint)
+    """The setting of that name. Raises ConfigError."""
+    if name not in keys():
+        raise unknown("config", strip_controls(name), list(keys()), "setting")
+    return keys()[name]
 
 
 def _shown(key: Key, settings: Settings) -> Any:

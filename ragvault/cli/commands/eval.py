@@ -8,7 +8,7 @@ from typing import Annotated
 
 from ragvault.cli.group import command_app
 from ragvault.cli.options import ConfigOption, JsonOption, argument, option
-from ragvault.cli.render.progress import counting
+from ragvault.cli.render.progress import BarProgress
 from ragvault.cli.render.terminal import print_json
 from ragvault.cli.session import Session
 from ragvault.errors import Interrupted, UsageError
@@ -69,8 +69,8 @@ def run(
             container = session.container
             questions = load_questions(file, limit=limit)
             chosen = vault_for(container, vault, questions, file.name)
-            with counting(session.err, f"Asking {chosen.name}", len(questions)) as advance:
-                done = evaluate(container, name, chosen, questions, how, now=now, advance=advance)
+            bar = BarProgress(session.err)
+            done = evaluate(container, name, chosen, questions, how, now=now, progress=bar)
             session.notices(done.notices)
             if as_json:
                 print_json(evaluation_object(done))

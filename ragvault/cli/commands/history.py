@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -14,9 +12,7 @@ from ragvault.cli.options import ConfigOption, JsonOption, argument, option
 from ragvault.cli.render import words
 from ragvault.cli.render.terminal import print_json
 from ragvault.cli.session import Session
-from ragvault.errors import UsageError
 from ragvault.service.history import entry_object, export as write_export
-from ragvault.service.search import period
 
 app = command_app(invoke_without_command=True)
 
@@ -70,24 +66,16 @@ def export(
 
 @app.command("clear")
 def clear(
-    before: Annotated[
-        str | None, option("--before", "Only what was asked before then.", "WHEN")
-    ] = None,
     yes: Annotated[bool, option("--yes -y", "Don't ask.")] = False,
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> int:
-    """Forget what was asked and answered, all of it or the older part. Notes are not touched."""
-    since = period(before, None, datetime.now())[0]
+    """Forget what was asked and answered. Notes are not touched."""
     with Session.open(config) as session:
-        if not yes:
-            if as_json or not sys.stdin.isatty():
-                raise UsageError("Forgetting answers needs a yes.", "ragvault history clear --yes")
-            what = "all answers" if since is None else f"the answers from before {before}"
-            if not typer.confirm(f"Forget {what}? They can't be had again", err=True):
-                session.notices(["Nothing was forgotten."])
-                return 0
-        count = session.container.history.clear(since)
+        question = "Forget all answers? They can't be had again"
+        if not session.agrees(question, yes=yes, as_json=as_json):
+            return 0
+        count = session.container.history.clear()
         if as_json:
             print_json({"forgotten": count})
         else:

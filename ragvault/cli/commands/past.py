@@ -67,7 +67,7 @@ def _print(
         else:
             if not sources_only:
                 print_asked(session.out, entry)
-            view = AskView(session, stream=False)
+            view = AskView(session)
             view.replay(result_of(entry), sources_only=sources_only)
         if copies:
             copy(session, as_markdown(result_of(entry)))

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
-
-import typer
 
 from ragvault.cli.group import command_app
 from ragvault.cli.options import ConfigOption, JsonOption, argument, option
@@ -14,12 +11,11 @@ from ragvault.cli.render import words
 from ragvault.cli.render.status import print_vault
 from ragvault.cli.render.terminal import print_json
 from ragvault.cli.session import Session
-from ragvault.errors import UsageError
-from ragvault.service.index import move_vault, rename_vault
+from ragvault.service.index import move_vault
 from ragvault.service.json_objects import index_object, vault_object
 from ragvault.service.vaults import known_vaults, remove_vault
 
-app = command_app(no_args_is_help=True, help="List, remove, rename or move vaults.")
+app = command_app(no_args_is_help=True, help="List, remove or move vaults.")
 
 NameArgument = Annotated[str, argument("NAME", "The vault.")]
 
@@ -47,40 +43,15 @@ def remove(
     """Forget a vault. Its notes are not touched."""
     with Session.open(config) as session:
         vault = known_vaults(session.container, [name])[0]
-        if not yes:
-            if as_json or not sys.stdin.isatty():
-                raise UsageError(
-                    "Removing a vault needs a yes.", f"ragvault vault remove {name} --yes"
-                )
-            notes = words.count(vault.notes, "note")
-            question = (
-                f"Forget the index of {notes} of '{vault.name}'? The notes stay where they are"
-            )
-            if not typer.confirm(question, err=True):
-                session.notices(["Nothing was removed."])
-                return 0
+        notes = words.count(vault.notes, "note")
+        question = f"Forget the index of {notes} of '{vault.name}'? The notes stay where they are"
+        if not session.agrees(question, yes=yes, as_json=as_json):
+            return 0
         session.notices(remove_vault(session.container, name))
         if as_json:
             print_json({"removed": vault_object(vault)})
         else:
             session.out.print(f"Removed '{vault.name}'. Its notes are untouched in {vault.path}.")
-    return 0
-
-
-@app.command("rename")
-def rename(
-    old: Annotated[str, argument("OLD", "The vault.")],
-    new: Annotated[str, argument("NEW", "Its new name.")],
-    as_json: JsonOption = False,
-    config: ConfigOption = None,
-) -> int:
-    """Give a vault another name. Nothing is embedded again."""
-    with Session.open(config) as session:
-        report = rename_vault(session.container, old, new)
-        if as_json:
-            print_json({"renamed": {"from": old, "to": report.name}, **index_object([report])})
-        else:
-            session.out.print(f"'{old}' is now '{report.name}'.")
     return 0
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from ragvault.cli.render import words
-from ragvault.cli.render.citations import MAX_TEXT_WIDTH, AnswerPrinter
-from ragvault.cli.render.layout import columns, facts, hanging, wrapped
+from ragvault.cli.render.citations import AnswerPrinter
+from ragvault.cli.render.layout import MAX_LINE, columns, facts, hanging, wrapped
 from ragvault.cli.render.places import CitationMarks, PlaceView
 from ragvault.cli.render.progress import Waiting
 from ragvault.cli.session import Session
@@ -26,7 +26,7 @@ from ragvault.model import (
     Token,
     shown_confidence,
 )
-from ragvault.service.excerpts import Terms, excerpt
+from ragvault.service.excerpts import Terms
 from ragvault.service.history import citation_of
 from ragvault.text import language_of, snippet, strip_controls
 
@@ -40,12 +40,11 @@ _HOW_TO_ASK_BETTER = "Use words that stand in the notes, or look around with `ra
 
 
 class AskView:
-    """One answer on the terminal, drawn from its events; without ``stream`` when it is whole;
-    with ``struck`` also what of the draft was left out."""
+    """One answer on the terminal, drawn from its events; with ``struck`` also what of the draft
+    was left out."""
 
-    def __init__(self, session: Session, *, stream: bool, struck: bool = False) -> None:
+    def __init__(self, session: Session, *, struck: bool = False) -> None:
         self._out = session.out
-        self._stream = stream
         self._all = struck
         self._waiting = Waiting(session.err)
         self._is_marked = False  # as the model's own words
@@ -109,12 +108,12 @@ class AskView:
             self._waiting.say("Reading what was found …")
 
     def _token(self, token: Token) -> None:
-        if self._stream and token.mode != "extractive":  # quotations are set apart, at the end
+        if token.mode != "extractive":  # quotations are set apart, at the end
             self._waiting.clear()
             self._write(token.text, token.mode)
 
     def _draft(self, text: str) -> None:
-        if self._stream and text.strip():
+        if text.strip():
             self._waiting.clear()
             self._printer.draft(text)
 
@@ -181,7 +180,7 @@ class AskView:
         if not self._out.is_tty or not text.strip():
             return [text]
         indent = text[: len(text) - len(text.lstrip())].expandtabs(4)
-        width = min(self._out.width, MAX_TEXT_WIDTH) - 2 - len(indent)
+        width = min(self._out.width, MAX_LINE) - 2 - len(indent)
         return [indent + row for row in wrapped(text, width)]
 
     def _caveats(self, answer: Answer) -> None:
@@ -225,7 +224,7 @@ class AskView:
         if outcome.passages:
             self._pointed(outcome)
             return
-        for line in wrapped(outcome.message, min(out.width, MAX_TEXT_WIDTH)):
+        for line in wrapped(outcome.message, min(out.width, MAX_LINE)):
             out.print(out.style(line, "bold"))
         if outcome.searched:
             out.print(out.style(hanging(out, f"Searched: {outcome.searched}.", 0), "dim"))
@@ -234,7 +233,7 @@ class AskView:
             out.print("Nearest in your notes:")
         terms = Terms.of(result.terms, language_of(result.question))
         for number, hit in enumerate(outcome.nearest, start=1):
-            self._places.print(f"{number}.", hit, excerpt(hit.chunk, terms))
+            self._places.print(f"{number}.", hit, terms)
         if outcome.reason is AbstainReason.NO_RELEVANT_CONTEXT and outcome.nearest:
             arrow = out.symbol("→", "->")
             out.print()

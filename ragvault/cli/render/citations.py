@@ -1,18 +1,13 @@
-"""An answer's text as a terminal shows it: each citation, in either style, becomes a linked [1].
-
-Works on a stream: a citation or a word is held back until it is whole.
-"""
+"""An answer's text as a terminal shows it: each citation, in either style, becomes a linked [1]."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
 
-from ragvault.cli.render.layout import columns
+from ragvault.cli.render.layout import MAX_LINE, columns
 from ragvault.cli.render.terminal import Terminal
 from ragvault.text import one_line, strip_controls
-
-MAX_TEXT_WIDTH = 92  # columns: longer lines tire the eye
 
 
 class AnswerPrinter:
@@ -27,7 +22,7 @@ class AnswerPrinter:
         self._column = 0
         self._gap = ""
         # Two columns are left for a full stop that follows a citation.
-        self._limit = min(out.width - 2, MAX_TEXT_WIDTH) if out.is_tty else None
+        self._limit = min(out.width - 2, MAX_LINE) if out.is_tty else None
         self.has_printed = False
         self._erase = ""  # what takes the draft away
 
@@ -49,10 +44,12 @@ class AnswerPrinter:
         self._known = sorted(known, key=len, reverse=True)
 
     def write(self, text: str) -> None:
-        """Take the next piece of the text; prints what is whole of it."""
+        """Take the next piece of the text. What may cite comes in whole sentences; of a model's
+        own tokens a word is held back until it is whole."""
         self.draft("")
         self._pending += strip_controls(text)
-        cut = self._whole()
+        end = max(self._pending.rfind(" "), self._pending.rfind("\n")) + 1
+        cut = len(self._pending) if self._known else end
         ready, self._pending = self._pending[:cut], self._pending[cut:]
         self._emit(ready)
         self._out.flush()
@@ -65,19 +62,6 @@ class AnswerPrinter:
             self._newline()
         self._gap = ""
         self._out.flush()
-
-    def _whole(self) -> int:
-        """Up to where the pending text holds no unfinished word or citation."""
-        start = self._pending.find("[")
-        while start >= 0:
-            tail = self._pending[start:]
-            if any(len(text) > len(tail) and text.startswith(tail) for text in self._known):
-                break
-            start = self._pending.find("[", start + 1)
-        masked = self._pending[:start] if start >= 0 else self._pending
-        for first, last in self._citations(masked):  # a blank within one is no end of a word
-            masked = masked[:first] + "x" * (last - first) + masked[last:]
-        return max(masked.rfind(" "), masked.rfind("\n")) + 1
 
     def _citations(self, text: str) -> Iterator[tuple[int, int]]:
         """(start, end) of each known citation, the longest that fits."""

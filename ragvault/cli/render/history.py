@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragvault.cli.render import words
-from ragvault.cli.render.layout import columns, hanging, one_line
-from ragvault.cli.render.search import highlighted
+from ragvault.cli.render.layout import columns, hanging, print_table
+from ragvault.cli.render.places import highlighted
 from ragvault.cli.render.terminal import Terminal
 from ragvault.cli.session import Session
 from ragvault.model import AskResult, HistoryEntry, Hit, shown_confidence
@@ -14,7 +14,7 @@ from ragvault.service.excerpts import Terms
 from ragvault.service.history import Stats
 from ragvault.service.json_objects import local_day, local_time
 from ragvault.service.originals import Source
-from ragvault.text import language_of, strip_controls
+from ragvault.text import language_of, one_line, snippet, strip_controls
 
 _AROUND = 3  # lines of the note before and after a source
 _COLOURS = {"-": "red", "+": "green"}
@@ -33,7 +33,7 @@ def print_history(out: Terminal, entries: Sequence[HistoryEntry]) -> None:
         head = f"{entry.id:>{width}}  {local_time(entry.asked_at)}  {sure:<4}  "
         question = one_line(kept["question"])
         if out.is_tty:
-            question = words.cut(question, max(20, out.width - columns(head)))
+            question = snippet(question, max(20, out.width - columns(head)))
         out.print(f"{out.style(head, 'dim')}{question}")
 
 
@@ -84,13 +84,14 @@ def print_source(
 def print_stats(out: Terminal, rows: Sequence[Stats], refused: Sequence[tuple[str, int]]) -> None:
     """A line a month, the last of all; then the questions that most often had no answer."""
     none = out.symbol("–", "-")
-    names = ("answered", "pointed at", "nothing", "median time", "citations kept")
-    out.print(out.style(f"{'':<8}" + "".join(f"{name:>16}" for name in names), "dim"))
+    heads = ("answered", "pointed at", "nothing", "median time", "citations kept")
+    lines = []
     for row in rows:
         took = none if row.total_ms is None else words.duration(row.total_ms / 1000)
         kept = f"{row.exact * 100 // row.cited} % of {row.cited}" if row.cited else none
-        cells = (row.answered, row.pointed, row.nothing, took, kept)
-        out.print(f"{row.month:<8}" + "".join(f"{cell!s:>16}" for cell in cells))
+        counts = (f"{count}" for count in (row.answered, row.pointed, row.nothing))
+        lines.append((row.month, *counts, took, kept))
+    print_table(out, "", heads, lines)
     if refused:
         out.print(f"\n{out.style('Asked in vain most often', 'bold')}")
     for question, times in refused:

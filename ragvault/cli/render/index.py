@@ -6,24 +6,21 @@ from collections.abc import Sequence
 
 from ragvault.cli.failure import print_failure
 from ragvault.cli.render import words
-from ragvault.cli.render.layout import columns, facts, hanging, one_line
+from ragvault.cli.render.layout import columns, facts, hanging
 from ragvault.cli.render.progress import BarProgress
 from ragvault.cli.render.terminal import Terminal, print_json
 from ragvault.cli.session import Session
 from ragvault.model import IndexReport, Skipped, VaultInfo
-from ragvault.service.index import Chosen, IndexEvent, OutOfReach, SetAside
+from ragvault.service.index import Chosen, IndexEvent, OutOfReach, SetAside, has_news
 from ragvault.service.json_objects import index_object
-from ragvault.text import strip_controls
+from ragvault.text import one_line, strip_controls
 
 
 class IndexView:
-    """One ``index`` command as its events come. ``vaults`` are those that are worked on;
-    ``progress`` is a bar, on a terminal."""
+    """One ``index`` command as its events come. ``vaults`` are those that are worked on."""
 
     def __init__(self, session: Session, *, as_json: bool, quiet: bool = False) -> None:
-        err = session.err
-        has_bar = err.is_tty and not as_json
-        self.progress = BarProgress(err) if has_bar else None
+        self.progress = None if as_json else BarProgress(session.err)
         self.vaults: Sequence[VaultInfo] = ()
         self._session = session
         self._as_json = as_json
@@ -36,7 +33,6 @@ class IndexView:
         """JSON, and what is out of reach, wait for the end."""
         if isinstance(event, Chosen):
             self.vaults = event.vaults
-            self._session.notices(event.notices)
         elif isinstance(event, SetAside):
             self._reports, self._out_of_reach = [], []
             told = "The index was damaged; a new one is made."
@@ -72,12 +68,6 @@ class IndexView:
         if self._has_refreshed or not self._out_of_reach:
             return 0
         return self._out_of_reach[0].error.exit_code
-
-
-def has_news(report: IndexReport) -> bool:
-    """Whether something changed. What is skipped, or warned about, every time is no news."""
-    changes = (report.added, report.changed, report.removed, report.renamed)
-    return any(changes) or report.embedded > 0
 
 
 def print_report(out: Terminal, report: IndexReport) -> None:

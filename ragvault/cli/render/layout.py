@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ragvault.cli.render.terminal import Terminal
 from ragvault.text import strip_controls
 
-MAX_LINE = 100  # columns: longer lines tire the eye
+MAX_LINE = 92  # columns: longer lines tire the eye
 MIN_LINE = 20
 
 
@@ -18,11 +18,6 @@ def columns(text: str) -> int:
     from rich.cells import cell_len  # 3 ms, where a text has more than ASCII
 
     return cell_len(text)
-
-
-def one_line(text: str) -> str:
-    """A path or sentence without control characters; a line break in it shows as a blank."""
-    return " ".join(strip_controls(text).split("\n"))
 
 
 def wrapped(text: str, width: int) -> list[str]:
@@ -46,6 +41,24 @@ def facts(out: Terminal, parts: Sequence[str], lead: int = 0) -> str:
     if not out.is_tty:
         return dot.join(parts)
     return "\n".join(_packed([" " * lead + parts[0], *parts[1:]], dot, out.width))[lead:]
+
+
+def print_table(
+    out: Terminal, title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]
+) -> None:
+    """Below a blank line, the names of the rows (``title`` heads them) and their cells, which end
+    under one another; nothing without rows."""
+    if not rows:
+        return
+    lines = [(title, *heads), *rows]
+    widths = [max(columns(line[at]) for line in lines) for at in range(len(lines[0]))]
+    out.print()
+    for line in lines:
+        blanks = [" " * (width - columns(cell)) for cell, width in zip(line, widths, strict=True)]
+        cells = (blank + cell for cell, blank in zip(line[1:], blanks[1:], strict=True))
+        text = "  ".join([line[0] + blanks[0], *cells]).rstrip()
+        out.print(out.style(text, "bold") if line is lines[0] else text)
+    out.flush()
 
 
 def _packed(parts: Sequence[str], gap: str, width: int) -> list[str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragvault.cli.render.layout import MAX_LINE, columns, hanging, one_line, wrapped
+from ragvault.cli.render.layout import MAX_LINE, columns, hanging, wrapped
 from ragvault.cli.render.terminal import Terminal
 from ragvault.model import Hit
+from ragvault.service.excerpts import Terms, excerpt
 from ragvault.service.json_objects import local_day
 from ragvault.service.originals import Links
-from ragvault.text import strip_controls
+from ragvault.text import one_line, strip_controls
 
 
 class PlaceView:
@@ -53,11 +54,17 @@ class PlaceView:
         return [f"{'modified ' if of_file else ''}{local_day(note.date)}"] if note.date else []
 
     def print(
-        self, label: str, hit: Hit, quote: str = "", more: Sequence[Hit] = (), brief: bool = False
+        self,
+        label: str,
+        hit: Hit,
+        terms: Terms | None = None,
+        more: Sequence[Hit] = (),
+        brief: bool = False,
     ) -> None:
-        """Two lines or more: label and place; details; a quotation; other notes with the text.
-        ``more``: other passages of the same section. A section that doesn't fit behind the path
-        stands below it. ``brief``: of the details only the day, on the first line."""
+        """Two lines or more: label and place; details; the piece that holds the ``terms``; other
+        notes with the text. ``more``: other passages of the same section. A section that doesn't
+        fit behind the path stands below it. ``brief``: of the details only the day, on the first
+        line."""
         out = self._out
         indent = " " * (columns(label) + 1)
         section = self.section(hit)
@@ -69,10 +76,21 @@ class PlaceView:
         out.print(f"{out.style(label, 'bold')} {self.path(hit)}{section}")
         if not brief:
             out.print(out.style(f"{indent}{self.details(hit, more)}", "dim"))
-        for line in wrapped(quote, min(out.width, MAX_LINE) - len(indent)):
-            out.print(f"{indent}{line}")
+        if terms is not None:
+            room = min(out.width, MAX_LINE) - len(indent)
+            for line in wrapped(excerpt(hit.chunk, terms), room):
+                out.print(indent + highlighted(line, terms, out))
         for other in hit.duplicates:
             out.print(out.style(f"{indent}the same text is in {one_line(other)}", "dim"))
+
+
+def highlighted(line: str, terms: Terms, out: Terminal) -> str:
+    """The line with the words bold that match a term."""
+    shown, position = "", 0
+    for start, end in terms.spans(line) if out.colour else ():
+        shown += line[position:start] + out.style(line[start:end], "bold yellow")
+        position = end
+    return shown + line[position:]
 
 
 class CitationMarks:

@@ -5,13 +5,12 @@ read. rich is imported when there is a bar to show: a run that finds nothing to 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ragvault.cli.render import words
 from ragvault.cli.render.terminal import Terminal
-from ragvault.text import strip_controls
+from ragvault.text import snippet, strip_controls
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -50,46 +49,8 @@ class Waiting:
             self.clear()
 
 
-def bar(err: Terminal, unit: str, *fields: str) -> Progress:
-    """Not started yet. A task has a description, a total in ``unit`` and these text fields."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    console = Console(file=err.stream, no_color=not err.colour, highlight=False, markup=False)
-    return Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TextColumn(unit),
-        *(TextColumn(f"{{task.fields[{field}]}}", markup=False) for field in fields),
-        TimeRemainingColumn(compact=True),
-        console=console,
-        transient=True,
-        refresh_per_second=5,
-    )
-
-
-@contextmanager
-def counting(
-    err: Terminal, what: str, total: int, unit: str = "questions"
-) -> Iterator[Callable[[], None]]:
-    """A bar that each call moves on by one; nothing where there is no terminal."""
-    if not err.is_tty:
-        yield lambda: None
-        return
-    with bar(err, unit) as progress:
-        task = progress.add_task(what, total=total)
-        yield lambda: progress.advance(task)
-
-
 class BarProgress:
-    """A bar on stderr: notes, then passages done, rate, time left."""
+    """A bar on a terminal's stderr: how much is done, rate, time left; nothing elsewhere."""
 
     def __init__(self, err: Terminal) -> None:
         self._err = err
@@ -99,11 +60,33 @@ class BarProgress:
 
     def start(self, vault: str, total: int, unit: str) -> None:
         self.finish()
-        if total == 0:
+        if total == 0 or not self._err.is_tty:
             return
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+        )
+
+        err = self._err
         self._done, self._started = 0, time.monotonic()
-        self._progress = bar(self._err, unit, "rate")
-        self._progress.add_task(words.cut(strip_controls(vault), 20), total=total, rate="")
+        self._progress = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn(unit),
+            TextColumn("{task.fields[rate]}", markup=False),
+            TimeRemainingColumn(compact=True),
+            console=Console(
+                file=err.stream, no_color=not err.colour, highlight=False, markup=False
+            ),
+            transient=True,
+            refresh_per_second=5,
+        )
+        self._progress.add_task(snippet(strip_controls(vault), 20), total=total, rate="")
         self._progress.start()
 
     def advance(self, done: int) -> None:

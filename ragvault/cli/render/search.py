@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import shlex
 
-from ragvault.cli.render.layout import MAX_LINE, hanging, wrapped
-from ragvault.cli.render.terminal import Terminal
+from ragvault.cli.render.layout import hanging
 from ragvault.cli.session import Session
-from ragvault.service.excerpts import Terms, excerpt
+from ragvault.service.excerpts import Terms
 from ragvault.service.originals import on_disk
 from ragvault.service.search import SearchResult
 
@@ -28,21 +27,7 @@ def print_result(session: Session, found: SearchResult) -> None:
     terms = Terms.of(query.terms, query.language)
     width = len(str(len(found.hits)))
     for number, hit in enumerate(found.hits, start=1):
-        label = f"{number:>{width}}."
-        view.print(label, hit)
-        indent = " " * (len(label) + 1)
-        text = excerpt(hit.chunk, terms)
-        for line in wrapped(text, min(out.width, MAX_LINE) - len(indent)):
-            out.print(indent + highlighted(line, terms, out))
-
-
-def highlighted(line: str, terms: Terms, out: Terminal) -> str:
-    """The line with the words bold that match a term."""
-    shown, position = "", 0
-    for start, end in terms.spans(line) if out.colour else ():
-        shown += line[position:start] + out.style(line[start:end], "bold yellow")
-        position = end
-    return shown + line[position:]
+        view.print(f"{number:>{width}}.", hit, terms)
 
 
 def print_files(session: Session, found: SearchResult, *, end: str) -> None:

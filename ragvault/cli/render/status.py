@@ -6,13 +6,13 @@ import time
 from collections.abc import Sequence
 
 from ragvault.cli.render import words
-from ragvault.cli.render.layout import columns, facts, hanging, one_line
+from ragvault.cli.render.layout import columns, facts, hanging
 from ragvault.cli.render.terminal import Terminal
 from ragvault.model import VaultInfo
 from ragvault.service.doctor import Check, State
 from ragvault.service.status import OllamaStatus, Status, VaultStatus
 from ragvault.service.upkeep import Finding, Kind
-from ragvault.text import strip_controls
+from ragvault.text import one_line, strip_controls
 
 _LABEL = 10  # columns
 

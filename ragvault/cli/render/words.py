@@ -51,8 +51,3 @@ def shortened(entries: Sequence[str], limit: int = LIST_LIMIT) -> list[str]:
     if len(entries) <= limit + 1:
         return list(entries)
     return [*entries[:limit], f"… and {len(entries) - limit:,} more, see --json"]
-
-
-def cut(text: str, limit: int) -> str:
-    """At most ``limit`` characters, the last an ellipsis where something is left out."""
-    return text if len(text) <= limit else text[: limit - 1] + "…"
