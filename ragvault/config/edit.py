@@ -1,4 +1,4 @@
-"""A setting put into the text of a configuration file, or taken out; all else stays as it is.
+"""A setting put into the text of a configuration file; all else stays as it is.
 
 The file is a person's own: comments, order, quotes and line ends are kept. The outcome is read
 again, to make sure that it says what it said before, and the new value.
@@ -37,21 +37,6 @@ def with_value(path: Path, text: str, key: Key, value: object) -> str:
             f"Put this into it by hand:\n\n{key.section}:\n  {key.name}: {shown}",
         )
     return new.replace("\n", "\r\n") if "\r\n" in text else new
-
-
-def without(path: Path, text: str, key: Key) -> str:
-    """The text without ``key``, whose default counts again. Raises ConfigError for a file that
-    can't be read, or that refers to this value elsewhere."""
-    settings_in(path, text)
-    section = _entry(yaml.compose(text, Loader=yaml.SafeLoader), key.section)
-    old = None if section is None else _entry(section[1], key.name)
-    if old is None:
-        return text
-    lines = text.split("\n")
-    del lines[old[0].start_mark.line : _last_line(old[1]) + 1]
-    new = "\n".join(lines)
-    settings_in(path, new)
-    return new
 
 
 def _put(text: str, key: Key, value: str) -> str | None:

@@ -17,7 +17,6 @@ from __future__ import annotations
 import random
 import re
 import unicodedata
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -201,15 +200,3 @@ def _mistake(error: ValidationError) -> str:
         return f"this is not JSON: {first['ctx']['error']}"
     told = f"{told[0].lower()}{told[1:]}"
     return f"`{place}`: {told}" if place else "a question has to be a JSON object"
-
-
-def missing_places(
-    questions: Sequence[Question], rel_paths: Collection[str]
-) -> list[tuple[int, str]]:
-    """(line, file) of the answerable questions' gold notes that aren't there, each note once."""
-    found: dict[str, int] = {}
-    for question in questions:
-        for gold in question.gold if question.answerable else ():
-            if gold.file not in rel_paths:
-                found.setdefault(gold.file, question.line)
-    return [(line, file) for file, line in found.items()]

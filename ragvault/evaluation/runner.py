@@ -17,7 +17,6 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from ragvault.errors import ModelError, NoIndexError, QuestionError, UsageError
-from ragvault.evaluation import dataset
 from ragvault.evaluation.dataset import Question
 from ragvault.evaluation.judging import (
     BLEND,
@@ -75,37 +74,28 @@ class RunOptions:
 def vault_for(
     container: Container, wanted: str | None, questions: Sequence[Question], name: str
 ) -> VaultInfo:
-    """The vault named, or the only one, or the one that holds every gold note. ``name`` is the
-    set's, for the messages.
+    """The vault named, or the only one. ``name`` is the set's, for the messages.
 
-    Raises NoIndexError for an unknown one, UsageError when the gold notes aren't in it.
+    Raises NoIndexError where there is none to ask, UsageError for an unknown one, where one has to
+    be named, and when a gold note isn't in it.
     """
-    known = known_vaults(container, [] if wanted is None else [wanted])
-    missing = {
-        vault.name: dataset.missing_places(questions, container.catalog.file_states(vault.name))
-        for vault in known
-    }
-    if len(known) > 1:
-        holding = [vault for vault in known if not missing[vault.name]]
-        if len(holding) != 1 or not any(q.gold for q in questions):
-            which = "More than one vault holds" if len(holding) > 1 else "No vault holds all of"
-            raise UsageError(
-                f"{which} the notes that {name} names.",
-                f"Choose with --vault: {', '.join(vault.name for vault in known)}.",
-            )
-        known = holding
-    vault = known[0]
+    vault, *others = known_vaults(container, [] if wanted is None else [wanted])
+    if others:
+        names = ", ".join(one.name for one in (vault, *others))
+        raise UsageError("There are several vaults.", f"Choose with --vault: {names}.")
     if not vault.chunks:
         raise NoIndexError(
             f"There are no notes to search in {vault.name}.", "Run `ragvault index`."
         )
-    if missing[vault.name]:
-        (line, file), *others = missing[vault.name]
-        more = f", nor are {len(others):,} others" if others else ""
-        raise UsageError(
-            f"{name}:{line}: the note {file!r} is not in the vault '{vault.name}'{more}.",
-            "Name the right vault with --vault, or index it again: `ragvault index`.",
-        )
+    paths = container.catalog.file_states(vault.name)
+    for question in questions:
+        for gold in question.gold if question.answerable else ():
+            if gold.file not in paths:
+                raise UsageError(
+                    f"{name}:{question.line}: the note {gold.file!r} is not in the vault "
+                    f"'{vault.name}'.",
+                    "Name the right vault with --vault, or index it again: `ragvault index`.",
+                )
     return vault
 
 

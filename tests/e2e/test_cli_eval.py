@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import ROOT, SAMPLE_VAULT, Cli, indexed, make_vault
+from tests.support.cli import ROOT, SAMPLE_VAULT, Cli, indexed
 
 pytestmark = pytest.mark.slow
 
@@ -102,15 +102,3 @@ def test_gold_that_is_nowhere_is_said(cli: Cli, tmp_path: Path) -> None:
     assert run.code == 0
     assert "1 gold heading" in run.err and "(line 1: 'No such heading' in Home.md)" in run.err
     assert any("gold heading" in notice for notice in run.json["notices"])
-
-
-def test_vault_is_found_by_the_gold_notes(tmp_path: Path) -> None:
-    """With several vaults, the set itself says which one it is about."""
-    cli = Cli(tmp_path)
-    boats = make_vault(tmp_path / "boats", {"boat.md": "# Boat\nThe boat is in the yard."})
-    bread = make_vault(tmp_path / "bread", {"loaf.md": "# Loaf\nThe loaf rests for an hour."})
-    assert cli("index", str(boats), str(bread)).code == 0
-    file = tmp_path / "q.jsonl"
-    file.write_text(json.dumps({"question": "Where is it?", "gold": [{"file": "boat.md"}]}))
-    value = cli("eval", "run", str(file), "--json").json
-    assert value["vault"]["name"] == "boats"

@@ -325,7 +325,6 @@ def test_a_setting_is_changed_by_a_command(cli: Cli, tmp_path: Path) -> None:
     for arguments, says in (
         (("embedding.profile", "french"), "takes one of bundled, multilingual"),
         (("embedding.profil", "bundled"), "Did you mean `embedding.profile`?"),
-        (("ollama.model",), "--unset"),
     ):
         refused = cli("config", "set", *arguments, *use)
         assert refused.code == 2, refused.err
@@ -334,5 +333,5 @@ def test_a_setting_is_changed_by_a_command(cli: Cli, tmp_path: Path) -> None:
     overruled = cli("config", "set", "ollama.model", "a", *use, RAGVAULT_OLLAMA_MODEL="b")
     assert overruled.out == "ollama.model: b\n"
     assert "RAGVAULT_OLLAMA_MODEL is set, and wins" in overruled.err
-    assert cli("config", "set", "embedding.profile", "--unset", *use).out.endswith("bundled\n")
+    assert cli("config", "set", "embedding.profile", "bundled", *use).out.endswith("bundled\n")
     assert "multilingual" not in file.read_text(encoding="utf-8")

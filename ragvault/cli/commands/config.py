@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from ragvault.cli.group import command_app
 from ragvault.cli.options import ConfigOption, JsonOption, argument, option
 from ragvault.cli.render.terminal import Terminal, print_json
-from ragvault.config.edit import with_value, without
+from ragvault.config.edit import with_value
 from ragvault.config.file import read_text, unknown, value_of
 from ragvault.config.keys import Key, as_yaml, example, keys, sections
 from ragvault.config.settings import Settings
@@ -71,26 +71,17 @@ def get(key: KeyArgument, config: ConfigOption = None) -> int:
 @app.command("set")
 def set_value(
     key: KeyArgument,
-    value: Annotated[
-        str | None, argument("VALUE", "Texts of a list between commas; null for none.")
-    ] = None,
-    unset: Annotated[bool, option("--unset", "Take it out: the default.")] = False,
+    value: Annotated[str, argument("VALUE", "Texts of a list between commas; null for none.")],
     config: ConfigOption = None,
 ) -> int:
-    """Put a setting into the configuration file, or take it out.
+    """Put a setting into the configuration file.
 
     The file is made when there is none; its comments and its order stay. A value that won't do
     changes nothing.
     """
     setting, target = _known(key), locate_config(config)[0]
-    if (value is None) is not unset:
-        raise UsageError("Give a value, or --unset.", f"`{key}` takes {setting.expects}.")
     text = read_text(target) if target.exists() else ""
-    if value is None:
-        new = without(target, text, setting)
-    else:
-        new = with_value(target, text, setting, value_of(setting, value))
-    write_file(target, new, _ELSEWHERE)
+    write_file(target, with_value(target, text, setting, value_of(setting, value)), _ELSEWHERE)
     loaded = load_settings(target)
     print(strip_controls(f"{key}: {as_yaml(_shown(setting, loaded.settings))}"))
     origin = loaded.origin(key)
@@ -128,7 +119,7 @@ def init(
 def _known(name: str) -> Key:
     """The setting of that name. Raises ConfigError."""
     if name not in keys():
-        raise unknown("config", strip_controls(name), list(keys()), "setting")
+        raise unknown("the command line", strip_controls(name), list(keys()), "setting")
     return keys()[name]
 
 

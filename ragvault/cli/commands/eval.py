@@ -28,7 +28,7 @@ def run(
     ],
     vault: Annotated[
         str | None,
-        option("--vault", "The vault to ask (else the one that holds the gold notes).", "NAME"),
+        option("--vault", "The vault to ask, where there are several.", "NAME"),
     ] = None,
     limit: Annotated[
         int | None, option("--limit", "Ask N questions, drawn alike each time.", "N", min=1)

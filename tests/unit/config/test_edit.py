@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ragvault.config.edit import with_value, without
+from ragvault.config.edit import with_value
 from ragvault.config.keys import example, keys
 from ragvault.errors import ConfigError
 
@@ -73,17 +73,14 @@ def test_in_the_file_of_config_init_it_stands_below_its_own_comment() -> None:
     at = lines.index("  profile: multilingual")
     assert lines[at - 1].startswith("  #profile: bundled")
     assert [*lines[:at], *lines[at + 1 :]] == text.split("\n")
-    assert without(FILE, new, keys()["embedding.profile"]) == text
 
 
 @pytest.mark.parametrize("name", keys())
-def test_every_setting_can_be_put_in_and_taken_out(name: str) -> None:
+def test_every_setting_can_be_put_in(name: str) -> None:
     key = keys()[name]
     for text in ("# mine\n", example(active=False)):
         new = with_value(FILE, text, key, key.default)
         assert len(new.splitlines()) > len(text.splitlines())
-        again = without(FILE, new, key)
-        assert again.startswith(text.rstrip("\n"))
 
 
 def test_an_alias_or_a_flow_style_is_left_to_its_owner() -> None:

@@ -13,7 +13,6 @@ from ragvault.errors import UsageError
 from ragvault.evaluation.dataset import (
     Gold,
     load_questions,
-    missing_places,
     parse_questions,
 )
 from ragvault.evaluation.judging import (
@@ -139,20 +138,10 @@ def test_spelling_of_a_path_doesn_t_matter(given: str) -> None:
     assert questions[0].gold[0].file == unicodedata.normalize("NFC", "Café.md")
 
 
-def test_missing_notes_are_told_with_their_first_line() -> None:
-    gold = [{"file": "b.md"}, {"file": "a.md"}]
-    questions = parse_questions("\n".join(line(id=str(i), gold=gold) for i in range(2)), "q.jsonl")
-    assert missing_places(questions, {"a.md"}) == [(1, "b.md")]
-
-
 def test_place_of_an_unanswerable_question_needn_t_be_there() -> None:
     """ClapNQ's unanswerable questions name the note that they are about."""
     questions = parse_questions(line(answerable=False, gold=[{"file": "gone.md"}]), "q")
     assert not questions[0].answerable
-    assert missing_places(questions, set()) == []
-
-
-# --------------------------------------------------------------------------- judging
 
 
 @pytest.mark.parametrize(
