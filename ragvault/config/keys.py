@@ -39,11 +39,17 @@ def variable(dotted: str) -> str:
 
 @dataclass(frozen=True)
 class Key:
-    """One setting, ``section.name``, with its part of the schema."""
+    """One setting. ``meaning``: what it is for, in a line; ``expects``: what it takes, in words.
+    ``kind`` is of a value that isn't null: "string", "array", "object", "boolean", "integer",
+    "number"."""
 
     section: str
     name: str
-    part: dict[str, Any]
+    default: Any
+    meaning: str
+    expects: str
+    kind: str
+    nullable: bool
 
     @property
     def dotted(self) -> str:
@@ -55,31 +61,6 @@ class Key:
         """The variable that sets it."""
         return variable(self.dotted)
 
-    @property
-    def default(self) -> Any:
-        return self.part["default"]
-
-    @property
-    def meaning(self) -> str:
-        """What it is for, in a line."""
-        return str(self.part["description"])
-
-    @property
-    def expects(self) -> str:
-        """What it takes, in words: "a whole number from 1 to 50"."""
-        return expected(self.part)
-
-    @property
-    def kind(self) -> str:
-        """Of a value that isn't null: "string", "array", "object", "boolean", "integer",
-        "number"."""
-        return str(_type_of(self.part)["type"])
-
-    @property
-    def nullable(self) -> bool:
-        """Whether it may be null."""
-        return _NULL in self.part.get("anyOf", ())
-
 
 _NULL = {"type": "null"}
 
@@ -88,7 +69,15 @@ _NULL = {"type": "null"}
 def keys() -> dict[str, Key]:
     """Every setting by its dotted name, in the order of ``settings``."""
     found = [
-        Key(section, name, part)
+        Key(
+            section=section,
+            name=name,
+            default=part["default"],
+            meaning=part["description"],
+            expects=expected(part),
+            kind=_type_of(part)["type"],
+            nullable=_NULL in part.get("anyOf", ()),
+        )
         for section, whole in schema()["properties"].items()
         for name, part in _type_of(whole)["properties"].items()
     ]

@@ -101,18 +101,17 @@ class Bin:
 def reliability(confidences: Floats, positive: Flags, bins: int = 5) -> list[Bin]:
     """Bins of equally many questions, by rising confidence (fewer when there are fewer)."""
     order = np.argsort(confidences, kind="stable")
-    parts = [part for part in np.array_split(order, bins) if len(part)]
-    return [_bin(confidences[part], positive[part]) for part in parts]
-
-
-def _bin(confidences: Floats, positive: Flags) -> Bin:
-    return Bin(
-        float(confidences.min()),
-        float(confidences.max()),
-        len(confidences),
-        float(confidences.mean()),
-        float(positive.mean()),
-    )
+    bins_of = [part for part in np.array_split(order, bins) if len(part)]
+    return [
+        Bin(
+            float(confidences[part].min()),
+            float(confidences[part].max()),
+            len(part),
+            float(confidences[part].mean()),
+            float(positive[part].mean()),
+        )
+        for part in bins_of
+    ]
 
 
 # --------------------------------------------------------------------------- answers

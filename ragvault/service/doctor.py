@@ -9,7 +9,7 @@ import shlex
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -60,7 +60,6 @@ def examine(container: Container, config_file: Path | None) -> Iterator[Check]:
     is_ollama_needed = container.settings.answer.fallback == "none"
     parts: list[tuple[str, Callable[[Container], str], State]] = [
         ("Python", _check_python, State.FAILED),
-        ("SQLite", _check_sqlite, State.FAILED),
         ("Index folder", _check_folder, State.FAILED),
         ("Privacy", _check_privacy, State.WARNING),
         ("Writer's lock", _check_lock, State.FAILED),
@@ -81,19 +80,8 @@ def examine(container: Container, config_file: Path | None) -> Iterator[Check]:
 
 
 def _check_python(_: Container) -> str:
-    return f"{platform.python_version()} on {platform.system()} {platform.machine()}"
-
-
-def _check_sqlite(_: Container) -> str:
-    with closing(sqlite3.connect(":memory:")) as connection:
-        try:
-            connection.execute("CREATE VIRTUAL TABLE t USING fts5(body)")
-        except sqlite3.Error as error:
-            raise _Problem(
-                f"SQLite {sqlite3.sqlite_version} has no full text search: {error}.",
-                "Use a Python whose sqlite3 has FTS5 (python.org's, Debian's and conda's do).",
-            ) from error
-    return f"{sqlite3.sqlite_version} with full text search"
+    system = f"{platform.system()} {platform.machine()}"
+    return f"{platform.python_version()} with SQLite {sqlite3.sqlite_version} on {system}"
 
 
 def _check_folder(container: Container) -> str:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 
 from ragvault.cli.render import words
 from ragvault.cli.render.citations import AnswerPrinter
 from ragvault.cli.render.layout import MAX_LINE, columns, facts, hanging, wrapped
-from ragvault.cli.render.places import CitationMarks, PlaceView
+from ragvault.cli.render.places import CitationMarks
 from ragvault.cli.render.progress import Waiting
 from ragvault.cli.session import Session
 from ragvault.model import (
@@ -47,21 +46,11 @@ class AskView:
         self._out = session.out
         self._all = struck
         self._waiting = Waiting(session.err)
+        self._places = session.places()
+        self._marks = CitationMarks(self._out, self._places)
+        self._printer = AnswerPrinter(self._out, self._marks)
         self._is_marked = False  # as the model's own words
         self._is_above = True  # something stands above the sources
-        self._session = session
-
-    @cached_property
-    def _places(self) -> PlaceView:
-        return self._session.places()
-
-    @cached_property
-    def _marks(self) -> CitationMarks:
-        return CitationMarks(self._out, self._places)
-
-    @cached_property
-    def _printer(self) -> AnswerPrinter:
-        return AnswerPrinter(self._out, self._marks)
 
     def draw(self, events: Iterable[AskEvent]) -> AskResult:
         """All of it; the waiting line stands until there is something to read."""
