@@ -241,6 +241,17 @@ def test_ctrl_c_stops_the_answer_and_not_the_chat(cli: Cli, server: OllamaHandle
         assert terminal.process.wait(30) == 0
 
 
+def test_pasted_colours_are_no_mouse_and_quit_ends_whatever_follows_it(cli: Cli) -> None:
+    """prompt_toolkit takes the escape sequence of a colour for a click, and stops over it."""
+    with screen(cli, "chat", "--no-llm") as terminal:
+        terminal.wait_for(">")
+        terminal.type("\x1b[31m/help\r")
+        terminal.wait_for("/save FILE.md")
+        terminal.wait_for(">")
+        terminal.type("/quit now\r")
+        assert terminal.process.wait(30) == 0
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_chat_ends_when_it_is_told_to(cli: Cli, number: int) -> None:
     with screen(cli, "chat", "--no-llm") as terminal:

@@ -92,7 +92,7 @@ class _Chat:
                 ["/help lists the commands; Ctrl-C stops an answer, Ctrl-D ends."]
             )
         for line in self._typed() if is_tty else self._piped():
-            if line.split() == ["/quit"]:
+            if line.split()[:1] == ["/quit"]:
                 break
             try:
                 self._do(line.strip())
@@ -115,10 +115,16 @@ class _Chat:
         """What is typed, with editing; the history's questions come back by the up arrow."""
         from prompt_toolkit import PromptSession
         from prompt_toolkit.history import InMemoryHistory
+        from prompt_toolkit.key_binding import KeyBindings
+        from prompt_toolkit.keys import Keys
 
+        keys = KeyBindings()
+        keys.add(Keys.Vt100MouseEvent)(lambda _: None)  # a colour in pasted text looks like one
         kept = self._container.history.entries(limit=_REMEMBERED)
         asked = [str(entry.document["question"]) for entry in reversed(kept)]
-        prompt: PromptSession[str] = PromptSession("> ", history=InMemoryHistory(asked))
+        prompt: PromptSession[str] = PromptSession(
+            "> ", history=InMemoryHistory(asked), key_bindings=keys
+        )
         while True:
             try:
                 yield prompt.prompt()
