@@ -190,7 +190,7 @@ class _Run:
             raise Interrupted(self._how_far(len(plan.writes))) from None
         finally:
             self.progress.finish()
-        self.report.warnings.extend(self.loader.warnings)
+        self.report.warnings.extend(dict.fromkeys(self.loader.warnings))  # a note is read twice
         return self._finish()
 
     def _is_in_step(self) -> bool:

@@ -622,7 +622,7 @@ def test_folders_have_counts_and_centroids(catalog: Catalog) -> None:
 
 def test_a_sound_catalog_has_no_problems(catalog: Catalog) -> None:
     put(catalog, note_write("notes", "a.md", [((), "one")]))
-    assert catalog.check() == []
+    assert catalog.database.problems() == []
 
 
 # --------------------------------------------------------------------------- backgrounds
@@ -765,4 +765,4 @@ def test_a_note_that_changes_its_language_is_stemmed_anew(catalog: Catalog) -> N
     assert texts(catalog, "rechnung") == []
     put(catalog, note_write("notes", "a.md", [kept, (("B",), "Das ist alles, was noch fehlt.")]))
     assert texts(catalog, "rechnung") == ["Rechnungen"]
-    assert catalog.check() == []
+    assert catalog.database.problems() == []

@@ -24,7 +24,7 @@ from ragvault.model import Filter, collection_of
 def dump(folder: Path) -> dict[str, Any]:
     catalog = SqliteCatalog(folder / "catalog.sqlite3", create=False)
     index = PersistentChroma(folder)
-    result: dict[str, Any] = {"problems": catalog.check(), "vaults": {}}
+    result: dict[str, Any] = {"problems": catalog.database.problems(), "vaults": {}}
     for vault in catalog.vaults():
         assert vault.fingerprint is not None
         ids = sorted(catalog.chunk_ids(vault.name))

@@ -14,7 +14,7 @@ from ragvault.adapters.sqlite.connection import BUSY_TIMEOUT_S, Database
 from ragvault.adapters.sqlite.embedders import SqliteEmbedders
 from ragvault.adapters.sqlite.embeddings import SqliteEmbeddings
 from ragvault.adapters.sqlite.fulltext import SqliteFullText
-from ragvault.adapters.sqlite.integrity import COMPANIONS, has_content, problems
+from ragvault.adapters.sqlite.integrity import COMPANIONS, has_content
 from ragvault.adapters.sqlite.migrations import MIGRATIONS
 from ragvault.adapters.sqlite.notes import SqliteNotes
 from ragvault.adapters.sqlite.schema import migrate
@@ -54,11 +54,6 @@ class SqliteCatalog(SqliteNotes, SqliteChunks, SqliteFullText, SqliteEmbeddings,
         except BaseException:
             self.database.close()
             raise
-
-    def check(self) -> list[str]:
-        """What is wrong with it, as sentences; empty when sound. Linear in the file."""
-        with self.database.read() as con:
-            return problems(con)
 
     def close(self) -> None:
         self.database.close()

@@ -154,14 +154,14 @@ def test_an_index_from_before_notes_were_indexed_is_searched_and_then_filled(pat
     assert {hit.chunk_id for hit in catalog.lexical(["apple"], 5, Filter())} == set(ids)
     assert catalog.languages() == {"": 1}
     assert catalog.notes_with("apple pie", ()) == {("notes", "a.md")}
-    assert catalog.check() == []
+    assert catalog.database.problems() == []
     (state,) = catalog.file_states("notes").values()
     assert state.fingerprint == "", "the next run would leave the note as it is"
     catalog.store_vectors("m", vectors_of([write]))
     catalog.commit("notes", [write], [])
     catalog.finish_vault("notes", fingerprint="m", indexed_at=1.0)
     assert {h.chunk_id for h in catalog.lexical(["apple"], 5, Filter())} == set(ids)
-    assert catalog.check() == []
+    assert catalog.database.problems() == []
     catalog.close()
 
 
@@ -200,7 +200,7 @@ def released(version: str, path: Path) -> None:
 def test_an_index_of_0_1_0_keeps_its_notes_embeddings_and_answers(path: Path) -> None:
     released("0.1.0", path)
     with contextlib.closing(SqliteCatalog(path)) as catalog:
-        assert catalog.check() == []
+        assert catalog.database.problems() == []
         assert set(catalog.file_states("notes")) == {"pump.md", "sea/boats.md"}
         (hit,) = catalog.lexical(["ferry"], 5, Filter())
         assert catalog.chunks([hit.chunk_id])[hit.chunk_id].chunk.text.endswith("leaves at nine.")

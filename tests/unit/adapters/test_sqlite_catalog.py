@@ -175,7 +175,7 @@ def test_a_writer_that_is_killed_leaves_the_last_commit(catalog: SqliteCatalog, 
     assert catalog.generation == generation
     assert catalog.chunk_ids("notes") == {write.chunks[0].id}
     put(catalog, note_write("notes", "b.md", [((), "goes on")]))
-    assert catalog.check() == []
+    assert catalog.database.problems() == []
 
 
 def test_many_threads_share_one_catalog(catalog: SqliteCatalog) -> None:
@@ -329,7 +329,7 @@ def test_check_finds_an_index_that_lost_rows(catalog: SqliteCatalog) -> None:
     put(catalog, note_write("notes", "a.md", [((), "one"), (("H",), "two")]))
     with catalog.database.write() as connection:
         connection.execute("DELETE FROM fts_1 WHERE rowid = 1")
-    (problem,) = catalog.check()
+    (problem,) = catalog.database.problems()
     assert "full text" in problem
     assert "notes" in problem
 
@@ -400,7 +400,7 @@ def test_a_full_disk_keeps_what_was_there(catalog: SqliteCatalog) -> None:
     with catalog.database.connection() as connection:
         connection.execute("PRAGMA max_page_count = 1000000")
     put(catalog, note_write("notes", "b.md", [((), "goes on")]))
-    assert catalog.check() == []
+    assert catalog.database.problems() == []
 
 
 def test_a_second_writer_is_told_that_the_index_is_busy(path: Path) -> None:

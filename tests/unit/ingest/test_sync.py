@@ -780,3 +780,11 @@ def test_ignored_from_now_on_means_removed(world: World) -> None:
     report = world.sync()
     assert report.removed == ["work/b.md"]
     assert [s.path for s in report.skipped] == ["work/"]
+
+
+def test_what_is_said_of_a_note_is_said_once(world: World) -> None:
+    """It is read twice: for its words, and for what is embedded."""
+    (world.root / "endless.md").write_text("word " * 30_000)
+    assert [(s.path, "plain pieces" in s.reason) for s in world.sync().warnings] == [
+        ("endless.md", True)
+    ]
