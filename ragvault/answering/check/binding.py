@@ -18,7 +18,6 @@ from dataclasses import replace
 from itertools import chain, combinations
 
 from ragvault.answering.check.facts import NEGATION, PART, Fact, Item, facts_of, items, keys_of
-from ragvault.answering.check.values import find_dates
 from ragvault.model import Hit
 
 _MOST_LOST = 0.34  # of the words that the passage has elsewhere
@@ -51,18 +50,14 @@ def loose_parts(statement: str, cited: Sequence[Hit], about: str) -> list[str]:
 
 
 def _clauses(statement: str, known: frozenset[str]) -> list[str]:
-    """Each with the date of the one before where it has none ("and 118 of them paid"); one of
-    which the passage has the values alone belongs to the one before."""
+    """One of which the passage has a word or the values alone belongs to the one before."""
     found: list[str] = []
-    when = ""
     for clause in filter(str.strip, _CLAUSE.split(statement)):
         there = [item for item in items(clause, known=False) if item.keys & known]
         if found and (len(there) < 2 or all(item.kind in _VALUES for item in there)):
             found[-1] += f" {clause}"
-            continue
-        dates = [clause[start:end] for (start, end), _ in find_dates(clause)]
-        found.append(clause if dates else f"{when} {clause}")
-        when = dates[0] if dates else when
+        else:
+            found.append(clause)
     return found
 
 
