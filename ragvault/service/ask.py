@@ -216,11 +216,18 @@ def searched_for(container: Container, request: Request, now: datetime) -> str:
     before = request.earlier[-1]
     catalog = container.catalog
 
+    def likeness(named: str, others: Sequence[str]) -> list[float]:
+        rows = container.embedder.embed_documents([named, *others])
+        return [float(row @ rows[0]) for row in rows[1:]]
+
     def holds(phrase: str) -> bool:
         return before.note in catalog.notes_with(phrase, before.note[:1] if before.note else ())
 
     languages = tuple(catalog.languages(request.vaults))
-    ruled = followup.whole(question, before, now, languages, holds)
+    try:
+        ruled = followup.whole(question, before, now, languages, likeness=likeness, holds=holds)
+    except ModelError:  # of the embedding model: the search says so
+        ruled = followup.whole(question, before, now, languages, holds=holds)
     if ruled == question:
         return ""
     if not request.use_model:

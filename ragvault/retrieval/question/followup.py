@@ -24,6 +24,7 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _OWNED = re.compile(r"['’]s?(?=\s|$)")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _END = " ?.!"
+_AS_LONG = 0.1  # of likeness, for as many words: "Simon Ade" is like "Clara Voss", not "Clara"
 _MOST_NAMED = 4  # naming words; a question with more says what it is about
 
 # By language: how a question goes on from another one.
@@ -125,15 +126,21 @@ class _Words:
         self.naming = [i for i, word in enumerate(self.lower) if word not in small]
 
 
+Likeness = Callable[[str, Sequence[str]], Sequence[float]]
+
+
 def whole(
     question: str,
     before: Turn,
     now: datetime,
     languages: Sequence[str] = (),
+    *,
+    likeness: Likeness | None = None,
     holds: Callable[[str], bool] = lambda _phrase: False,
 ) -> str:
-    """What is to be searched for: the question itself where it can stand alone. ``holds``: whether
-    the note that answered the turn before holds a phrase."""
+    """What is to be searched for: the question itself where it can stand alone. ``likeness``
+    compares a text with others in meaning, higher is more alike; ``holds``: whether the note that
+    answered the turn before holds a phrase."""
     theirs = text.language_of(before.question, languages)
     language = text.language_of(question, [theirs, *languages])
     lead = _LEAD.get(language, _LEAD[text.ENGLISH]).match(question)
@@ -150,19 +157,19 @@ def whole(
     if not new.naming or (is_part and not stands_for):
         return f"{before.question.rstrip(_END)}: {rest}"
     subject = _subject(old, before.title)
-    everything = _runs(old, old.naming)
     points_back = stands_for or new.lower[-1] in _AT_THE_END.get(language, ())
     if lead and not points_back and not _ASKING & set(new.lower):
         start = [match.start() for match in _WORD.finditer(rest)][new.naming[0]]
         named = rest[start:].rstrip(_END)
-        owner = next((w for w in old.written if _OWNED.search(w) and _OWNED.search(named)), "")
-        # What stands in the note that answered is something of it, not another like it.
-        if everything and (owner or not holds(named)):
-            place = _OWNED.sub("", owner) or (subject or everything)[-1]
-            return _replaced(before.question, place, _OWNED.sub("", named) if owner else named)
+        if owner := next((w for w in old.written if _OWNED.search(w) and _OWNED.search(named)), ""):
+            return _replaced(before.question, _OWNED.sub("", owner), _OWNED.sub("", named))
+        place = _most_like(named, old, subject, likeness)
+        # What stands in the note that is called so is something of it, not another like it.
+        if place and not (place in subject and holds(named)):
+            return _replaced(before.question, place, named)
     known = {new.lower[i] for i in new.naming}
     # "It" may be anything in the question, and a person is called as the note is.
-    runs = subject if subject and not _THINGS & set(new.lower) else everything
+    runs = subject if subject and not _THINGS & set(new.lower) else _runs(old, old.naming)
     carried = [run for run in runs if not known & set(run.lower().split())]
     body = rest.rstrip(_END)
     return f"{body} ({' '.join(carried)}){rest[len(body) :]}" if carried else rest
@@ -223,6 +230,25 @@ def _runs(words: _Words, places: Sequence[int]) -> list[str]:
         else:
             found.append([i])
     return [_OWNED.sub("", " ".join(words.written[i] for i in run)) for run in found]
+
+
+def _most_like(named: str, old: _Words, subject: Sequence[str], likeness: Likeness | None) -> str:
+    """What of the turn before is most like what is named now: what its note is called by, or
+    another one to three words; "" without a way to tell."""
+    if likeness is None:
+        return ""
+    called = {word for run in subject for word in run.split()}
+    free = [i for i in old.naming if _OWNED.sub("", old.written[i]) not in called]
+    runs = [*subject]
+    for size in (1, 2, 3):
+        spans = [free[k : k + size] for k in range(len(free) - size + 1)]
+        runs += [run for span in spans if len(found := _runs(old, span)) == 1 for run in found]
+    size = len(named.split())
+    best, nearest = "", -1.0
+    for run, score in zip(runs, likeness(named, runs) if runs else (), strict=True):
+        if (near := score + _AS_LONG * (len(run.split()) == size)) > nearest:
+            best, nearest = run, near
+    return best
 
 
 def _dated(time: str, before: str) -> str:

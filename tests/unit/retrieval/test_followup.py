@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 import pytest
@@ -83,14 +84,25 @@ def test_another_time_or_owner_takes_the_place_of_the_first(
     assert whole(question, Turn(before), NOW, ["en"]) == sought
 
 
+def _plants(named: str, others: Sequence[str]) -> list[float]:
+    return [1.0 if other == "calathea" else 0.0 for other in others]
+
+
 def test_another_of_its_kind_takes_the_place_of_what_was_asked_about() -> None:
-    assert whole("and the monstera?", WATER, NOW, ["en"]) == "how often to water the monstera"
-    assert whole("and Ida Brandt?", GWEN, NOW, ["en"]) == "When is Ida Brandt's birthday?"
+    made = whole("and the monstera?", WATER, NOW, ["en"], likeness=_plants)
+    assert made == "how often to water the monstera"
 
 
 def test_what_stands_in_the_note_itself_is_something_of_it() -> None:
-    made = whole("what about phone", GWEN, NOW, holds=lambda phrase: phrase == "phone")
-    assert made == "phone (Gwen Tilley)"
+    def by_kind(named: str, others: Sequence[str]) -> list[float]:
+        return [float(other == "Gwen Tilley") for other in others]
+
+    def asked(*, in_her_note: bool) -> str:
+        said = "what about phone"
+        return whole(said, GWEN, NOW, likeness=by_kind, holds=lambda _phrase: in_her_note)
+
+    assert asked(in_her_note=True) == "phone (Gwen Tilley)"
+    assert asked(in_her_note=False) == "When is phone's birthday?"
 
 
 @pytest.mark.parametrize("question", ["why?", "tell me more", "warum?", "¿por qué?", "perché?"])
