@@ -130,8 +130,8 @@ class Quotation:
 
 @dataclass(frozen=True, slots=True)
 class AskResult:
-    """All of one ``ask``. ``terms`` are the question's, as the search compares them. ``id`` is its
-    number in the history; None: it isn't kept. ``quotes`` are what was judged, printed or not, best
+    """All of one ``ask``. ``terms`` are the question's, as the search compares them: by their stems
+    in ``language``. ``id`` is its number in the history; None: it isn't kept. ``quotes`` are what was judged, printed or not, best
     first; ``judgement`` is None where no scores were judged."""
 
     question: str
@@ -145,6 +145,7 @@ class AskResult:
     quotes: tuple[Quotation, ...] = ()
     judgement: Judgement | None = None
     terms: tuple[str, ...] = ()
+    language: str = "en"
     id: int | None = None
 
 

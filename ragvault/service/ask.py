@@ -84,6 +84,7 @@ def ask(
         quotes=tuple(Quotation(q.hit, q.shown, q.share, q.cosine) for q in quotes),
         judgement=decision.judgement if decision else None,
         terms=query.terms,
+        language=query.language,
     )
     yield Done(keep(container, result, now, request.session))
 

@@ -82,7 +82,8 @@ def _document(result: AskResult, links: Links) -> dict[str, Any]:
             place["scores"] = rounded(hit.scores)
             place["times"] = [hit.note.date, hit.note.mtime]
     spent = result.retrieval.timings_ms if result.retrieval else {}
-    return {**value, "terms": list(result.terms), "timings_ms": rounded(spent)}
+    asked = {"terms": list(result.terms), "language": result.language}
+    return {**value, **asked, "timings_ms": rounded(spent)}
 
 
 def entry_object(entry: HistoryEntry) -> dict[str, Any]:

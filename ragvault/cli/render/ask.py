@@ -27,7 +27,7 @@ from ragvault.model import (
 )
 from ragvault.service.excerpts import Terms
 from ragvault.service.history import citation_of
-from ragvault.text import language_of, snippet, strip_controls
+from ragvault.text import snippet, strip_controls
 
 BAND_WORDS = {
     Band.HIGH: "high",
@@ -220,7 +220,7 @@ class AskView:
         if outcome.nearest:
             out.print()
             out.print("Nearest in your notes:")
-        terms = Terms.of(result.terms, language_of(result.question))
+        terms = Terms.of(result.terms, result.language)
         for number, hit in enumerate(outcome.nearest, start=1):
             self._places.print(f"{number}.", hit, terms)
         if outcome.reason is AbstainReason.NO_RELEVANT_CONTEXT and outcome.nearest:

@@ -14,7 +14,7 @@ from ragvault.service.excerpts import Terms
 from ragvault.service.history import Stats
 from ragvault.service.json_objects import local_day, local_time
 from ragvault.service.originals import Source
-from ragvault.text import language_of, one_line, snippet, strip_controls
+from ragvault.text import one_line, snippet, strip_controls
 
 _AROUND = 3  # lines of the note before and after a source
 _COLOURS = {"-": "red", "+": "green"}
@@ -49,7 +49,7 @@ def print_source(
     """A source behind a bar, its lines numbered, between the lines around it; where it changed,
     how."""
     out, view = session.out, session.places()
-    terms = Terms.of(result.terms, language_of(result.question))
+    terms = Terms.of(result.terms, result.language)
     out.print(f"{view.path(hit)}{view.section(hit)}")
     said = out.symbol("⚠ ", "! ")
     day = local_day(entry.asked_at)
