@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from ragvault.answering.check.support import is_verbatim
 from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle, Marks
 from ragvault.answering.context import Neighbours
-from ragvault.answering.pointed import near, point
+from ragvault.answering.pointed import beside, point
 from ragvault.answering.prompt import alone_messages, build_prompt
 from ragvault.answering.quote.extract import Quote, extract
 from ragvault.config.settings import AnswerSettings, OllamaSettings
@@ -314,8 +314,8 @@ def _quoted(
         return AnswerRun(_pointed(request), None, spent, notices)
     said = compose(quotes, request.evidence, request.style)
     if said.caveats:  # not sure: who reads on finds what else there is
-        found = request.evidence, request.neighbours, quotes, request.today
-        said = replace(said, also=near(request.question, *found))
+        more = beside(request.question, request.evidence, quotes, request.today)
+        said = replace(said, also=more)
     said = replace(said, caveats=(*said.caveats, *caveats))
     for reference in said.references:
         first = next(c for c in said.citations if c.chunk_id == reference.hit.chunk.id)

@@ -2,7 +2,7 @@
 best, for a person to read.
 
 The first passage stands with the rest of its section, since that is what one would open and read;
-of each other one its best lines. The same stands beneath an answer that isn't sure.
+of each other one its best lines. Beneath an answer that isn't sure stand a few other places.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from itertools import pairwise
 from ragvault.answering.context import Neighbours, joined
 from ragvault.answering.quote import show
 from ragvault.answering.quote.extract import Quote, extract
+from ragvault.formats.inline import only_points
 from ragvault.model import AbstainReason, Abstention, Detail, Evidence, Hit, Reference
 from ragvault.text import one_line, snippet, strip_controls
 
 _LONGEST = 2400  # characters of a section that is shown whole
 _EXCERPT = 200  # characters of another passage's best lines
-_EXCERPT_BENEATH = 96  # and beneath an answer, where it shall not push that off the screen
+_BENEATH = 4  # places beneath an answer,
+_EXCERPT_BENEATH = 72  # with so many characters of each: they shall not push that off the screen
 
 
 def point(
@@ -29,41 +31,36 @@ def point(
     first = evidence.hits[0]
     section = " › ".join(map(one_line, first.chunk.heading_path))
     place = one_line(first.chunk.rel_path) + (f" › {section}" if section else "")
-    shown = near(question, evidence, neighbours, today=today)
+    hits = evidence.near or evidence.hits
+    whole = _section(hits[0], neighbours.get(hits[0].chunk.id, ()), hits)
+    others = (extract(question, [hit], detail=Detail.BRIEF, today=today) for hit in hits[1:])
+    passages = (whole, *(snippet(" ".join(map(_body, best)), _EXCERPT) for best in others))
     return Abstention(
         AbstainReason.INSUFFICIENT_INFORMATION,
         evidence.confidence,
         f"{Abstention.LIKELY} {place}",
-        nearest=tuple(one.hit for one in shown),
-        passages=tuple(one.evidence for one in shown),
+        nearest=tuple(hits),
+        passages=passages,
     )
 
 
-def near(
-    question: str,
-    evidence: Evidence,
-    neighbours: Neighbours,
-    quoted: Sequence[Quote] = (),
-    today: date | None = None,
+def beside(
+    question: str, evidence: Evidence, quoted: Sequence[Quote], today: date | None = None
 ) -> tuple[Reference, ...]:
-    """What was found, to be read: the first passage whole, where more stands there than was
-    ``quoted``, and the best lines of others that nothing was quoted from."""
-    ids = dict.fromkeys(quote.hit.chunk.id for quote in quoted)
-    found: list[Reference] = []
-    hits = evidence.near or evidence.hits
-    for number, hit in enumerate(hits):
-        text = ""
-        if not number:
-            text = _section(hit, neighbours.get(hit.chunk.id, ()), hits)
-            said = "\n".join((show.CUT, *hit.chunk.heading_path, *(q.shown for q in quoted)))
-            text = text if any(line.strip() not in said for line in text.split("\n")) else ""
-        elif hit.chunk.id not in ids:
-            best = extract(question, [hit], detail=Detail.BRIEF, today=today)
-            length = _EXCERPT_BENEATH if ids else _EXCERPT
-            text = snippet(" ".join(map(_body, best)), length)
-        if text or not ids:
-            found.append(Reference(len(ids) + len(found) + 1, hit, snippet(text), text))
-    return tuple(found)
+    """The nearest places that nothing was ``quoted`` from, each with its best line; of a section
+    one, and none that only leads elsewhere."""
+    seen = {(q.hit.chunk.rel_path, q.hit.chunk.heading_path) for q in quoted}
+    places: list[tuple[Hit, str]] = []
+    for hit in evidence.near or evidence.hits:
+        place = (hit.chunk.rel_path, hit.chunk.heading_path)
+        if place in seen or len(places) == _BENEATH:
+            continue
+        seen.add(place)
+        best = extract(question, [hit], detail=Detail.BRIEF, today=today)
+        if not all(only_points(part) for quote in best for part in quote.parts):
+            places.append((hit, snippet(_body(best[0]), _EXCERPT_BENEATH)))
+    first = len({q.hit.chunk.id for q in quoted}) + 1
+    return tuple(Reference(n, hit, text, text) for n, (hit, text) in enumerate(places, first))
 
 
 def _body(quote: Quote) -> str:

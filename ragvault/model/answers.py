@@ -131,8 +131,8 @@ class Quotation:
 @dataclass(frozen=True, slots=True)
 class AskResult:
     """All of one ``ask``. ``terms`` are the question's, as the search compares them: by their stems
-    in ``language``. ``id`` is its number in the history; None: it isn't kept. ``quotes`` are what was judged, printed or not, best
-    first; ``judgement`` is None where no scores were judged."""
+    in ``language``. ``id`` is its number in the history; None: it isn't kept. ``quotes`` are what
+    was judged, printed or not, best first; ``judgement`` is None where no scores were judged."""
 
     question: str
     outcome: Answer | Abstention

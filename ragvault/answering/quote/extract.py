@@ -1,16 +1,17 @@
 """The answer without a model: what the notes say themselves, chosen over all that was found.
 
 The units of all passages (``units``) are rated (``rate``); the best are quoted until they are
-likely to hold the answer, with what makes them readable: units of one group together, a list whole
-where a list is asked for or most of it matches.
+likely to hold the answer, with what makes them readable: units of one passage together, a short
+passage whole, a list whole where a list is asked for or most of it matches.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import groupby
 
 from ragvault.answering.context import neutralise
 from ragvault.answering.quote import show
@@ -65,15 +66,18 @@ def extract(
     scored = rated(question, wanted, pages, embed, today)
     if not scored:
         return _anything(hits)
-    of_unit = {s.unit: s for s in scored}
-    quotes: list[Quote] = []
     most = _MAX_WORDS * (2 if wanted.explained or detail is Detail.DETAILED else 1)
+    passages: dict[str, tuple[list[Rated], set[Unit]]] = {}
     shown: set[Unit] = set()
     for chosen in _choose(scored, _LIMIT[detail], most):
-        units = _expanded(chosen, wanted)
-        if shown.isdisjoint(units):
-            quotes.append(_quote(chosen[0], [of_unit[unit] for unit in units]))
-            shown.update(units)
+        added = _expanded(chosen, wanted)
+        if shown.isdisjoint(added):
+            passages.setdefault(chosen[0].unit.hit.chunk.id, (chosen, set()))[1].update(added)
+            shown.update(added)
+    quotes: list[Quote] = []
+    for chosen, units in passages.values():
+        longest = 0 if detail is Detail.BRIEF else _MAX_BESIDE_FIRST if quotes else _MAX_FIRST
+        quotes.append(_quote(chosen, _whole(chosen[0], units, wanted, longest)))
     return quotes
 
 
@@ -158,6 +162,9 @@ def _same(a: Rated, b: Rated) -> bool:
 
 # --------------------------------------------------------------------------- reading
 
+_MAX_FIRST = 600  # characters of the best passage that is quoted whole,
+_MAX_BESIDE_FIRST = 400  # and of another,
+_LINE = 40  # where a shorter line counts as this
 _MAX_WHOLE = 160  # characters of a group that is quoted whole though one of it would do
 _MAX_BESIDE = 120  # of a sentence that is quoted since it stands beside one that is
 _MAX_LIST = 1_500  # and where the whole is asked for
@@ -167,23 +174,32 @@ _REFERS = re.compile(
 )
 
 
-def _quote(best: Rated, said: Sequence[Rated]) -> Quote:
-    """Units of one group as a quotation; ``best`` is one of them, or leads to them."""
-    units = [s.unit for s in said]
-    group, page = units[0].group, units[0].page
-    head = (page.text[slice(*group.head)],) if group.head else ()
-    body = _shown(units, group)
-    if best.unit.leads is group:
-        head = (best.unit.text, *head)
-        body = f"{show.sentence(best.unit.text)}\n{body}"
+def _quote(chosen: Sequence[Rated], units: Collection[Unit]) -> Quote:
+    """Units of one passage as a quotation in the order of the note: the ``chosen`` ones, the best
+    first, and what is shown with them."""
+    best = chosen[0]
+    page = best.unit.page
+    order = {unit: n for n, unit in enumerate(page.units)}
+    parts: list[str] = []
+    body = ""
+    last = -1
+    for group, members in groupby(sorted(units, key=order.__getitem__), key=lambda u: u.group):
+        own = list(members)
+        parts += [page.text[slice(*group.head)]] if group.head else []
+        parts += [unit.text for unit in own]
+        if body and order[own[0]] > last + 1 and not body.endswith(show.CUT):
+            runs_on = group.kind == "paragraph" and not body.endswith(("```", "~~~"))
+            body += (" " if runs_on else "\n") + show.CUT
+        body += "\n" * bool(body) + _shown(own, group, order)
+        last = order[own[-1]]
     body = _safe(body)
     subject = _subject(best, body)
     gap = "\n" if "\n" in body else " "
     return Quote(
         best.unit.hit,
-        (*head, *(unit.text for unit in units)),
+        tuple(parts),
         f"{subject} —{gap}{body}" if subject else body,
-        share=sum(s.share for s in said),
+        share=sum(s.share for s in chosen),
         cosine=best.cosine,
     )
 
@@ -194,7 +210,7 @@ def _expanded(chosen: Sequence[Rated], wanted: Asks) -> list[Unit]:
     picked = {s.unit for s in chosen}
     led = chosen[0].unit.leads
     if wanted.whole and led and led.units and _size(led.units) <= _MAX_LIST:
-        return led.units
+        return [chosen[0].unit, *led.units]
     members = group.units
     if wanted.tasks and group.kind == "list" and any(u.kind == "task" for u in picked):
         members = [unit for unit in members if not unit.is_done]
@@ -228,11 +244,26 @@ def _expanded(chosen: Sequence[Rated], wanted: Asks) -> list[Unit]:
     return [unit for unit in members if unit in picked]
 
 
-def _size(units: Sequence[Unit]) -> int:
+def _whole(best: Rated, units: set[Unit], wanted: Asks, longest: int) -> set[Unit]:
+    """All that its passage says, if that isn't too long: who reads a short note whole needn't
+    open it, and the answer is often beside the words of the question."""
+    members = {
+        unit
+        for unit in best.unit.page.units
+        if unit.hit is best.unit.hit
+        and not (unit.is_pointer or is_menu(unit) or is_weak_field(unit) or unit.kind == "cut")
+        and not (wanted.tasks and unit.is_done)
+        and (unit.kind != "field" or best.unit.kind == "field")
+    } | units
+    size = sum(max(len(unit.text), _LINE) for unit in members)
+    return members if size <= longest else units
+
+
+def _size(units: Collection[Unit]) -> int:
     return sum(len(unit.text) for unit in units)
 
 
-def _shown(units: Sequence[Unit], group: Group) -> str:
+def _shown(units: Sequence[Unit], group: Group, order: Mapping[Unit, int]) -> str:
     page = units[0].page
     head = page.text[slice(*group.head)] if group.head else ""
     if group.kind == "table":
@@ -247,7 +278,7 @@ def _shown(units: Sequence[Unit], group: Group) -> str:
         piece = _piece(unit)
         if n:
             between = page.text[units[n - 1].end : unit.start]
-            is_hole = group.units.index(unit) != group.units.index(units[n - 1]) + 1
+            is_hole = order[unit] != order[units[n - 1]] + 1
             mark = show.CUT if is_hole else ""
             if "\n" in between or unit.kind in ("item", "task", "field"):
                 text += f"\n{mark}\n" if mark else "\n"

@@ -162,7 +162,8 @@ def _place(unit: Unit) -> str:
     note = unit.hit.note
     folder = note.folder.rpartition("/")[2]
     before = unit.group.before.text if unit.group.before else ""
-    return "\n".join((_path(unit), unit.head, before, folder, *note.aliases, *note.tags))
+    file = note.rel_path.rpartition("/")[2].rpartition(".")[0]
+    return "\n".join((_path(unit), file, unit.head, before, folder, *note.aliases, *note.tags))
 
 
 def content_stems(text: str, small: frozenset[str] = stopwords()) -> list[str]:

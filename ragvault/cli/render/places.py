@@ -32,10 +32,11 @@ class PlaceView:
         name = one_line(hit.chunk.rel_path)
         return f"{one_line(hit.chunk.vault)}: {name}" if self._links.are_several else name
 
-    def section(self, hit: Hit) -> str:
-        """ " › A › B", or nothing for what stands before the first heading."""
+    def section(self, hit: Hit, *, last: bool = False) -> str:
+        """ " › A › B", or its ``last`` heading alone; nothing for what stands before the first."""
         arrow = self._out.symbol(" › ", " > ")
-        return "".join(arrow + one_line(part) for part in hit.chunk.heading_path)
+        path = hit.chunk.heading_path[-1:] if last else hit.chunk.heading_path
+        return "".join(arrow + one_line(part) for part in path)
 
     def details(self, hit: Hit, more: Sequence[Hit] = ()) -> str:
         """ "lines 3–9, 12–15 · 2024-03-01 · score 0.82", the best one's; a note without a date of
@@ -63,13 +64,10 @@ class PlaceView:
     ) -> None:
         """Two lines or more: label and place; details; the piece that holds the ``terms``; other
         notes with the text. ``more``: other passages of the same section. A section that doesn't
-        fit behind the path stands below it. ``brief``: of the details only the day, on the first
-        line."""
+        fit behind the path stands below it. ``brief``: path and last heading, no details."""
         out = self._out
         indent = " " * (columns(label) + 1)
-        section = self.section(hit)
-        if brief:
-            section = out.symbol(" · ", ", ").join((section, *self._when(hit)))
+        section = self.section(hit, last=brief)
         whole = columns(indent + self._name(hit) + section)
         if out.is_tty and whole > out.width:
             section = f"\n{indent}{hanging(out, section.lstrip(), len(indent))}"

@@ -91,7 +91,8 @@ def test_frontmatter_is_quoted_by_the_field_and_only_where_it_answers() -> None:
     )
     phone = said("What is the supplier's phone number?", note).text
     assert "supplier: contact: Derek Pugh, phone: 0117 496 0152" in phone
-    assert "We replaced" in said("What did the heat pump replace?", note).text.split("\n")[0]
+    replaced = said("What did the heat pump replace?", note).text
+    assert "We replaced" in replaced and "supplier" not in replaced
 
 
 def test_rows_of_one_table_come_under_one_header() -> None:
@@ -136,15 +137,33 @@ def test_a_bracket_that_ends_in_dots_does_not_end_the_sentence() -> None:
     assert units_of(hit("m.md", "M", " ".join((first, *others)))) == [first, *others]
 
 
+def test_a_short_passage_is_quoted_whole_a_long_one_by_what_answers() -> None:
+    """The answer is often beside the words of the question."""
+    short = "The sourdough of the week:\n\n500 g flour, 430 g water.\n\nBake it hot.\n"
+    text = said("how much water in the sourdough", hit("s.md", "Sourdough", short)).text
+    assert "500 g flour, 430 g water.\nBake it hot." in text
+    filler = "\n\n".join(f"On day {n} the crust was a little thinner." for n in range(40))
+    text = said("how much water in the sourdough", hit("s.md", "Sourdough", short + filler)).text
+    assert "430 g water" in text and "day 39" not in text
+
+
+def test_what_is_quoted_of_one_passage_stands_together_in_its_order() -> None:
+    filler = " ".join(f"The weather of day {n} was fine." for n in range(40))
+    note = hit("b.md", "Backend", f"We chose Go.\n\n{filler}\n\nThe backend is cheap.\n")
+    text = said("which backend did we choose, was the backend cheap", note).text
+    assert text.count("[File:") == 1
+    assert text.index("We chose Go.") < text.index("The backend is cheap.")
+
+
 def test_the_same_sentence_in_two_notes_is_quoted_once() -> None:
     copy = hit("copy.md", "Copy", "We chose Go for the backend on 2024-03-01.", rank=2)
     assert said("What did we choose for the backend?", BACKEND, copy).text.count("chose Go") == 1
 
 
 def test_detail_bounds_the_number_of_quotes() -> None:
-    note = hit("n.md", "N", "\n\n".join(f"The cat number {i} likes {w}." for i, w in enumerate(
-        ("fish", "milk", "sleep", "mice", "sun", "wool", "boxes", "tuna"))))  # fmt: skip
-    counts = [len(extract("What does the cat like?", [note], detail=d)) for d in Detail]
+    likes = ("fish", "milk", "sleep", "mice", "sun", "wool", "boxes", "tuna")
+    notes = [hit(f"{i}.md", "N", f"The cat likes {w}.", rank=i) for i, w in enumerate(likes, 1)]
+    counts = [len(extract("What does the cat like?", notes, detail=d)) for d in Detail]
     assert counts[0] == 1
     assert 1 <= counts[1] <= 3
     assert 3 <= counts[2] <= 5
@@ -219,7 +238,6 @@ def test_steps_are_quoted_as_the_list_that_they_are() -> None:
     """Three steps out of order are no recipe."""
     steps = "1. Preheat the oven.\n2. Combine flour and butter.\n3. Bake the tart.\n4. Wait."
     assert steps in said("How do I bake the tart?", TART).text
-    assert steps not in said("What do I combine with the butter?", TART).text
 
 
 def test_a_list_below_the_heading_that_was_asked_for_comes_whole() -> None:
