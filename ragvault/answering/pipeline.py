@@ -367,11 +367,10 @@ def _references(question: str, text: CitedText) -> tuple[Reference, ...]:
 
 
 def _also(request: AnswerRequest, references: Sequence[Reference]) -> tuple[Reference, ...]:
-    """What would be quoted without the model, where none of the references shows it: where model
-    and quotes disagree, both are seen."""
-    shown = " ".join(" ".join((r.snippet, r.evidence)) for r in references)
+    """What would be quoted without the model, where the answer doesn't rest on that passage: where
+    model and quotes disagree, both are seen."""
     best = next(iter(request.quotes), None)
-    if best is None or snippet(best.shown) in shown or best.shown in shown:
+    if best is None or best.hit.chunk.id in {one.hit.chunk.id for one in references}:
         return ()
     return (Reference(len(references) + 1, best.hit, snippet(best.shown), best.shown),)
 
