@@ -368,9 +368,10 @@ class _Reader:
     def _breaks(self, line: int, first: int, last: int) -> bool:
         """The break after a line is the author's: the next word would still have fitted in."""
         width = max(len(text) for text in self.lines[first : last + 1])
-        if width < _MIN_WRAP or self.lines[line].endswith(("  ", "\\")):
-            return True
-        if _INLINE_FIELD.match(self.lines[line + 1]) or _INLINE_FIELD.match(self.lines[line]):
+        if self.lines[line].rfind("[") > self.lines[line].rfind("]"):  # within a link
+            return False
+        is_field = any(map(_INLINE_FIELD.match, self.lines[line : line + 2]))
+        if is_field or width < _MIN_WRAP or self.lines[line].endswith(("  ", "\\")):
             return True
         word = self.lines[line + 1].split(maxsplit=1)[:1]
         return len(self.lines[line].rstrip()) + 1 + len(word[0] if word else "") < width - 6
