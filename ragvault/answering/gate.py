@@ -27,7 +27,7 @@ from ragvault.model import (
 )
 
 SURE = 0.8  # from here on without a caveat
-LEAST = 0.2  # of the topic: 0.3 % of the answerable questions are below it, half of the foreign
+LEAST = 0.1  # of the topic: 1 % of the answerable questions are below it, half of the foreign
 NEAREST = 3
 # That these are the newest notes is read from their dates, not guessed.
 RECENT_CONFIDENCE = 0.9
@@ -77,7 +77,7 @@ def decide(
     quotes = tuple(extract(question, hits, detail=detail, embed=embed, today=today))
     if is_recent:
         return Decision(Evidence(found.kept, RECENT_CONFIDENCE), quotes)
-    judgement = judge(question, found, quotes)
+    judgement = judge(question, found, quotes, embed)
     confidence = judgement.confidence
     if judgement.topic < LEAST:
         none = _nothing(found, AbstainReason.NO_RELEVANT_CONTEXT, _NOTHING, confidence)

@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 
 from ragvault.model.confidence import AbstainReason, Band
 from ragvault.model.notes import Chunk
-from ragvault.model.stores import Level, NoteInfo, StoredChunk
+from ragvault.model.stores import NoteInfo, StoredChunk
 
 NEAR = 10  # passages that are shown where no answer is sure
 
@@ -281,7 +281,7 @@ class Retrieval:
     is_scope_empty: bool = False  # no note is within the limits that the user set
     term_weights: tuple[tuple[str, float], ...] = ()
     vocabulary_trust: float = 1.0
-    background: Level | None = None
+    background: float | None = None
     k: int = 0
     folder_selection: FolderSelection = FolderSelection("off")
     timings_ms: Mapping[Timing, float] = field(default_factory=dict)

@@ -32,7 +32,6 @@ from time import perf_counter
 from ragvault.config.settings import Settings
 from ragvault.errors import ModelError
 from ragvault.model import (
-    Background,
     DroppedBy,
     Hit,
     Intent,
@@ -60,12 +59,15 @@ from ragvault.retrieval.question.wordlists import RECENCY
 from ragvault.retrieval.ranking.blend import (
     Candidate,
     TimeWindow,
+    measured,
     score_all,
     trust_of,
     vector_weight,
 )
 from ragvault.retrieval.ranking.pick import pick
 from ragvault.retrieval.ranking.rerank import rerank
+
+NOISE = 0.8  # of what unrelated questions reach: what is farther is dropped
 
 __all__ = ["Deps", "retrieve"]
 
@@ -158,13 +160,12 @@ def _search(context: Context, *, for_answer: bool) -> Retrieval:
         strategy, ranked = _blend(context, candidates, meaning)
         ranked = apply(ranked, lists)
     ranked = rerank(context, ranked)
-    backgrounds = _backgrounds(context) if meaning.vector is not None else []
-    levels = [background.of(context.query.language) for background in backgrounds]
+    background = _background(context, meaning.model) if meaning.vector is not None else None
     with context.timed(Timing.BLEND):
         hits = pick(
             ranked,
             k=context.k,
-            min_vector=_least_cosine(context, backgrounds),
+            min_vector=_least_cosine(context, background),
             terms=context.query.terms,
         )
     return Retrieval(
@@ -175,7 +176,7 @@ def _search(context: Context, *, for_answer: bool) -> Retrieval:
         is_scope_empty=not hits and _is_scope_empty(context),
         vocabulary_trust=meaning.trust,
         term_weights=_term_weights(context) if for_answer else (),
-        background=max(levels, key=lambda level: level.median, default=None),
+        background=background,
         k=context.k,
         folder_selection=selection,
         expansions=written,
@@ -216,22 +217,26 @@ def _begin(context: Context) -> tuple[Meaning, tuple[str, ...]]:
         pool.shutdown(wait=wait, cancel_futures=True)
 
 
-def _backgrounds(context: Context) -> list[Background]:
+def _background(context: Context, model: str) -> float | None:
+    """What unrelated questions reach with the model; of one that nobody measured, what they reach
+    in these vaults, in the question's language."""
+    if row := measured(model):
+        return row.background
     try:
         known = [context.deps.background(vault) for vault in context.vaults]
     except ModelError:
-        return []
-    return [background for background in known if background is not None]
+        return None
+    levels = (vault.of(context.query.language).median for vault in known if vault is not None)
+    return max(levels, default=None)
 
 
-def _least_cosine(context: Context, backgrounds: Sequence[Background]) -> float:
-    """``retrieval.min_vector``, else what unrelated questions reach, in the language and the vault
-    where that is least: nearer is no proof, but farther is noise."""
+def _least_cosine(context: Context, background: float | None) -> float:
+    """``retrieval.min_vector``, else a little less than unrelated questions reach: nearer is no
+    proof, but farther is noise."""
     configured = context.settings.retrieval.min_vector
     if configured is not None:
         return configured
-    medians = [level.median for known in backgrounds for level in known.levels.values()]
-    return min(medians, default=-1.0)
+    return -1.0 if background is None else NOISE * background
 
 
 def _embed(context: Context) -> Meaning:

@@ -1,12 +1,10 @@
-"""What questions that have nothing to do with a vault reach in it: the background that a cosine is
-held against.
+"""What questions that have nothing to do with a vault reach in it, for an embedding model that
+nobody measured: the background that a cosine is held against.
 
-How near is near is a matter of the model and of the notes: .45 is a good match of one model and
-less than chance of another, and in German notes a German question about anything comes nearer
-than an English one. So questions about everything under the sun are asked of each vault, in
-several languages, once an ``index`` run has changed it much, and the cosine of the nearest passage
-is kept: median and spread, by language. A few of them may happen to be about the notes: that
-moves neither.
+How near is near is a matter of the model: .45 is a good match of one and less than chance of
+another. So questions about everything under the sun are asked of each vault, in several languages,
+once an ``index`` run has changed it much, and the cosine of the nearest passage is kept: median and
+spread, by language. A few of them may happen to be about the notes: that moves neither.
 """
 
 from __future__ import annotations
@@ -20,6 +18,7 @@ from typing import TYPE_CHECKING
 from ragvault.errors import StoreError
 from ragvault.ingest.write import batched
 from ragvault.model import Background, Level, VaultInfo
+from ragvault.retrieval.ranking.blend import measured
 
 if TYPE_CHECKING:
     from ragvault.model import Matrix
@@ -98,8 +97,11 @@ def background_of(catalog: Catalog, embedder: Embedder, vault: VaultInfo) -> Bac
 
 
 def refresh_background(catalog: Catalog, embedder: Embedder, vault: VaultInfo) -> None:
-    """Measure it again where the vault has grown or shrunk by a tenth since. Linear in the vault
-    then: some 10 µs a passage. Raises ModelError, StoreError."""
+    """Measure it again where the vault has grown or shrunk by a tenth since; not for a model whose
+    background is known. Linear in the vault then: some 10 µs a passage. Raises ModelError,
+    StoreError."""
+    if measured(embedder.model):
+        return
     known = catalog.background(vault.name, embedder.fingerprint)
     if known is None or abs(vault.chunks - known.chunks) > MOVED * known.chunks:
         _measured(catalog, embedder, vault)

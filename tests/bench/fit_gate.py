@@ -18,6 +18,7 @@ import argparse
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -26,6 +27,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ragvault.answering.confidence import MEANING_AND_WORDS, TOPIC, WORDS
+from ragvault.errors import ModelError
 from ragvault.evaluation.dataset import Question, load_questions
 from ragvault.evaluation.metrics import Flags, Floats, auroc, reliability
 from ragvault.model import AskResult, Request
@@ -44,37 +46,47 @@ LONG_ANSWER = 0.5  # of its words: a known answer of several sentences is never 
 
 @dataclass(frozen=True)
 class Row:
+    """``is_drawn``: a question of another set."""
+
     set: str
     question: Question
+    is_drawn: bool
     is_right: bool
     features: Mapping[str, float]
 
 
-def rows_of(work: Path, sets: Sequence[Path], most: int, foreign: int) -> Iterator[Row]:
-    questions = {folder.name: load_questions(folder / "questions.jsonl") for folder in sets}
-    for folder in sets:
-        data = work / folder.name
-        data.mkdir(parents=True, exist_ok=True)
-        flags = {"index.path": str(data), "history.enabled": False}
-        with Container(load_settings(None, flags).settings) as container:
-            for _ in index(container, IndexRequest((folder / "vault",), name=folder.name)):
+def rows_of(
+    work: Path, folder: Path, sets: Sequence[Path], most: int, foreign: int, *, by_words: bool
+) -> Iterator[Row]:
+    """What a set's questions, at most ``most``, and ``foreign`` of each other set come to in its
+    vault. ``by_words``: as where there is no embedding model."""
+    data = work / ("words" if by_words else "meaning") / folder.name
+    data.mkdir(parents=True, exist_ok=True)
+    flags = {"index.path": str(data), "history.enabled": False}
+    if by_words:
+        flags["embedding.path"] = str(work / "no-model")
+    asked = [(question, False) for question in _some(folder, most)]
+    for other in sets:
+        if other != folder:
+            for question in _some(other, foreign):
+                drawn = replace(question, answerable=False, gold=(), right=None, off_topic=True)
+                asked.append((drawn, True))
+    with Container(load_settings(None, flags).settings) as container:
+        wanted = IndexRequest(((folder / "vault").resolve(),), name=folder.name)
+        with suppress(ModelError):  # the words are in before it is missed
+            for _ in index(container, wanted):
                 pass
-            asked = list(questions[folder.name])
-            if len(asked) > most:
-                asked = random.Random(folder.name).sample(asked, most)
-            for name, others in questions.items():
-                if name != folder.name:
-                    drawn = random.Random(name).sample(others, min(foreign, len(others)))
-                    asked += [
-                        replace(q, answerable=False, gold=(), right=None, off_topic=True)
-                        for q in drawn
-                    ]
-            for question in asked:
-                request = Request(question.text, use_model=False)
-                result = answer_of(ask(container, request, now=TODAY))
-                if result.judgement is not None and result.judgement.features:
-                    features = dict(result.judgement.features)
-                    yield Row(folder.name, question, _is_right(question, result), features)
+        for question, is_drawn in asked:
+            result = answer_of(ask(container, Request(question.text, use_model=False), now=TODAY))
+            if result.judgement is not None and result.judgement.features:
+                is_right = _is_right(question, result)
+                features = dict(result.judgement.features)
+                yield Row(folder.name, question, is_drawn, is_right, features)
+
+
+def _some(folder: Path, most: int) -> list[Question]:
+    questions = load_questions(folder / "questions.jsonl")
+    return random.Random(folder.name).sample(questions, min(most, len(questions)))
 
 
 def _is_right(question: Question, result: AskResult) -> bool:
@@ -127,7 +139,7 @@ def weights_of(rows: Sequence[Row]) -> Floats:
     weights = np.zeros(len(rows))
     for name in {row.set for row in rows}:
         for foreign, share in ((False, 1.0), (True, FOREIGN_WEIGHT)):
-            chosen = [row.set == name and bool(row.question.origin) is foreign for row in rows]
+            chosen = [row.set == name and row.is_drawn is foreign for row in rows]
             weights[chosen] = share / max(1, sum(chosen))
     return weights * len(rows) / weights.sum()
 
@@ -152,7 +164,7 @@ def show_left_out(
     y = np.array([row.is_right for row in rows])
     has_answer = np.array([row.question.answerable for row in rows])
     foreign = np.array([row.question.off_topic for row in rows])
-    own = np.array([not row.question.origin for row in rows])
+    own = np.array([not row.is_drawn for row in rows])
     near = own & ~has_answer & ~foreign
     if near.any():
         areas = [said, np.array([row.features["lift"] for row in rows])]
@@ -175,9 +187,18 @@ def main() -> None:
     parser.add_argument("--foreign", type=int, default=12)
     parser.add_argument("--most", type=int, default=200)
     given = parser.parse_args()
-    rows = list(rows_of(given.work, given.sets, given.most, given.foreign))
-    for logistic in (MEANING_AND_WORDS, WORDS):
-        show(rows, list(logistic.weights))
+    rows, by_words = (
+        [
+            row
+            for folder in given.sets
+            for row in rows_of(
+                given.work, folder, given.sets, given.most, given.foreign, by_words=way
+            )
+        ]
+        for way in (False, True)
+    )
+    show(rows, list(MEANING_AND_WORDS.weights))
+    show(by_words, list(WORDS.weights))
     of_topic = [
         replace(row, is_right=row.question.answerable)
         for row in rows

@@ -15,7 +15,7 @@ _DATE_LIKE = re.compile(
     r"|sonntag)[a-z]*\b|\b(?:mo|di|mi|do|fr|sa|so)[ –-]",
     re.IGNORECASE,
 )
-_NAME = re.compile(r"(?<![.!?:]\s)(?<!^)(?<![-*]\s)\b[A-ZÄÖÜÀ-Þ][\w'’-]+")
+NAME = re.compile(r"(?<![.!?:]\s)(?<!^)(?<![-*]\s)\b[A-ZÄÖÜÀ-Þ][\w'’-]+", re.MULTILINE)
 _ATTENDEES = re.compile(
     r"^\W*(?:attend\w*|present|participants?|people|guests?|members?|with|by|teilnehm\w*"
     r"|anwesend\w*|dabei|gäste|mit|participantes?|présents?|asistentes?)\b",
@@ -120,7 +120,7 @@ class Asks:
         if self.defined:
             defines = _DEFINES.format(re.escape(self.defined.rstrip("s")))
             return re.match(defines, text, re.IGNORECASE) is not None
-        held = self.who and _NAME.search(text)
+        held = self.who and NAME.search(text)
         held = held or (self.how and _STEP.search(text))
         return bool(held or (self.when and has_date(f"{title} {text}")))
 
