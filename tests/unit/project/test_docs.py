@@ -17,7 +17,7 @@ import pytest
 from ragvault.config import file as config_file
 from ragvault.config.settings import RetrievalSettings, Settings
 from ragvault.retrieval.question.scope import K_MAX, K_MIN
-from ragvault.retrieval.ranking.blend import MODEL_WEIGHTS, RECENCY, WEIGHT
+from ragvault.retrieval.ranking.blend import MEASURED, RECENCY, WEIGHT
 from tests.support import docs
 
 ROOT = Path(__file__).parents[3]
@@ -181,7 +181,7 @@ def test_keys_that_the_text_names_exist() -> None:
 
 def test_formula_has_the_default_weights() -> None:
     r = RetrievalSettings()
-    weight = MODEL_WEIGHTS["embeddinggemma"]
+    weight = MEASURED["embeddinggemma"].weight
     assert f"{weight:g} for EmbeddingGemma, {WEIGHT:g} for any other" in DECIDES
     assert f"`r` is {RECENCY:g} with a time" in DECIDES
     assert f"halves with every {r.recency_half_life_days:g} days" in DECIDES

@@ -221,7 +221,6 @@ def test_an_embedding_that_is_gone_is_the_only_one_that_is_made_again(
         "UPDATE note SET tags = '[\"land\"]' WHERE rel_path = 'sea/boats.md'",
         "UPDATE embedding SET vector = zeroblob(length(vector)) WHERE rowid = 7",
         "UPDATE embedding SET vector = CAST(x'ffff' || substr(vector, 3) AS BLOB) WHERE rowid = 7",
-        "UPDATE background SET levels = '{'",
     ],
 )
 def test_what_was_changed_in_the_catalog_is_not_answered_from(
@@ -240,7 +239,11 @@ def test_what_was_changed_in_the_catalog_is_not_answered_from(
 
 @pytest.mark.parametrize(
     "statement",
-    ["UPDATE fts_1_content SET c2 = 'other words' WHERE id = 3", "DELETE FROM tag"],
+    [
+        "UPDATE fts_1_content SET c2 = 'other words' WHERE id = 3",
+        "DELETE FROM tag",
+        "INSERT INTO background SELECT id, 'a model', 1, '{' FROM vault",
+    ],
 )
 def test_words_and_tags_that_the_index_lost_are_missed(
     container: Callable[[], Container], tmp_path: Path, statement: str

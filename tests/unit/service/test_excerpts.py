@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from datetime import datetime
 
-from ragvault.cli.render.search import highlighted
+from ragvault.cli.render.places import highlighted
 from ragvault.cli.render.terminal import Terminal
 from ragvault.retrieval.question.query import analyse
 from ragvault.service.excerpts import Terms, excerpt as excerpt_of
