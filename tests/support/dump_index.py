@@ -87,12 +87,10 @@ def _vectors(folder: Path, key: str) -> dict[str, Any]:
 
     client = chromadb.PersistentClient(path=str(folder / "chroma"))
     collection = client.get_collection(collection_name(key), embedding_function=None)
-    rows = collection.get(include=["embeddings", "metadatas"])
+    rows = collection.get(include=["embeddings"])
     return {
-        i: [np.asarray(vector, dtype=np.float32).tobytes().hex(), dict(sorted(fields.items()))]
-        for i, vector, fields in zip(
-            rows["ids"], rows["embeddings"], rows["metadatas"], strict=True
-        )
+        i: np.asarray(vector, dtype=np.float32).tobytes().hex()
+        for i, vector in zip(rows["ids"], rows["embeddings"], strict=True)
     }
 
 
