@@ -128,8 +128,9 @@ def put_in_place(place: Path, index: Path) -> Path | None:
     """Set the index that is there aside and move the pieces in ``place`` where it was; of the two
     histories the one that was asked last stays or comes. Returns where the old index is (None:
     there was none). The caller holds the lock. Raises StoreError."""
+    is_newer = _last_asked(index) > _last_asked(place)  # to look may take its log away
     there = [index / name for name in _MOVED if (index / name).exists()]
-    if _last_asked(index) > _last_asked(place):
+    if is_newer:
         there = [path for path in there if not path.name.startswith(HISTORY_NAME)]
         (place / HISTORY_NAME).unlink(missing_ok=True)
     kept = None

@@ -17,7 +17,7 @@ from ragvault.errors import UsageError
 from ragvault.service.originals import Links
 from ragvault.wiring import Container, load_settings
 
-if TYPE_CHECKING:  # pydantic is loaded when a command runs: ``--help`` needs none
+if TYPE_CHECKING:  # pydantic is loaded when a command runs
     from ragvault.config.file import LoadedSettings
     from ragvault.config.settings import Settings
 
@@ -58,7 +58,7 @@ class Session:
         asked."""
         if yes:
             return True
-        if as_json or not sys.stdin.isatty():
+        if as_json or sys.stdin is None or not sys.stdin.isatty():
             raise UsageError("This needs a yes, and nobody can be asked.", "Run it with --yes.")
         if not typer.confirm(question, err=True):
             self.notices(["Nothing was done."])

@@ -107,7 +107,7 @@ class RetrievalSettings(_Part):
 
     min_vector: float | None = _key(
         None,
-        "Below this cosine a passage needs a word match. null: measured in the vault.",
+        "Below this cosine a passage needs a word match. null: by the model.",
         ge=-1.0,
         le=1.0,
     )

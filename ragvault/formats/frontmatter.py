@@ -139,6 +139,12 @@ def _load(raw: str) -> Value:
     if len(raw) > MAX_CHARS:
         raise _UnreadableError(f"longer than {MAX_CHARS:,} characters")
     try:
+        depth = 0  # composing goes as deep on C's own stack as the text does; events don't
+        for event in yaml.parse(raw, _LOADER):
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+            if depth > MAX_DEPTH:
+                raise _UnreadableError("nested too deeply")
         return _value(yaml.compose(raw, _LOADER), 0, itertools.count(1))
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 2 if error.problem_mark else None

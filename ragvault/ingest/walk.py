@@ -111,7 +111,8 @@ class _Walk:
 
     def link(self, rel: str, path: str) -> None:
         """Name a symlink that could have been a note or a folder of notes; never follow it."""
-        if path.lower().endswith(self.extensions) or Path(path).is_dir():
+        is_folder = Path(path).is_dir() or not Path(path).suffix  # of a drive that is away
+        if is_folder or path.lower().endswith(self.extensions):
             self.skip(rel, "is a symlink, which is not followed")
 
 

@@ -124,10 +124,10 @@ def _measured(catalog: Catalog, embedder: Embedder, vault: VaultInfo) -> Backgro
     for language, cosines in zip(QUESTIONS, np.split(best, ends), strict=True):
         low, middle, high = np.quantile(cosines, (0.16, 0.5, 0.84))  # mean and ±σ of a normal
         levels[language] = Level(float(middle), float(high - low) / 2)
-    measured = Background(chunks, levels)
+    made = Background(chunks, levels)
     with suppress(StoreError):  # another process is writing: it is measured again another time
-        catalog.set_background(vault.name, embedder.fingerprint, measured)
-    return measured
+        catalog.set_background(vault.name, embedder.fingerprint, made)
+    return made
 
 
 def _vectors(catalog: Catalog, embedder: Embedder) -> Matrix:

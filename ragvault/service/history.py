@@ -33,7 +33,7 @@ from ragvault.model import (
 from ragvault.service.json_objects import ask_object, iso_time, local_day, local_time, rounded
 from ragvault.service.originals import Links, wikilink
 from ragvault.service.vaults import write_new
-from ragvault.text import normalise, one_line
+from ragvault.text import language_of, normalise, one_line
 
 if TYPE_CHECKING:
     from ragvault.wiring import Container
@@ -152,7 +152,8 @@ def result_of(entry: HistoryEntry) -> AskResult:
         )
     usage, total_ms = _made(ChatUsage, meta), meta["total_ms"] or 0.0
     given = {"outcome": outcome, "retrieval": None, "usage": usage, "total_ms": total_ms}
-    return _made(AskResult, {**kept, **meta}, **given, id=entry.id)
+    said = {"language": language_of(kept["question"]), **kept, **meta}  # 0.1 kept no language
+    return _made(AskResult, said, **given, id=entry.id)
 
 
 def _reference(place: Mapping[str, Any]) -> Reference:

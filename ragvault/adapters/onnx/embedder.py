@@ -107,7 +107,7 @@ class OnnxEmbedder(PrefixedEmbedder):
     def max_tokens(self) -> int:
         # Without the two specials and the prefix, a token a byte: loading a large tokenizer to
         # count it takes seconds, which words would wait for.
-        return self._window - 2 - len(self.prefixes.document.encode())
+        return max(1, self._window - 2 - len(self.prefixes.document.encode()))
 
     @property
     def name(self) -> str:

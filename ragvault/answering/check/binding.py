@@ -134,7 +134,7 @@ def _moved(said: Segments, fact: Fact) -> str:
             evidence = list(_evidence(segment, at, fact)) if item.kind != "A" else []
             if _crosses(item, segment, others, fact) or (-1 in evidence and 1 not in evidence):
                 return f"{item.text} is of something else there"
-            if 1 not in evidence and item.keys & fact.keys and item.kind != "A":
+            if 1 not in evidence and fact.where(item) and item.kind != "A":
                 loose.append(item)
     for first, second in combinations(loose, 2):
         is_alike = bool(_YEAR.fullmatch(first.text)) == bool(_YEAR.fullmatch(second.text))

@@ -128,7 +128,7 @@ def facts_of(hits: tuple[Hit, ...]) -> tuple[Fact, ...]:
                         begins and bool(_DATED.match(line)),
                     )
                     for line in chain(*_texts(unit))
-                    if line[0] != "|"
+                    if line[:1] != "|"
                 )
         for length in range(2, _SENTENCES + 1):
             for start in range(len(prose) - length + 1):
@@ -180,8 +180,8 @@ def items(text: str, *, known: bool = True) -> tuple[Item, ...]:
         past = end
         if word.casefold() in _ME:
             found[start] = Item(frozenset({"i"}), was := "I", word)
-        elif word[0].isdigit():
-            unit = find_numbers(rest[max(0, start - 1) : end + 12])[0].unit
+        elif word[0].isdecimal():  # "¹" is a digit and no number
+            unit = next((n.unit for n in find_numbers(rest[max(0, start - 1) : end + 12])), None)
             kind, was = ":" if ":" in word else "#", "unit" if unit else "#"
             shown = f"{word} {unit}" if unit else word
             found[start] = Item(values or frozenset({f"#{word}"}), kind, shown)

@@ -122,9 +122,8 @@ def by_meaning(
                 store.broken[scope.vault] = error.message
         if found is None:
             n = VECTOR_CANDIDATES
-            found, store.lacking[scope.vault] = context.catalog.nearest(
-                fingerprint, vector, n, inside
-            )
+            found, lacking = context.catalog.nearest(fingerprint, vector, n, inside)
+            store.lacking[scope.vault] = max(lacking, store.lacking.get(scope.vault, 0))
         ids.update((hit.chunk_id, None) for hit in found)
     return tuple(ids)
 

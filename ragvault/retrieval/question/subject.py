@@ -18,8 +18,8 @@ import re
 _FRAMES = (
     (
         "write written wrote note notes noted say said know known think thought learn learned"
-        " learnt read find found jot jotted record recorded mention mentioned vault journal diary"
-        " file files entry entries everything anything something all more stuff things tell remind",
+        " learnt jot jotted mention mentioned vault journal diary entry entries"
+        " everything anything something all more stuff things tell remind",
         "what what's what've which where when did do does have had is are was stands there i we my"
         " our the these any a an in of me ever already down out got please show give get list"
         " contain hold talk talks says",
@@ -33,19 +33,19 @@ _FRAMES = (
     ),
     (
         "escrito anotado escribí anoté sé nota notas algo todo",
-        "qué he tengo dicen mis hay alguna muéstrame dame",
-        "sobre",
+        "qué he tengo dicen mis hay alguna muéstrame dame acerca",
+        "sobre de del",
     ),
     (
         "écrit noté note notes sais sais-je quelque tout",
         "qu'est-ce qu'ai-je que j'ai je disent mes est-ce qu'il y a-t-il chose une des montre"
-        " montre-moi",
-        "sur",
+        " montre-moi à propos",
+        "sur de",
     ),
     (
         "scritto annotato so nota note qualcosa",
         "che cosa ho dicono le mie c'è una",
-        "su sul sullo sulla sui sugli sulle",
+        "su sul sullo sulla sui sugli sulle di",
     ),
     ("escrevi anotei sei nota notas algo", "o que eu dizem as minhas há tenho alguma", "sobre"),
     ("notitie notities iets weet", "wat heb ik allemaal staat er in mijn is een", "over van"),

@@ -134,6 +134,13 @@ def test_nothing_else_stands_in_its_place(held: str, wrong: str) -> None:
     assert unsupported(wrong, [note]) != ()
 
 
+def test_a_raised_digit_is_no_number() -> None:
+    """Footnote marks stand in notes of books; "¹" is a digit to Python, and no number."""
+    noted = hit("books/walden.md", "", "He wrote it by the pond.¹ The cabin cost 28 dollars.②")
+    assert not unsupported("The cabin cost 28 dollars.", [noted])
+    assert unsupported("The cabin cost 82 dollars.", [noted])
+
+
 def test_a_month_in_words_is_no_name_that_is_missing() -> None:
     note = hit("a.md", "A", "brace on: 2026-02-10, next adjustment 2026-12-08 at 16:15")
     assert unsupported("The next adjustment is on 8 December 2026 at 16:15.", [note]) == ()

@@ -121,7 +121,11 @@ def test_tags_of_yaml_run_nothing():
 
 @pytest.mark.parametrize(
     "yaml",
-    ["a: " + "[" * 5000 + "]" * 5000, "a:\n" + "".join(f"{' ' * i}k:\n" for i in range(200))],
+    [
+        "a: " + "[" * 5000 + "]" * 5000,
+        "a: " + "[" * 60_000,
+        "a:\n" + "".join(f"{' ' * i}k:\n" for i in range(200)),
+    ],
 )
 def test_deep_nesting_is_a_warning_not_a_crash(yaml):
     assert _read(yaml).warning

@@ -30,9 +30,11 @@ from ragvault.retrieval.question.subject import subject_of
         ("Zeig mir alles über die Kita", "die Kita"),
         ("¿Qué escribí sobre el huerto?", "el huerto"),
         ("¿Hay algo sobre la boda?", "la boda"),
+        ("¿Qué tengo escrito acerca de la boda?", "la boda"),
         ("Qu'ai-je noté sur la chaudière ?", "la chaudière"),
         ("Que disent mes notes sur Paul ?", "Paul"),
         ("Cosa ho scritto sulla caldaia?", "caldaia"),
+        ("Cosa so di Marta?", "Marta"),
         ("O que escrevi sobre o carro?", "o carro"),
         ("Wat heb ik over de fiets genoteerd?", "de fiets"),
         ("Is er iets over de verwarming?", "de verwarming"),
@@ -46,6 +48,8 @@ def test_frame_goes_and_the_subject_stays(question: str, subject: str) -> None:
 @pytest.mark.parametrize(
     "question",
     [
+        "What was the record on the 100m?",
+        "What files are on the server?",
         "What did I decide about the backend?",
         "What is write skew?",
         "Who wrote about the greenhouse effect first?",

@@ -36,7 +36,7 @@ def test_of_a_model_that_is_known_nothing_is_measured(tmp_path: Path) -> None:
     with stack(tmp_path / "index", make_vault(tmp_path / "notes", NOTES)) as container:
         request = Request("Wann wurde die Heizungspumpe gewartet?")
         found = search.retrieve(container, request, now=NOW, for_answer=True)
-        assert found.background == blend.MEASURED["minilm"].background
+        assert found.background == blend.MEASURED["all-minilm"].background
         assert container.catalog.background("notes", container.embedder.fingerprint) is None
 
 

@@ -93,6 +93,22 @@ def test_the_history_that_was_asked_last_stays_or_comes(tmp_path: Path, is_newer
         assert kept == ["second", "first"]
 
 
+def test_a_history_whose_log_was_left_by_a_kill_is_restored_over(tmp_path: Path) -> None:
+    vault, backup = make_vault(tmp_path / "notes", NOTES), tmp_path / "backup.zip"
+    with stack(tmp_path / "index", vault) as container:
+        container.history.add(HistoryEntry(100.0, {**ASKED, "question": "first"}))
+        assert (tmp_path / "index" / "history.sqlite3-wal").exists()
+        shutil.copytree(tmp_path / "index", tmp_path / "killed")  # as kill -9 leaves it
+        container.history.add(HistoryEntry(200.0, {**ASKED, "question": "second"}))
+        back_up(container, backup)
+    with stack(tmp_path / "killed") as container:
+        restore(container, backup)
+    with stack(tmp_path / "killed") as container:
+        kept = [entry.document["question"] for entry in container.history.entries()]
+        assert kept == ["second", "first"]
+        assert found(container)[0] == "sea/boats.md"
+
+
 def cut(file: Path) -> None:
     file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
 
