@@ -161,7 +161,8 @@ class _Watch:
         else:
             if root.failure:
                 self.notify(f"{shown(str(root.path))} is followed again.")
-                self._arm()  # a drive that came back is another folder than before
+                if self.has_events:  # a drive that came back is another folder than before
+                    self._arm()
             root.failure = ""
 
     # -- looking after the roots and the observer

@@ -107,8 +107,10 @@ def _linked(tensor: memoryview, folder: Path) -> Iterator[bytes | memoryview]:
     for field, raw, content in _fields(tensor):
         said = [bytes(text) for _, _, text in _fields(content)] if field == _TENSOR_AT else []
         if said[:1] == [b"location"]:
-            name = (folder / os.fsdecode(said[1])).resolve().name
-            raw = memoryview(message(field, message(1, b"location") + message(2, name.encode())))
+            target = folder / os.fsdecode(said[1])
+            if target.is_symlink():  # into the hub's cache: what it is called there
+                name = target.resolve().name.encode()
+                raw = memoryview(message(field, message(1, b"location") + message(2, name)))
         yield raw
 
 
