@@ -18,7 +18,7 @@ import re
 _FRAMES = (
     (
         "write written wrote note notes noted say said know known think thought learn learned"
-        " learnt jot jotted mention mentioned vault journal diary entry entries"
+        " learnt read find found jot jotted mention mentioned vault journal diary entry entries"
         " everything anything something all more stuff things tell remind",
         "what what's what've which where when did do does have had is are was stands there i we my"
         " our the these any a an in of me ever already down out got please show give get list"
@@ -33,14 +33,14 @@ _FRAMES = (
     ),
     (
         "escrito anotado escribí anoté sé nota notas algo todo",
-        "qué he tengo dicen mis hay alguna muéstrame dame acerca",
-        "sobre de del",
+        "qué he tengo dicen mis hay alguna muéstrame dame",
+        "sobre acerca de del",
     ),
     (
         "écrit noté note notes sais sais-je quelque tout",
         "qu'est-ce qu'ai-je que j'ai je disent mes est-ce qu'il y a-t-il chose une des montre"
-        " montre-moi à propos",
-        "sur de",
+        " montre-moi à",
+        "sur propos",
     ),
     (
         "scritto annotato so nota note qualcosa",
@@ -50,7 +50,8 @@ _FRAMES = (
     ("escrevi anotei sei nota notas algo", "o que eu dizem as minhas há tenho alguma", "sobre"),
     ("notitie notities iets weet", "wat heb ik allemaal staat er in mijn is een", "over van"),
 )
-_WORD = re.compile(r"[\w'’-]+")
+_OF = frozenset({"de", "del", "di"})  # right behind a noun they make one thing: "notas de cata"
+_WORD = re.compile(r"(?:acerca|propos)\s+(?:del?|des|du)\b|[\w'’-]+", re.IGNORECASE)
 _VERB_END = re.compile(
     r"\s+(?:(?:auf)?geschrieben|notiert|gesagt|gelernt|(?:op)?geschreven|genoteerd|gezegd|geleerd)"
     r"\s*\??\s*$",
@@ -88,9 +89,11 @@ def _without(frame: tuple[str, str, str], question: str) -> str:
     telling, small, about = map(str.split, frame)
     without_verb = _VERB_END.sub("", question)
     is_telling = without_verb != question
-    for match in _WORD.finditer(without_verb):
-        word = match.group().lower().replace("’", "'")
+    for before, match in enumerate(_WORD.finditer(without_verb)):
+        word = match.group().lower().replace("’", "'").split()[0]
         if word in about and is_telling:
+            if before == 1 and word in _OF:
+                return ""
             return _END.sub("", without_verb[match.end() :]).strip()
         if word not in (*small, *telling):
             return ""
