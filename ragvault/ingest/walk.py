@@ -111,8 +111,9 @@ class _Walk:
 
     def link(self, rel: str, path: str) -> None:
         """Name a symlink that could have been a note or a folder of notes; never follow it."""
-        is_folder = Path(path).is_dir() or not Path(path).suffix  # of a drive that is away
-        if is_folder or path.lower().endswith(self.extensions):
+        place = Path(path)
+        is_away = not place.suffix and not place.exists()  # a folder of a drive, perhaps
+        if is_away or place.is_dir() or path.lower().endswith(self.extensions):
             self.skip(rel, "is a symlink, which is not followed")
 
 

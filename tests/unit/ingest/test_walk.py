@@ -168,9 +168,11 @@ def test_loops_and_dangling_links_end_nothing(tmp_path: Path) -> None:
     (tmp_path / "two.md").symlink_to("one.md")
     (tmp_path / "gone.md").symlink_to("nowhere.md")
     (tmp_path / "picture.png").symlink_to("nowhere.png")
+    (tmp_path / "drive").symlink_to("unmounted")
+    (tmp_path / "NOTICE").symlink_to("a.md")  # neither a note nor a folder
     result = walk(tmp_path, IndexSettings())
     assert [f.rel_path for f in result.files] == ["a.md", "sub/b.md"]
-    assert set(reasons(result)) == {"gone.md", "one.md", "two.md", "sub/up"}
+    assert set(reasons(result)) == {"gone.md", "one.md", "two.md", "sub/up", "drive"}
 
 
 @posix
