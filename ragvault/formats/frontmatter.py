@@ -19,6 +19,7 @@ from ragvault.formats.inline import plain_links
 
 MAX_CHARS = 64_000
 MAX_DEPTH = 32
+_SHALLOW = 1_000  # characters: they can't nest deep enough to end a stack
 MAX_VALUES = 10_000
 
 # A value: text; None for null and booleans, which nobody searches; a list; or a map, whose
@@ -139,12 +140,8 @@ def _load(raw: str) -> Value:
     if len(raw) > MAX_CHARS:
         raise _UnreadableError(f"longer than {MAX_CHARS:,} characters")
     try:
-        depth = 0  # composing goes as deep on C's own stack as the text does; events don't
-        for event in yaml.parse(raw, _LOADER):
-            depth += isinstance(event, yaml.CollectionStartEvent)
-            depth -= isinstance(event, yaml.CollectionEndEvent)
-            if depth > MAX_DEPTH:
-                raise _UnreadableError("nested too deeply")
+        if len(raw) > _SHALLOW:
+            _check_depth(raw)
         return _value(yaml.compose(raw, _LOADER), 0, itertools.count(1))
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 2 if error.problem_mark else None
@@ -152,6 +149,16 @@ def _load(raw: str) -> Value:
         raise _UnreadableError(f"{problem}, line {line}" if line else problem) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise _UnreadableError("a character that YAML doesn't allow") from error
+
+
+def _check_depth(raw: str) -> None:
+    """Composing goes as deep on C's own stack as the text does; reading its events doesn't."""
+    depth = 0
+    for event in yaml.parse(raw, _LOADER):
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            raise _UnreadableError("nested too deeply")
 
 
 def _value(node: yaml.Node | None, depth: int, count: Iterator[int]) -> Value:
