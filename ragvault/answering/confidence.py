@@ -119,8 +119,7 @@ def features_of(
     base = found.background or USUAL_BACKGROUND
     top = max((hit.scores.vector or 0.0 for hit in found.candidates), default=0.0)
     words = _words(found)
-    place = _place_stems(quote)
-    held = place | stems(quote.shown)
+    held = _place_stems(quote) | stems(quote.shown)
     titles = stems(" ".join(hit.note.title for hit in found.near))
     return {
         "lift": _lift(top, base),
