@@ -1,9 +1,10 @@
 """What a question is about, less the words that only frame it.
 
 "What did I write last week about the greenhouse?" looks for the greenhouse. No note says that its
-writer wrote it, nor that it was last week: to the word search these words are some that find
-nothing. So it goes without them. The vector search keeps the whole question: a note whose title is
-the bare subject would else outrank those of that week.
+writer wrote it, nor that it was last week; and that "how many" wants a number says nothing of what
+is counted. To the word search these words are some that find nothing, so it goes without them. The
+vector search keeps the whole question: a note whose title is the bare subject would else outrank
+those of that week.
 
 Only whole frames go, and only where a subject is left: "What did I decide about the backend?" keeps
 its words. Pure; linear in the question.
@@ -67,6 +68,15 @@ _IN_NOTES = re.compile(
     r"\s*(?=[?.!]*\s*$)",
     re.IGNORECASE,
 )
+# What only says that a number or a name is asked for: "how many stitches", "the name of the lady".
+_OF_FORM = re.compile(
+    r"\b(?:how\s+(?:many|much|long|far|old|often|big|tall|high|deep|wide|heavy)"
+    r"|(?:wie|hoe)\s+(?:viele?|vaak|oft|lange?|alt|oud|hoch|hoog|groß|groot|tief|schwer|weit)"
+    r"|names?\s+of|name\s+(?:der|des|von)|nombres?\s+del?|noms?\s+d(?:e|u|es)|nomi?\s+d(?:i|el)l?a?"
+    r"|nomes?\s+d[aeo]|heißen|heißt|hieß(?:en)?|heet(?:te)?|se\s+llama(?:ba)?n?|s['’]appel(?:le|ait)"
+    r"|si\s+chiama(?:va)?|se\s+chama(?:va)?|called(?=\W*$))(?!\w)",
+    re.IGNORECASE,
+)
 _SPACED_END = re.compile(r"\s+([?.!])")
 _END = re.compile(r"[\s?？.!…]+$")
 
@@ -80,8 +90,10 @@ def subject_of(question: str, time_phrase: str | None = None) -> str:
         words = r"\s+".join(map(re.escape, time_phrase.split()))
         rest = re.sub(rf"\s*\b{words}\b", " ", rest, count=1, flags=re.IGNORECASE)
     rest = _SPACED_END.sub(r"\1", " ".join(rest.split()))
-    unframed = next(filter(None, (_without(frame, rest) for frame in _FRAMES)), "")
-    return unframed or (rest if re.search(r"\w", rest) else question)
+    rest = next(filter(None, (_without(frame, rest) for frame in _FRAMES)), "") or rest
+    rest = rest if re.search(r"\w", rest) else question
+    bare = " ".join(_OF_FORM.sub(" ", rest).split())
+    return bare if re.search(r"\w", bare) else rest
 
 
 def _without(frame: tuple[str, str, str], question: str) -> str:
