@@ -48,7 +48,8 @@ class VaultInfo:
 
 @dataclass(frozen=True, slots=True)
 class NoteInfo:
-    """The note that a chunk belongs to, as the catalog knows it. ``folder`` is "" at the root."""
+    """The note that a chunk belongs to, as the catalog knows it. ``folder`` is "" at the root;
+    ``content_hash`` the SHA-256 of the file that was indexed ("": not known)."""
 
     vault: str
     rel_path: str
@@ -58,6 +59,7 @@ class NoteInfo:
     tags: tuple[str, ...]
     date: float
     mtime: float
+    content_hash: str = ""
 
     @property
     def day(self) -> datetime | None:

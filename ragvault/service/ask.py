@@ -61,10 +61,9 @@ def ask(
     asked = replace(request, question=sought or request.question)
     retrieval = retrieve(container, asked, now=now, for_answer=True)
     if not retrieval.is_small_talk:
-        from ragvault.service.originals import as_it_stands
+        from ragvault.service.originals import Originals
 
-        roots = {vault.name: vault.path for vault in container.catalog.vaults()}
-        retrieval = as_it_stands(retrieval, roots)
+        retrieval = Originals(container).of(retrieval)
     query = retrieval.query
     decision = None if retrieval.is_small_talk else _decided(container, retrieval, request, now)
     outcome = decision.outcome if decision else None

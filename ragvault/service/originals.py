@@ -8,22 +8,27 @@ from __future__ import annotations
 
 import difflib
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from ragvault.config.settings import IndexSettings
 from ragvault.errors import NoIndexError
 from ragvault.formats.decoding import NotTextError, read_lines
 from ragvault.ingest.paths import printable
-from ragvault.model import Chunk, DroppedBy, HeadingPath, Hit, Retrieval, VaultInfo
-from ragvault.text import one_line
+from ragvault.ingest.read import Content, read_note
+from ragvault.ingest.walk import max_bytes
+from ragvault.model import Chunk, DroppedBy, HeadingPath, Hit, NoteFile, Retrieval, VaultInfo
+from ragvault.model.retrieval import NEAR
+from ragvault.text import one_line, sentence_spans
 
 if TYPE_CHECKING:
     from ragvault.wiring import Container
 
 CHANGED = DroppedBy.CHANGED
+_AROUND = 200  # characters on each side of a place that are read for a sentence's border
 # What Obsidian leaves out of a heading when it makes a link to it.
 _NOT_IN_ANCHORS = str.maketrans(dict.fromkeys("#|^:%[]\\", " "))
 
@@ -138,37 +143,20 @@ def _quoted(text: str) -> str:
     return quote(text.encode("utf-8", "surrogateescape"), safe="")
 
 
-def as_it_stands(retrieval: Retrieval, roots: Mapping[str, Path]) -> Retrieval:
-    """The retrieval of an answer, what may be shown of it held against the files under ``roots``
-    (by vault): at today's lines, what is gone dropped, and a notice of each note that changed. A
-    vault whose folder is out of reach is taken as it was indexed, and a notice says so. Reads each
-    of these notes once."""
-    files = _Files(roots)
-    shown = {hit.chunk.id for hit in retrieval.near}
-    hits = tuple(
-        files.today(hit) if hit.kept or hit.chunk.id in shown else hit
-        for hit in retrieval.candidates
-    )
-    beside = {
-        key: tuple(now for now in map(files.today, value) if now.dropped_by is not CHANGED)
-        for key, value in retrieval.neighbours.items()
-    }
-    return replace(
-        retrieval,
-        candidates=hits,
-        neighbours=beside,
-        notices=(*retrieval.notices, *files.notices()),
-    )
+class Originals:
+    """What was found, held against the notes as they are: at today's lines, what is gone dropped.
+    A vault whose folder is out of reach is taken as it was indexed. Reads each note once."""
 
-
-class _Files:
-    def __init__(self, roots: Mapping[str, Path]) -> None:
-        self._roots = roots
-        self._lines: dict[tuple[str, str], list[str] | None] = {}
+    def __init__(self, container: Container) -> None:
+        self._roots = {vault.name: vault.path for vault in container.catalog.vaults()}
+        self._settings = container.settings.index
+        self._content: dict[tuple[str, str], Content | None] = {}
+        self._lines: dict[tuple[str, str], list[str]] = {}
         self._changed: dict[str, None] = {}
         self._out_of_reach: dict[str, None] = {}
 
     def notices(self) -> list[str]:
+        """Of each folder that is out of reach, and of the notes that changed."""
         told = [
             f"The folder of {one_line(name)} is out of reach: its notes are quoted as they were"
             " indexed."
@@ -181,48 +169,85 @@ class _Files:
             )
         return told
 
+    def of(self, retrieval: Retrieval) -> Retrieval:
+        """The retrieval of an answer: all that may be shown of it."""
+        today: dict[str, Hit] = {}
+        standing = 0
+        for hit in sorted(retrieval.ranked, key=lambda hit: not hit.kept):
+            if hit.kept or standing < NEAR:
+                now = today[hit.chunk.id] = self.today(hit)
+                standing += now.is_ranked
+        beside = {
+            key: tuple(now for now in map(self.today, value) if now.dropped_by is not CHANGED)
+            for key, value in retrieval.neighbours.items()
+        }
+        return replace(
+            retrieval,
+            candidates=tuple(today.get(hit.chunk.id, hit) for hit in retrieval.candidates),
+            neighbours=beside,
+            notices=(*retrieval.notices, *self.notices()),
+        )
+
     def today(self, hit: Hit) -> Hit:
         """At its lines of today; dropped where it isn't in its file any more."""
         chunk = hit.chunk
-        root = self._roots.get(chunk.vault)
+        root, key = self._roots.get(chunk.vault), (chunk.vault, chunk.rel_path)
         if root is None or not _is_there(root):
             self._out_of_reach[chunk.vault] = None
             return hit
-        lines = self._lines_of(root, chunk)
-        place = None if lines is None else place_of(chunk, lines)
+        if key not in self._content:
+            self._content[key] = content_of(on_disk(root, chunk.rel_path), self._settings)
+        content = self._content[key]
+        if content is not None and content.content_hash == hit.note.content_hash:
+            return hit
+        if key not in self._lines:
+            self._lines[key] = _lines_of(content) or []
+        place = place_of(chunk, self._lines[key], whole=True)
         if place is None:
             self._changed[chunk.rel_path] = None
             return replace(hit, kept=False, dropped_by=CHANGED)
-        if place == (chunk.start_line, chunk.end_line):
-            return hit
         moved = replace(chunk, start_line=place[0], end_line=place[1])
         return replace(hit, stored=replace(hit.stored, chunk=moved))
 
-    def _lines_of(self, root: Path, chunk: Chunk) -> list[str] | None:
-        key = (chunk.vault, chunk.rel_path)
-        if key not in self._lines:
-            try:
-                self._lines[key] = read_lines(on_disk(root, chunk.rel_path).read_bytes())[0]
-            except (OSError, NotTextError, ValueError):
-                self._lines[key] = None
-        return self._lines[key]
+
+def content_of(path: Path, settings: IndexSettings) -> Content | None:
+    """A note's bytes; None for what was put in its place: a pipe, a link, more than may be read."""
+    read = read_note(NoteFile(path.name, path, 0, 0), max_bytes(settings))
+    return read if isinstance(read, Content) else None
 
 
-def place_of(chunk: Chunk, lines: Sequence[str]) -> tuple[int, int] | None:
+def _lines_of(content: Content | None) -> list[str] | None:
+    try:
+        return read_lines(content.data)[0] if content is not None else None
+    except NotTextError:
+        return None
+
+
+def place_of(chunk: Chunk, lines: Sequence[str], *, whole: bool = False) -> tuple[int, int] | None:
     """The first and last line, from 1, where the passage's text stands in the note now, the
-    nearest to where it stood; None where it doesn't."""
-    if chunk.text in "\n".join(lines[chunk.start_line - 1 : chunk.end_line]):
-        return chunk.start_line, chunk.end_line
-    whole = "\n".join(lines)
+    nearest to where it stood; None where it doesn't. ``whole``: not as a part of other sentences
+    ("at nine" isn't what "at nineteen" says)."""
+    text = "\n".join(lines)
     found: list[int] = []
-    at = whole.find(chunk.text)
+    at = text.find(chunk.text)
     while at >= 0:
-        found.append(whole.count("\n", 0, at) + 1)
-        at = whole.find(chunk.text, at + max(1, len(chunk.text)))
+        if not whole or (_is_border(text, at) and _is_border(text, at + len(chunk.text))):
+            found.append(text.count("\n", 0, at) + 1)
+        at = text.find(chunk.text, at + max(1, len(chunk.text)))
     if not found:
         return None
     first = min(found, key=lambda line: abs(line - chunk.start_line))
     return first, first + chunk.text.count("\n")
+
+
+def _is_border(text: str, at: int) -> bool:
+    """Whether a line begins or ends there, or a sentence in it."""
+    first, last = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+    first, last = max(first, at - _AROUND), min(last if last >= 0 else len(text), at + _AROUND)
+    around = text[first:last]
+    borders = (border for span in sentence_spans(around) for border in span)
+    is_edge = not text[first:at].strip() or not text[at:last].strip()
+    return is_edge or at - first in borders
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,12 +264,9 @@ class Source:
     difference: tuple[str, ...] = ()
 
 
-def source_today(hit: Hit, path: Path | None) -> Source:
+def source_today(hit: Hit, path: Path | None, settings: IndexSettings) -> Source:
     """What has become of a passage. Linear in its file."""
-    try:
-        lines = read_lines(path.read_bytes())[0] if path is not None else None
-    except (OSError, NotTextError, ValueError):
-        lines = None
+    lines = _lines_of(content_of(path, settings)) if path is not None else None
     if lines is None:
         return Source(path, None)
     if place := place_of(hit.chunk, lines):

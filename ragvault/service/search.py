@@ -32,18 +32,20 @@ def search(
     one_a_note: bool = False,
     look: VaultLook | None = None,
 ) -> SearchResult:
-    """The ``n`` best passages, or the best passage of each of the ``n`` best notes, without the
-    floor that an answer needs; with what ``look`` has to say. Raises as ``retrieve``."""
+    """The ``n`` best passages that stand in their notes, or the best of each of the ``n`` best
+    notes, without the floor that an answer needs; with what ``look`` has to say. Raises as
+    ``retrieve``."""
+    from ragvault.service.originals import Originals
+
     retrieval = retrieve(container, request, now=now, for_answer=False)
-    hits = retrieval.ranked
-    if one_a_note:
-        best: dict[tuple[str, str], Hit] = {}
-        for hit in hits:
-            best.setdefault((hit.note.vault, hit.note.rel_path), hit)
-        hits = tuple(best.values())
-    if look is not None:
-        retrieval = replace(retrieval, notices=(*retrieval.notices, *look.notices()))
-    return SearchResult(hits[:n], retrieval)
+    originals = Originals(container)
+    best: dict[object, Hit] = {}
+    for hit in retrieval.ranked:
+        key = (hit.note.vault, hit.note.rel_path) if one_a_note else hit.chunk.id
+        if len(best) < n and key not in best and (now_it := originals.today(hit)).is_ranked:
+            best[key] = now_it
+    notices = (*retrieval.notices, *originals.notices(), *(look.notices() if look else ()))
+    return SearchResult(tuple(best.values()), replace(retrieval, notices=notices))
 
 
 def check_folders(container: Container, request: Request) -> None:

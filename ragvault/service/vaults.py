@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import unicodedata
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from ragvault.errors import NoIndexError, StoreError, UsageError
 from ragvault.formats import reader_for
 from ragvault.formats.decoding import NotTextError
 from ragvault.model import HeadingPath, VaultInfo
-from ragvault.service.originals import on_disk
+from ragvault.service.originals import content_of, on_disk
 from ragvault.text import normalise, strip_controls
 
 if TYPE_CHECKING:
@@ -185,11 +186,12 @@ def find_place(container: Container, wanted: str) -> tuple[str, str, HeadingPath
     if not heading:
         return vault, rel_path, (), 1
     (info,) = known_vaults(container, [vault])
-    try:
-        data = on_disk(info.path, rel_path).read_bytes()
-        sections = reader_for(rel_path)(rel_path, data, 0.0).sections
-    except (OSError, NotTextError) as error:
-        raise UsageError(f"{rel_path} can't be read.", "`ragvault index` follows it.") from error
+    sections = None
+    if (content := content_of(on_disk(info.path, rel_path), container.settings.index)) is not None:
+        with suppress(NotTextError):
+            sections = reader_for(rel_path)(rel_path, content.data, 0.0).sections
+    if sections is None:
+        raise UsageError(f"{rel_path} can't be read.", "`ragvault index` follows it.")
     named = {normalise(s.heading_path[-1]): s for s in reversed(sections) if s.heading_path}
     found = named.get(normalise(heading.rpartition("#")[2].strip()))
     if found is None:

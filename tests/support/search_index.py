@@ -93,6 +93,7 @@ class SearchIndex:
         self.catalog.finish_vault(vault, fingerprint=fingerprint, indexed_at=1.0)
         vectors = dict(self.catalog.iter_vectors(vault, fingerprint))
         self.vectors.upsert(collection_of(vault, fingerprint), vectors)
+        self.catalog.set_vector_watermark(vault, f"{self.vectors.identity}|{fingerprint}")
 
     @property
     def deps(self) -> Deps:

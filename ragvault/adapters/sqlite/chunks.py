@@ -66,7 +66,7 @@ def vault_ids(connection: sqlite3.Connection, names: Collection[str]) -> list[in
 _STORED = (
     "SELECT v.name, n.rel_path, n.title, f.path, n.aliases, n.tags, n.date, n.mtime_ns,"
     " c.id, c.heading_path, c.ordinal, c.chunk_index, c.start_line, c.end_line, c.text,"
-    f" c.text_hash, c.digest, {DIGESTED}"
+    f" c.text_hash, n.content_hash, c.digest, {DIGESTED}"
 )
 _JOINED = (
     " JOIN note n ON n.id = c.note_id JOIN folder f ON f.id = n.folder_id"
@@ -76,7 +76,7 @@ _JOINED = (
 
 def _stored(row: Sequence[Any]) -> StoredChunk:
     """Raises ValueError for a passage that isn't as it was written: none is ever quoted."""
-    if digest_of(*row[17:]) != row[16]:
+    if digest_of(*row[18:]) != row[17]:
         raise ValueError(f"the passage {row[8]} isn't as it was written")
     note = NoteInfo(
         vault=row[0],
@@ -87,6 +87,7 @@ def _stored(row: Sequence[Any]) -> StoredChunk:
         tags=tuple(json.loads(row[5])),
         date=row[6],
         mtime=row[7] / NS_PER_S,
+        content_hash=row[16],
     )
     chunk = Chunk(
         id=row[8],

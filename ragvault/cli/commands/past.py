@@ -90,7 +90,9 @@ def source(
         result = result_of(entry)
         hit = source_at(result, number)
         links = Links.of(session.container)
-        found = source_today(hit, links.today(hit, kept_path(entry, hit)))
+        found = source_today(
+            hit, links.today(hit, kept_path(entry, hit)), session.container.settings.index
+        )
         if as_json:
             from ragvault.service.json_objects import source_object
 
@@ -125,7 +127,7 @@ def open_(
                     f"{hit.chunk.rel_path} isn't there any more.",
                     f"`ragvault source {target} {number}` shows what was cited.",
                 )
-            line = source_today(hit, path).first or 1
+            line = source_today(hit, path, container.settings.index).first or 1
             uri = links.uri(hit.chunk.vault, hit.chunk.rel_path, hit.chunk.heading_path)
         else:
             vault, rel_path, heading, line = find_place(container, target)

@@ -36,12 +36,12 @@ _GROWTH = 4
 class Store:
     """The vector store for the ``vaults`` that are too large to be compared in full, and what
     turns out while it is asked: ``broken`` says for a vault why it can't be. It is compared in
-    full then, however large; ``lacking``: of how many passages no vector was there to compare."""
+    full then, however large; ``lacking``: passages of these have no vector to compare."""
 
     index: VectorIndex | None = None
     vaults: frozenset[str] = frozenset()
     broken: dict[str, str] = field(default_factory=dict)
-    lacking: dict[str, int] = field(default_factory=dict)
+    lacking: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +66,13 @@ class Meaning:
 
 
 def open_store(context: Context, generation: int, fingerprint: str) -> Store:
-    """Open the store if it is needed, current to ``generation``, and see that it holds each
-    vault's vectors of the embedder in force: one that was lost would otherwise answer that nothing
-    is near. Raises no StoreError: that is what ``Store`` tells. A vault that isn't embedded whole
-    yet isn't asked of it."""
-    large = frozenset(
-        v.name
-        for v in context.vaults
-        if v.chunks > context.deps.exact_limit and v.embedded == v.notes
-    )
+    """Open the store if it is needed, current to ``generation``, and see that it holds all of each
+    vault's vectors of the embedder in force: what it lacks would never be near. Raises no
+    StoreError: that is what ``Store`` tells. A vault that isn't embedded whole yet isn't asked of
+    it."""
+    limit = context.deps.exact_limit
+    large = [v for v in context.vaults if v.chunks > limit and v.embedded == v.notes]
+    names = frozenset(vault.name for vault in large)
     if not large:
         return Store()
     broken: dict[str, str] = {}
@@ -82,14 +80,18 @@ def open_store(context: Context, generation: int, fingerprint: str) -> Store:
         index = context.deps.vector_index()
         index.sync_to(generation)
     except StoreError as error:
-        return Store(None, large, dict.fromkeys(large, error.message))
+        return Store(None, names, dict.fromkeys(names, error.message))
     for vault in large:
         try:
-            if not index.count(collection_of(vault, fingerprint)):
-                broken[vault] = "it is empty"
+            held = index.count(collection_of(vault.name, fingerprint))
         except StoreError as error:
-            broken[vault] = error.message
-    return Store(index, large, broken)
+            broken[vault.name] = error.message
+            continue
+        if context.catalog.vector_watermark(vault.name) is None:
+            broken[vault.name] = "the last run of `ragvault index` didn't finish, or is writing"
+        elif held != vault.chunks:
+            broken[vault.name] = f"it holds {held:,} vectors for {vault.chunks:,} passages"
+    return Store(index, names, broken)
 
 
 def by_words(context: Context, terms: Sequence[str], filters: Sequence[Filter]) -> tuple[str, ...]:
@@ -123,7 +125,7 @@ def by_meaning(
         if found is None:
             n = VECTOR_CANDIDATES
             found, lacking = context.catalog.nearest(fingerprint, vector, n, inside)
-            store.lacking[scope.vault] = max(lacking, store.lacking.get(scope.vault, 0))
+            store.lacking.update({scope.vault} if lacking else ())
         ids.update((hit.chunk_id, None) for hit in found)
     return tuple(ids)
 
@@ -137,13 +139,6 @@ def nearest(context: Context, meaning: Meaning, scopes: Sequence[Scope]) -> tupl
         f"The vector store of {vault} can't be used ({why.rstrip('. ')}): searched without. "
         "Run `ragvault repair` to rebuild it."
         for vault, why in meaning.store.broken.items()
-    )
-    whole = {vault.name for vault in context.vaults if vault.embedded == vault.notes}
-    context.notices.extend(
-        f"{count:,} passages of {vault} have no embedding any more: they are found by their words "
-        "only. Run `ragvault repair`."
-        for vault, count in meaning.store.lacking.items()
-        if count and vault in whole
     )
     return ids
 
@@ -220,6 +215,14 @@ def gather(
             folder_weight=weight_of(chunk.note.vault, chunk.note.folder, scopes),
         )
         candidates.append(Candidate(chunk, scores, chunk_id in keyword_ids))
+        if meaning.fingerprint and chunk_id not in vectors:
+            meaning.store.lacking.add(chunk.note.vault)
+    context.notices.extend(
+        f"Passages of {vault.name} have no embedding any more: they are found by their words "
+        "only. Run `ragvault repair`."
+        for vault in context.vaults
+        if vault.name in meaning.store.lacking and vault.embedded == vault.notes
+    )
     return candidates
 
 

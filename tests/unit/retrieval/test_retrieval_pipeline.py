@@ -19,7 +19,7 @@ from ragvault.errors import (
     StoreError,
     UsageError,
 )
-from ragvault.model import Abstention, Evidence, Request, ScoredId
+from ragvault.model import Abstention, Evidence, Request, ScoredId, collection_of
 from ragvault.ports import Embedder, VectorIndex
 from ragvault.retrieval.pipeline import Deps
 from tests.support.fakes import FakeEmbedder, FakeVectorIndex
@@ -290,6 +290,23 @@ def test_a_lost_store_is_noticed_and_not_taken_for_no_answer(fake: SearchIndex) 
     assert found.hits == healthy.hits
     assert len(found.notices) == 2  # one a vault
     assert "ragvault repair" in found.notices[0]
+
+
+def test_a_store_that_lacks_a_passage_is_not_asked(fake: SearchIndex) -> None:
+    """What was lost in it, or was not in it yet when a run was cut off, was never near."""
+    healthy = fake.search("API backend", deps=replace(fake.deps, exact_limit=0))
+    assert isinstance(fake.vectors, FakeVectorIndex)
+    place = {key: dict(held) for key, held in fake.vectors.place.items()}
+    key = collection_of("personal", fake.embedder.fingerprint)
+    del place[key][next(h.chunk.id for h in healthy.hits if h.note.vault == "personal")]
+    lacks = replace(fake.deps, vector_index=lambda: FakeVectorIndex(place), exact_limit=0)
+    fake.catalog.set_vector_watermark("work", None)
+    found = fake.search("API backend", deps=lacks)
+    assert found.hits == healthy.hits
+    assert [(n.count("vectors for"), n.count("didn't finish")) for n in found.notices] == [
+        (1, 0),
+        (0, 1),
+    ]
 
 
 class OneBroken(FakeVectorIndex):

@@ -42,14 +42,14 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def container(whole: Path, tmp_path: Path) -> Iterator[Callable[[], Container]]:
+def container(whole: Path, tmp_path: Path) -> Iterator[Callable[..., Container]]:
     """Opens the copy of the index anew, as another process would."""
     shutil.copytree(whole / "index", tmp_path / "index")
     with ExitStack() as opened:
 
-        def fresh() -> Container:
+        def fresh(**sections: Any) -> Container:
             opened.pop_all().close()
-            return opened.enter_context(stack(tmp_path / "index"))
+            return opened.enter_context(stack(tmp_path / "index", **sections))
 
         yield fresh
 
@@ -199,14 +199,16 @@ def test_vectors_that_are_not_those_of_the_passages(container: Callable[[], Cont
 
 
 def test_an_embedding_that_is_gone_is_the_only_one_that_is_made_again(
-    container: Callable[[], Container], tmp_path: Path
+    container: Callable[..., Container], tmp_path: Path
 ) -> None:
     (lost,) = (s.chunk.text_hash for s in container().catalog.note_chunks("notes", "pump.md"))
     change(tmp_path, "DELETE FROM embedding WHERE text_hash = ?", lost)
     assert seen(container())[0] == ("vectors", "missing", 1, ["pump.md"])
     assert "ragvault repair" in next(verify(container())).remedy, "`index` says unchanged"
-    said = search(container(), Request("ferry"), 3, now=datetime(2026, 1, 1)).retrieval.notices
-    assert [line for line in said if "1 passages of notes have no embedding" in line]
+    for proposes in ("auto", "chroma"):
+        asked = container(store={"search": proposes})
+        said = search(asked, Request("pump"), 3, now=datetime(2026, 1, 1)).retrieval.notices
+        assert [line for line in said if "have no embedding any more" in line], proposes
     events = list(repair(container()))
     assert report_of(events).embedded == 1 and events[-1] == Remaining(())
 

@@ -16,6 +16,7 @@ from ragvault.ingest.walk import walk
 from ragvault.model import Abstention, Answer, AskResult, FileState, Request
 from ragvault.service.ask import answer_of, ask
 from ragvault.service.originals import on_disk, place_of, source_today
+from ragvault.service.search import search
 from tests.support.answering import hit
 from tests.support.cli import make_vault
 from tests.support.stack import stack
@@ -42,7 +43,26 @@ CHUNK = replace(hit("a.md", "A", "one\ntwo").chunk, start_line=3, end_line=4)
 def test_a_passage_is_found_where_it_stands_now(
     lines: list[str], place: tuple[int, int] | None
 ) -> None:
-    assert place_of(CHUNK, lines) == place
+    assert place_of(CHUNK, lines) == place_of(CHUNK, lines, whole=True) == place
+
+
+@pytest.mark.parametrize(
+    ("today", "stands"),
+    [
+        ("- The ferry leaves at nine", False),
+        ("The ferry leaves at nineteen", False),
+        ("The ferry leaves at nine thirty.", False),
+        ("Nobody said: The ferry leaves at nine", False),
+        ("Rain. The ferry leaves at nine", True),
+        ("  The ferry leaves at nine  ", True),
+    ],
+)
+def test_a_part_of_what_a_sentence_says_today_is_not_the_passage(today: str, stands: bool) -> None:
+    chunk = hit("a.md", "A", "The ferry leaves at nine").chunk
+    assert place_of(chunk, ["# A", today])
+    assert (place_of(chunk, ["# A", today], whole=True) is not None) is stands
+    ended = replace(chunk, text=f"{chunk.text}.")
+    assert place_of(ended, [f"{ended.text} Not on Sundays."], whole=True) == (1, 1)
 
 
 CITED = hit("a.md", "A", "## Boiler\n\nServiced in May.\nBy Anna.")
@@ -66,14 +86,16 @@ def test_what_has_become_of_a_source(
     tmp_path: Path, today: str, place: tuple[int, int], difference: tuple[str, ...] | None
 ) -> None:
     (tmp_path / "a.md").write_text(today)
-    source = source_today(CITED, tmp_path / "a.md")
+    source = source_today(CITED, tmp_path / "a.md", Settings().index)
     assert (source.first, source.last) == place
     assert difference is None or source.difference == difference
 
 
 def test_a_source_whose_file_is_gone_has_no_lines(tmp_path: Path) -> None:
-    assert source_today(CITED, None).lines is None
-    assert source_today(CITED, tmp_path / "gone.md").lines is None
+    assert source_today(CITED, None, Settings().index).lines is None
+    assert source_today(CITED, tmp_path / "gone.md", Settings().index).lines is None
+    os.mkfifo(tmp_path / "pipe.md")
+    assert source_today(CITED, tmp_path / "pipe.md", Settings().index).lines is None
 
 
 @pytest.mark.slow
@@ -105,6 +127,32 @@ def test_answers_quote_the_note_as_it_stands(tmp_path: Path) -> None:
         away = asked()
         assert isinstance(away.outcome, Answer) and "nine" in away.outcome.text
         assert any("out of reach" in line for line in away.notices)
+
+
+@pytest.mark.slow
+def test_nothing_is_shown_that_does_not_stand(tmp_path: Path) -> None:
+    """Neither quoted, nor near, nor listed: whichever passages of a changed note were found."""
+    log = "".join(f"## Day {n}\n\nThe ferry crossed, trip {n}, at nine.\n\n" for n in range(40))
+    vault = make_vault(tmp_path / "notes", {**NOTES, "log.md": f"# Log\n\n{log}"})
+    question = "When did the ferry cross?"
+    with stack(tmp_path / "index", vault) as container:
+
+        def shown() -> list[str]:
+            result = answer_of(ask(container, Request(question, use_model=False), now=NOW))
+            listed = search(container, Request(question), 20, now=NOW)
+            one = search(container, Request(question), 20, now=NOW, one_a_note=True)
+            assert all("log.md" in " ".join(r.notices) for r in (result, listed.retrieval))
+            assert result.retrieval is not None
+            hits = (*result.retrieval.near, *result.retrieval.kept, *listed.hits, *one.hits)
+            return [f"{h.chunk.rel_path}:{h.chunk.start_line} {h.chunk.text}" for h in hits]
+
+        (vault / "log.md").write_text(f"# Log\n\n{log}".replace("at nine", "at nineteen"))
+        (vault / "ferry.md").write_text("\n\n" + NOTES["ferry.md"])
+        assert {line.partition(" ")[0] for line in shown()} >= {"ferry.md:3"}
+        assert not any("trip" in line for line in shown())
+        (vault / "log.md").unlink()
+        os.mkfifo(vault / "log.md")  # a reader would wait for ever
+        assert not any("trip" in line for line in shown())
 
 
 def test_an_edit_with_its_old_time_and_size_is_noticed(tmp_path: Path) -> None:
