@@ -195,7 +195,7 @@ def main(only: list[str]) -> int:
         for file, what, do in kinds(bases[MANY]):
             if only and not any(word in f"{file} {what}" for word in only):
                 continue
-            base = bases[MANY if "chroma" in file else FEW]
+            base = bases[FEW if "catalog" in file else MANY]  # whose files have these names
             right = json.loads(base.with_name(f"right-{base.name}").read_text())
             shutil.rmtree(work, ignore_errors=True)
             shutil.copytree(base, work)
