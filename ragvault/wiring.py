@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 FACTS_NAME = "facts.json"
 _NOT_THE_MODEL = {"threads"}  # of the section ``embedding``: how, not which
-_TORCH = "sentence-transformers"
 
 
 def load_settings(
@@ -286,9 +285,8 @@ class Container:
         to run it. Raises ModelError."""
         from ragvault.adapters.onnx import hub
 
-        rerank, backend = self.settings.rerank, self.settings.embedding.backend
-        is_reranker = name == rerank.model and name not in PROFILES
-        torch = rerank.backend == "cross-encoder" if is_reranker else backend == _TORCH
+        is_reranker = name == self.settings.rerank.model
+        torch = self.settings.embedding.backend == "sentence-transformers" and not is_reranker
         return hub.offer(name, torch=torch)
 
     def fetch_model(self, wanted: Offer, *, progress: bool) -> None:

@@ -1,7 +1,7 @@
 """What stands behind the ports: each family of libraries in a package of its own.
 
 - ``sqlite/``: the catalog (``NoteStore``, ``ChunkSearch``, ``EmbeddingCache``); the history.
-- ``chroma/``: vector stores. ``onnx/``, ``torch/``, ``ollama/``: embedders, rerankers, chat.
+- ``chroma/``: vector stores. ``onnx/``, ``ollama/``, ``torch_embedder.py``: models.
 - ``models.py``, ``facts.py``: what the adapters of models share.
 - ``families.py``: what is known of embedding models, by family: prefixes, pooling, window.
 - ``files.py``: the index folder itself: whole-or-nothing writes, the writer's lock.

@@ -17,14 +17,11 @@ VECTOR_STORES = {
 # (None: nowhere)).
 EMBEDDERS = {
     "onnx": "ragvault.adapters.onnx.embedder:OnnxEmbedder",
-    "sentence-transformers": "ragvault.adapters.torch.embedder:SentenceTransformersEmbedder",
+    "sentence-transformers": "ragvault.adapters.torch_embedder:SentenceTransformersEmbedder",
     "ollama": "ragvault.adapters.ollama.embedder:OllamaEmbedder",
 }
 # ``ports.Reranker``, made of the same.
-RERANKERS = {
-    "onnx": "ragvault.adapters.onnx.cross_encoder:OnnxCrossEncoder",
-    "cross-encoder": "ragvault.adapters.torch.cross_encoder:CrossEncoderReranker",
-}
+RERANKERS = {"onnx": "ragvault.adapters.onnx.cross_encoder:OnnxCrossEncoder"}
 
 if TYPE_CHECKING:
     StoreMode: TypeAlias = str

@@ -127,12 +127,8 @@ class RetrievalSettings(_Part):
 class RerankSettings(_Part):
     """Reading the best passages again, together with the question. Slower."""
 
-    backend: RerankBackend = _key(
-        "none", "cross-encoder: sentence-transformers. onnx: the same without torch."
-    )
-    model: str = _key(
-        "cross-encoder/ms-marco-MiniLM-L-6-v2", "Hub id of a cross-encoder (onnx, cross-encoder)."
-    )
+    backend: RerankBackend = _key("none", "onnx: by a cross-encoder.")
+    model: str = _key("cross-encoder/ms-marco-MiniLM-L-6-v2", "Hub id of a cross-encoder.")
     path: str | None = _key(
         None, "A cross-encoder's folder, instead of the hub's. Relative to this file."
     )

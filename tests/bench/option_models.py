@@ -92,8 +92,8 @@ def why_no_cross_encoders() -> str | None:
 
 
 def reranker_settings(folder: Path, size: cross_encoders.Size) -> dict[str, RerankSettings]:
-    """By row, where they can be built: a cross-encoder for torch and its export, as it is and with
-    int8 weights (as the hub's file for most processors is)."""
+    """By row, where it can be built: a cross-encoder as torch exports it, and with int8 weights (as
+    the hub's file for most processors is)."""
     if why_no_cross_encoders():
         return {}
     built = folder / "cross-encoder"
@@ -103,7 +103,6 @@ def reranker_settings(folder: Path, size: cross_encoders.Size) -> dict[str, Rera
     return {
         "rerank: onnx, int8": RerankSettings(backend="onnx", path=str(int8)),
         "rerank: onnx, float32": RerankSettings(backend="onnx", path=str(built)),
-        "rerank: cross-encoder (torch)": RerankSettings(backend="cross-encoder", path=str(built)),
     }
 
 

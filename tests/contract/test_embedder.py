@@ -13,7 +13,7 @@ import pytest
 
 from ragvault.adapters.ollama.embedder import OllamaEmbedder
 from ragvault.adapters.onnx.embedder import OnnxEmbedder
-from ragvault.adapters.torch.embedder import SentenceTransformersEmbedder
+from ragvault.adapters.torch_embedder import SentenceTransformersEmbedder
 from ragvault.config.settings import Settings
 from ragvault.ports import Embedder
 from tests.support.note_texts import PASSAGES, QUESTIONS

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from ragvault.adapters.onnx.cross_encoder import OnnxCrossEncoder
-from ragvault.adapters.torch.cross_encoder import CrossEncoderReranker
 from ragvault.config.settings import Settings
 from ragvault.ports import Reranker
-from tests.support.cross_encoders import write_bert, write_table_model
+from tests.support.cross_encoders import write_table_model
 
 QUESTION = "How long should bread dough rest before it goes into the oven?"
 TEXTS = (
@@ -20,42 +19,25 @@ TEXTS = (
     "We met on Tuesday to plan the garden, and nobody had brought the seeds.\n" * 8,
     "Let the dough rest for an hour, then bake the bread in a hot oven.",
 )
-# A score must not depend on what is ranked with it. torch pads its batches.
-TOLERANCE = {"onnx": 0.0, "cross-encoder": 1e-5}
 
 
-@pytest.fixture(
-    scope="module",
-    params=[
-        "onnx",
-        pytest.param("cross-encoder", marks=[pytest.mark.torch, pytest.mark.slow]),
-    ],
-)
-def kind(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture(scope="module")
-def reranker(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reranker]:
+@pytest.fixture(scope="module", params=["onnx"])
+def reranker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reranker]:
     folder = tmp_path_factory.mktemp("reranker")
-    made: Reranker
-    if kind == "onnx":
-        made = OnnxCrossEncoder(Settings(rerank={"path": str(write_table_model(folder / "tiny"))}))
-    else:
-        made = CrossEncoderReranker(Settings(rerank={"path": str(write_bert(folder / "tiny"))}))
+    made = OnnxCrossEncoder(Settings(rerank={"path": str(write_table_model(folder / "tiny"))}))
     yield made
     made.close()
 
 
-def test_one_score_a_text_in_its_order(reranker: Reranker, kind: str) -> None:
+def test_one_score_a_text_in_its_order(reranker: Reranker) -> None:
     """Else a passage would be ranked by another one's score."""
     scores = reranker.rerank(QUESTION, TEXTS)
     assert len(scores) == len(TEXTS)
     assert all(isinstance(score, float) and 0.0 <= score <= 1.0 for score in scores)
     assert len({round(score, 4) for score in scores}) >= 3, "it tells them apart"
-    assert scores[0] == pytest.approx(scores[4], abs=TOLERANCE[kind])
+    assert scores[0] == scores[4]
     backwards = reranker.rerank(QUESTION, TEXTS[::-1])
-    assert backwards[::-1] == pytest.approx(scores, abs=TOLERANCE[kind])
+    assert backwards[::-1] == scores
 
 
 def test_the_same_again(reranker: Reranker) -> None:
@@ -63,9 +45,9 @@ def test_the_same_again(reranker: Reranker) -> None:
     assert reranker.rerank(QUESTION, TEXTS) == reranker.rerank(QUESTION, TEXTS)
 
 
-def test_a_score_does_not_depend_on_the_other_passages(reranker: Reranker, kind: str) -> None:
+def test_a_score_does_not_depend_on_the_other_passages(reranker: Reranker) -> None:
     alone = [reranker.rerank(QUESTION, [text])[0] for text in TEXTS]
-    assert alone == pytest.approx(reranker.rerank(QUESTION, TEXTS), abs=TOLERANCE[kind])
+    assert alone == reranker.rerank(QUESTION, TEXTS)
 
 
 def test_no_passages(reranker: Reranker) -> None:
@@ -86,7 +68,7 @@ def test_a_long_passage_is_cut(reranker: Reranker, unit: str) -> None:
     assert 0.0 <= score <= 1.0
 
 
-def test_a_long_question_leaves_room_for_the_passage(reranker: Reranker, kind: str) -> None:
+def test_a_long_question_leaves_room_for_the_passage(reranker: Reranker) -> None:
     """Else two thousand characters of question would make all passages alike."""
     asked = "What about the garden plan? " * 70
     first, second = reranker.rerank(asked, TEXTS[:2])

@@ -141,8 +141,7 @@ def _listed(model: str, *, torch: bool) -> tuple[str, tuple[PinnedFile, ...]]:
             raise ModelError(
                 f"The hub's repository {model} holds no ONNX file that ragvault can use (looked "
                 f"for {', '.join(ONNX_FILES)}).",
-                "Use `embedding.backend: sentence-transformers` (for a reranker "
-                "`rerank.backend: cross-encoder`), or another model.",
+                "Use another model; for embedding also `backend: sentence-transformers`.",
             )
         dense = [name for name in weights if "/" in name]
         names += [graph, *(name for name in there if name.startswith(f"{graph}_data")), *dense]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from ragvault.adapters.families import OWN_FILE, family_of, prefixes_for
 from ragvault.adapters.onnx.embedder import OnnxEmbedder
 from ragvault.adapters.onnx.model_files import BUNDLED_TOKENIZER
 from ragvault.adapters.onnx.tokenizer import Tokenizer
-from ragvault.adapters.torch.embedder import SentenceTransformersEmbedder
+from ragvault.adapters.torch_embedder import SentenceTransformersEmbedder
 from ragvault.config.settings import EmbeddingSettings, RetrievalSettings, Settings
+from ragvault.errors import EmbedderUnavailableError
 from ragvault.model import Prefixes
 from ragvault.retrieval.ranking.blend import vector_weight
 from tests.support.tiny_onnx import write_model
@@ -236,3 +238,10 @@ def test_a_folder_of_sentence_transformers_is_read_without_torch(tmp_path: Path)
     (tmp_path / OWN_FILE).write_text('{"prompts": {"query": "query: ", "document": "passage: "}}')
     made = SentenceTransformersEmbedder(Settings(embedding={"path": str(tmp_path)}))
     assert made.prefixes == Prefixes("query: ", "passage: ", "model")
+
+
+def test_a_missing_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(EmbedderUnavailableError, match="not installed") as caught:
+        SentenceTransformersEmbedder(Settings()).embed_query("a")
+    assert "pip install 'ragvault[sentence-transformers]'" in caught.value.hint

@@ -6,7 +6,6 @@ import hashlib
 import json
 import math
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from hypothesis import given, strategies as st
 from ragvault.adapters.onnx.cross_encoder import OnnxCrossEncoder
 from ragvault.adapters.onnx.hub import fetch, offer
 from ragvault.adapters.onnx.model_files import BUNDLED_TOKENIZER
-from ragvault.adapters.torch.cross_encoder import CrossEncoderReranker
 from ragvault.config.settings import IndexSettings, RerankSettings, Settings
 from ragvault.errors import RerankerUnavailableError
 from ragvault.model import sigmoid
@@ -35,10 +33,6 @@ WEIGHTS_FILE = "onnx/model_quint8_avx2.onnx"  # what a processor with AVX2 is gi
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     with hub_on_loopback(tmp_path / "cache", monkeypatch) as hub:
         yield hub
-
-
-def torch_at(path: Path) -> CrossEncoderReranker:
-    return CrossEncoderReranker(Settings(rerank={"path": str(path)}))
 
 
 def onnx_at(path: Path) -> OnnxCrossEncoder:
@@ -216,47 +210,23 @@ def test_other_weights_under_the_same_name_are_refused(hub: Hub, tmp_path: Path)
         OnnxCrossEncoder(Settings(rerank={"model": MODEL}), facts=facts).rerank("a", ["b"])
 
 
-# --------------------------------------------------------------------- sentence-transformers
-
-
-def test_a_missing_extra_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    with pytest.raises(RerankerUnavailableError, match="not installed") as caught:
-        torch_at(tmp_path).rerank("a", ["b"])
-    assert "pip install 'ragvault[sentence-transformers]'" in caught.value.hint
-
-
 @pytest.mark.torch
 @pytest.mark.slow
-def test_torch_and_onnx_give_the_same_scores(tmp_path: Path) -> None:
+def test_scores_are_those_of_sentence_transformers(tmp_path: Path) -> None:
     """The same model without torch ranks the same."""
     pytest.importorskip("onnx", reason="torch exports with it")
     folder = export_bert(write_bert(tmp_path / "bert"))
+    import sentence_transformers
+    import torch
+
+    reference = sentence_transformers.CrossEncoder(str(folder), activation_fn=torch.nn.Sigmoid())
     questions = ["how long does the dough rest?", QUESTIONS[0]]
     texts = [*PASSAGES[:6], "", "dough", "a long one " * 400]
     for question in questions:
-        one = torch_at(folder).rerank(question, texts)
-        other = onnx_at(folder).rerank(question, texts)
-        assert np.abs(np.subtract(one, other)).max() < 1e-3
-        assert np.std(one) > 0.01, "a model that tells them apart"
-
-
-@pytest.mark.torch
-@pytest.mark.slow
-def test_what_sentence_transformers_can_not_load(tmp_path: Path) -> None:
-    pytest.importorskip("sentence_transformers", reason="needs the extra")
-    with pytest.raises(RerankerUnavailableError, match=r"no config\.json"):
-        torch_at(tmp_path).rerank("a", ["b"])
-    with pytest.raises(RerankerUnavailableError, match="isn't on this machine"):
-        CrossEncoderReranker(Settings(rerank={"model": "nobody/has-this"})).rerank("a", ["b"])
-    folder = write_bert(tmp_path / "two", outputs=2)
-    with pytest.raises(RerankerUnavailableError, match="2 numbers a pair"):
-        torch_at(folder).rerank("a", ["b"])
-    (folder / "model.safetensors").write_bytes(b"damaged")
-    with pytest.raises(RerankerUnavailableError, match="can't be loaded"):
-        torch_at(folder).rerank("a", ["b"])
+        expected = reference.predict([(question, text) for text in texts])
+        scores = onnx_at(folder).rerank(question, texts)
+        assert np.abs(np.subtract(scores, expected)).max() < 1e-3
+        assert np.std(scores) > 0.01, "a model that tells them apart"
 
 
 # ------------------------------------------------------------------------------------ the rest
@@ -282,7 +252,6 @@ def test_onnxruntime_reports_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ("none", True, OnnxCrossEncoder),
         ("onnx", None, OnnxCrossEncoder),
         ("onnx", False, None),
-        ("cross-encoder", True, CrossEncoderReranker),
     ],
 )
 def test_which_reranker_a_search_gets(
