@@ -175,9 +175,7 @@ class NoteStore(Protocol):
 
     def finish_vault(self, name: str, *, fingerprint: str, indexed_at: float) -> None:
         """Record that the vault's vectors are whole under ``fingerprint``, put that in force unless
-        another vault still needs the model before it, and refresh what is derived from vectors (the
-        folders' centroids, the notes' means). Linear in what changed, or in all once the model in
-        force is another one."""
+        another vault still needs the model before it."""
 
     def checked_vault(self, name: str, *, indexed_at: float) -> None:
         """A run found nothing to do: remember when. Does not move ``generation``."""
@@ -205,7 +203,7 @@ class NoteStore(Protocol):
         ``removed``) invisible. Returns the chunk ids that are no longer visible."""
 
     def folders(self, vaults: Collection[str] = ()) -> list[FolderInfo]:
-        """Folders that hold notes, of some vaults or all, with counts and centroids."""
+        """Folders that hold notes, of some vaults or all, with counts."""
 
     def languages(self, vaults: Collection[str] = ()) -> dict[str, int]:
         """How many notes are in each language (ISO 639-1; "": nothing tells), of some vaults or

@@ -6,7 +6,7 @@
     3  words: what is new or changed is read, parsed, cut and written to the catalog, the newest
        first. From here on all of it can be searched by words
     4  vectors: what the cache lacks is embedded, the newest notes first
-    5  refresh what is derived (centroids, cache), mark the stores as in step
+    5  drop what nothing uses any more, mark the stores as in step
 
 A run may be cut off anywhere. What was committed stays, and the next run does the rest. Another
 model is just another fingerprint that step 4 finds no vectors of; questions are read by the model

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -81,13 +81,12 @@ class StoredChunk:
 
 @dataclass(frozen=True, slots=True)
 class FolderInfo:
-    """A folder that holds notes. ``centroid`` is the normalised mean of its chunks' vectors."""
+    """A folder that holds notes."""
 
     vault: str
     folder: str
     notes: int
     chunks: int
-    centroid: Vector | None = field(default=None, compare=False)
 
     @property
     def qualified(self) -> str:

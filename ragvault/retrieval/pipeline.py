@@ -5,9 +5,8 @@
 3. Side by side: the question's vector, the vector store's opening (where a vault is too large to
    be compared in full), and BM25 over everything that the filter lets through (with a time in the
    question, over that time once more).
-4. Folder selection (it may compare the question's vector to the folders' centroids), then the
-   nearest chunks of each scope; with ``retrieval.expand`` or ``hyde`` what the model's wordings
-   find.
+4. Folder selection, then the nearest chunks of each scope; with ``retrieval.expand`` or ``hyde``
+   what the model's wordings find.
 5. The pool: all that was proposed, one entry a chunk, each with its exact cosine and exact BM25.
 6. Blend; what expansion makes of it; rerank if there is a reranker; order by (−final, chunk id).
 7. Floors, duplicates, the first k. What is dropped stays listed with the reason.
@@ -138,7 +137,7 @@ def _recent(context: Context) -> Retrieval | None:
         Strategy.RECENT,
         context.searched,
         k=context.k,
-        folder_selection=select_folders(everywhere, None),
+        folder_selection=select_folders(everywhere),
     )
 
 
@@ -149,7 +148,7 @@ def _search(context: Context, *, for_answer: bool) -> Retrieval:
     assistance = assist(context)
     written = assistance.written
     meaning, by_keyword = _begin(context)
-    selection = select_folders(context, meaning.readable, assistance.folders)
+    selection = select_folders(context, assistance.folders)
     scopes = selection.scopes
     with context.timed(Timing.VECTOR):
         by_vector = nearest(context, meaning, scopes)

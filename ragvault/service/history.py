@@ -129,7 +129,7 @@ def result_of(entry: HistoryEntry) -> AskResult:
     meta = kept["meta"]
     outcome: Answer | Abstention
     if kept["abstained"]:
-        nearest = kept.get("nearest", [])
+        nearest = kept["nearest"]
         outcome = _made(
             Abstention,
             kept,
@@ -139,16 +139,15 @@ def result_of(entry: HistoryEntry) -> AskResult:
             passages=tuple(place["text"] for place in nearest if "text" in place),
         )
     else:
-        citations = kept.get("citations", ())
         outcome = _made(
             Answer,
             kept,
             text=kept["answer"],
             references=tuple(map(_reference, kept["references"])),
             citations=tuple(
-                _made(Citation, c, status=CitationStatus(c["status"])) for c in citations
+                _made(Citation, c, status=CitationStatus(c["status"])) for c in kept["citations"]
             ),
-            also=tuple(map(_reference, kept.get("also", ()))),
+            also=tuple(map(_reference, kept["also"])),
         )
     usage, total_ms = _made(ChatUsage, meta), meta["total_ms"] or 0.0
     given = {"outcome": outcome, "retrieval": None, "usage": usage, "total_ms": total_ms}
@@ -161,12 +160,10 @@ def _reference(place: Mapping[str, Any]) -> Reference:
 
 
 def _hit(place: Mapping[str, Any]) -> Hit:
-    """The passage as it was cited. An answer of version 0.1 has its snippet only, and no date."""
-    text = place.get("passage", place["snippet"])
-    unknown = {"ordinal": 0, "chunk_index": 0, "embed_text": "", "text_hash": "", **place}
-    chunk = _made(Chunk, unknown, id=place["chunk_id"], text=text)
-    date, mtime = place.get("times", (0.0, 0.0))
-    note = NoteInfo(chunk.vault, chunk.rel_path, "", "", (), (), date, mtime)
+    """The passage as it was cited."""
+    unknown = {"ordinal": 0, "embed_text": "", "text_hash": "", **place}
+    chunk = _made(Chunk, unknown, id=place["chunk_id"], text=place["passage"])
+    note = NoteInfo(chunk.vault, chunk.rel_path, "", "", (), (), *place["times"])
     scores = Scores(None, None, None, 1.0, place["score"])
     found = {"rank": place["marker"], "kept": True}
     return _made(Hit, place, **found, stored=StoredChunk(chunk, note), scores=scores)
@@ -240,8 +237,8 @@ def _quoted(text: str, hit: Hit) -> str:
 def kept_path(entry: HistoryEntry, hit: Hit) -> str | None:
     """Where the note was when it was cited."""
     kept = entry.document
-    places = [*kept["references"], *kept.get("also", []), *kept.get("nearest", [])]
-    return next((one.get("path") for one in places if one["chunk_id"] == hit.chunk.id), None)
+    places = [*kept["references"], *kept["also"], *kept["nearest"]]
+    return next((one["path"] for one in places if one["chunk_id"] == hit.chunk.id), None)
 
 
 # --------------------------------------------------------------------------- all of them
@@ -296,7 +293,7 @@ def stats_of(entries: Iterable[HistoryEntry], month: str = "") -> Stats:
         citation["status"]
         for document in kept
         if document["mode"] == "llm"
-        for citation in document.get("citations", ())
+        for citation in document["citations"]
     )
     return Stats(
         month=month,

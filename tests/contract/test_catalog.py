@@ -324,26 +324,6 @@ def test_a_model_is_in_force_until_every_vault_is_whole_under_another(catalog: C
     assert catalog.embedders() == ["new"]
 
 
-def test_folders_are_compared_by_the_model_in_force(catalog: Catalog) -> None:
-    catalog.add_vault(VaultInfo("work", Path("/work"), "folder"))
-    writes = [note_write("notes", "x/a.md", [((), "one")]), note_write("work", "b.md", [((), "b")])]
-    for write in writes:
-        put(catalog, write)
-        catalog.finish_vault(write.chunks[0].vault, fingerprint=FP, indexed_at=1.0)
-    other = {key: -vector for key, vector in vectors_of(writes).items()}
-    catalog.store_vectors("new", other)
-
-    def signs() -> set[float]:
-        vectors = catalog.vectors(FP, [w.chunks[0].id for w in writes])
-        means = {f.vault: f.centroid for f in catalog.folders()}
-        return {round(float(vectors[w.chunks[0].id] @ means[w.chunks[0].vault]), 2) for w in writes}
-
-    catalog.finish_vault("notes", fingerprint="new", indexed_at=2.0)
-    assert signs() == {1.0}, "a centroid of the model that isn't in force yet"
-    catalog.finish_vault("work", fingerprint="new", indexed_at=2.0)
-    assert signs() == {-1.0}
-
-
 # --------------------------------------------------------------------------- full text
 
 
@@ -596,28 +576,16 @@ def test_recent_notes_newest_first(catalog: Catalog) -> None:
     assert catalog.recent(0, EVERYTHING) == []
 
 
-def test_folders_have_counts_and_centroids(catalog: Catalog) -> None:
+def test_folders_have_counts(catalog: Catalog) -> None:
     a = note_write("notes", "x/a.md", [((), "one"), (("H",), "two")])
     b = note_write("notes", "x/b.md", [((), "three")])
-    root = note_write("notes", "root.md", [((), "four")])
-    put(catalog, a, b, root)
-    catalog.finish_vault("notes", fingerprint=FP, indexed_at=1.0)
+    put(catalog, a, b, note_write("notes", "root.md", [((), "four")]))
     folders = {f.folder: f for f in catalog.folders()}
     assert {k: (f.notes, f.chunks) for k, f in folders.items()} == {"": (1, 1), "x": (2, 3)}
-    vectors = catalog.vectors(FP, catalog.chunk_ids("notes", ["x/a.md", "x/b.md"]))
-    mean = np.mean(np.stack(list(vectors.values())).astype(np.float64), axis=0)
-    centroid = folders["x"].centroid
-    assert centroid is not None
-    np.testing.assert_allclose(centroid, mean / np.linalg.norm(mean), atol=1e-5)
     assert catalog.folders(["absent"]) == []
-
     put(catalog, removed=["x/a.md"])
-    catalog.finish_vault("notes", fingerprint=FP, indexed_at=2.0)
     moved = {f.folder: f for f in catalog.folders(["notes"])}["x"]
     assert (moved.notes, moved.chunks) == (1, 1)
-    (left,) = catalog.vectors(FP, [b.chunks[0].id]).values()
-    assert moved.centroid is not None
-    np.testing.assert_allclose(moved.centroid, left, atol=1e-5)
 
 
 def test_a_sound_catalog_has_no_problems(catalog: Catalog) -> None:

@@ -36,10 +36,6 @@ def dump(folder: Path) -> dict[str, Any]:
             "notes": _notes(folder, vault.name),
             "chunks": _chunks(catalog, ids),
             "lexical": _lexical(catalog, vault.name),
-            "centroids": {
-                f.folder: None if f.centroid is None else f.centroid.tobytes().hex()
-                for f in catalog.folders((vault.name,))
-            },
             "cached": {i: v.tobytes().hex() for i, v in sorted(cached.items())},
             "vectors": _vectors(folder, collection),
             "lost": [i for i, v in cached.items() if not _is_found(index, collection, i, v)],
@@ -53,7 +49,7 @@ def _notes(folder: Path, vault: str) -> list[Any]:
     with sqlite3.connect(folder / "catalog.sqlite3") as con:
         rows = con.execute(
             "SELECT n.rel_path, n.size, n.mtime_ns, n.content_hash, n.fingerprint, n.title,"
-            " n.aliases, n.tags, n.links, n.date, n.chunk_count FROM note n"
+            " n.aliases, n.tags, n.date, n.chunk_count FROM note n"
             " JOIN vault v ON v.id = n.vault_id WHERE v.name = ? ORDER BY n.rel_path",
             (vault,),
         ).fetchall()

@@ -1,5 +1,4 @@
-"""The embedding cache (float16 by embedder and text hash), and the means of it that the catalog
-keeps: a vector for each note, a centroid for each folder.
+"""The embedding cache: float16 by embedder and text hash.
 
 The functions run inside a transaction that their caller opened. numpy is imported where vectors
 are handled and nowhere else: an index run that finds nothing to do never loads it.
@@ -315,50 +314,3 @@ def _prune(connection: sqlite3.Connection, fingerprint: str, now: float) -> int:
         " (SELECT 1 FROM embedding e WHERE e.fingerprint_id = fingerprint.id)"
     )
     return dropped
-
-
-def refresh_centroids(connection: sqlite3.Connection, vault: int, fingerprint: str) -> None:
-    """Recompute the centroids of folders that a commit touched, or that another model's are.
-
-    Linear in the chunks of those folders; a page of them is in memory at a time.
-    """
-    stale = connection.execute(
-        "SELECT id FROM folder WHERE vault_id = ? AND (stale OR centroid_fingerprint IS NOT ?)",
-        (vault, fingerprint),
-    ).fetchall()
-    for (folder_id,) in stale:
-        centroid = _centroid(connection, folder_id, fingerprint)
-        connection.execute(
-            "UPDATE folder SET centroid = ?, centroid_fingerprint = ?, stale = 0 WHERE id = ?",
-            (centroid, fingerprint, folder_id),
-        )
-
-
-def _centroid(connection: sqlite3.Connection, folder_id: int, fingerprint: str) -> bytes | None:
-    """float32 bytes, or None for a folder without vectors. Summed in the order of the ids and in
-    float64, so that the order in which notes were indexed leaves no trace."""
-    import numpy as np
-
-    cursor = connection.execute(
-        "SELECT e.vector FROM note n CROSS JOIN chunk c ON c.note_id = n.id"
-        " CROSS JOIN embedding e ON e.text_hash = c.text_hash AND e.fingerprint_id ="
-        " (SELECT id FROM fingerprint WHERE name = ?) WHERE n.folder_id = ? ORDER BY c.id",
-        (fingerprint, folder_id),
-    )
-    total = None
-    while rows := cursor.fetchmany(1024):
-        part = unpack([row[0] for row in rows]).astype(np.float64).sum(axis=0)
-        total = part if total is None else total + part
-    if total is None:
-        return None
-    norm = float(np.sqrt(np.square(total).sum()))
-    return bytes((total / norm).astype("<f4").tobytes()) if norm > 0.0 else None
-
-
-def centroid_of(blob: bytes | None) -> Vector | None:
-    """A stored centroid: shape (dimensions,), unit length; None where there is none."""
-    if blob is None:
-        return None
-    import numpy as np
-
-    return np.frombuffer(blob, dtype="<f4").astype(np.float32)

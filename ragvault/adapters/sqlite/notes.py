@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ragvault.adapters.sqlite import embedders, embeddings
+from ragvault.adapters.sqlite import embedders
 from ragvault.adapters.sqlite.connection import OnDatabase
 from ragvault.adapters.sqlite.rows import (
     bump_generation,
@@ -91,9 +91,6 @@ class SqliteNotes(OnDatabase):
                 (fingerprint, indexed_at, number),
             )
             embedders.put_in_force(con, fingerprint)
-            model, _ = embedders.in_force(con) or (fingerprint, "")
-            for (each,) in con.execute("SELECT id FROM vault").fetchall():
-                embeddings.refresh_centroids(con, each, model)
             bump_generation(con)
 
     def checked_vault(self, name: str, *, indexed_at: float) -> None:
@@ -163,15 +160,11 @@ class SqliteNotes(OnDatabase):
         """Linear in the notes. By vault and path."""
         with self.database.read() as con:
             rows = con.execute(
-                "SELECT v.name, f.path, count(*), sum(n.chunk_count), f.centroid FROM folder f"
+                "SELECT v.name, f.path, count(*), sum(n.chunk_count) FROM folder f"
                 " JOIN vault v ON v.id = f.vault_id JOIN note n ON n.folder_id = f.id"
                 " GROUP BY f.id ORDER BY v.name, f.path"
             )
-            return [
-                FolderInfo(vault, path, notes, count, embeddings.centroid_of(centroid))
-                for vault, path, notes, count, centroid in rows
-                if not vaults or vault in vaults
-            ]
+            return [FolderInfo(*row) for row in rows if not vaults or row[0] in vaults]
 
     def languages(self, vaults: Collection[str] = ()) -> dict[str, int]:
         """Linear in the notes."""

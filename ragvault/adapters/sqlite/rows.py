@@ -71,16 +71,15 @@ def commit_notes(
 
 def _remove_note(connection: sqlite3.Connection, number: int, rel_path: str) -> set[str]:
     row = connection.execute(
-        "SELECT id, folder_id FROM note WHERE vault_id = ? AND rel_path = ?", (number, rel_path)
+        "SELECT id FROM note WHERE vault_id = ? AND rel_path = ?", (number, rel_path)
     ).fetchone()
     if row is None:
         return set()
-    note_id, folder_id = row
+    note_id = int(row[0])
     old = _chunk_rows(connection, note_id)
     _delete_chunks(connection, number, old.values())
     connection.execute(f"DELETE FROM {note_fts_table(number)} WHERE rowid = ?", (note_id,))
     connection.execute("DELETE FROM note WHERE id = ?", (note_id,))
-    _mark_stale(connection, folder_id)
     return set(old)
 
 
@@ -89,10 +88,9 @@ def _write_note(connection: sqlite3.Connection, number: int, write: NoteWrite) -
         "SELECT id, title, aliases, tags, language FROM note WHERE vault_id = ? AND rel_path = ?",
         (number, write.file.rel_path),
     ).fetchone()
-    folder_id = _folder_id(connection, number, write.file.rel_path.rpartition("/")[0])
     written = _written(write)
     language = language_of(written)
-    note_id = _upsert_note(connection, number, folder_id, write, language)
+    note_id = _upsert_note(connection, number, write, language)
     note = write.note
     named = (write.file.rel_path, note.title, _json(note.aliases), _json(note.tags))
     old = _chunk_rows(connection, note_id)
@@ -114,18 +112,18 @@ def _write_note(connection: sqlite3.Connection, number: int, write: NoteWrite) -
     connection.execute(f"DELETE FROM {note_fts_table(number)} WHERE rowid = ?", (note_id,))
     if write.chunks:
         insert_words(connection, number, note_id, f"{names}\n{written}")
-    _mark_stale(connection, folder_id)
     return old.keys() - new_ids
 
 
 def _upsert_note(
-    connection: sqlite3.Connection, number: int, folder_id: int, write: NoteWrite, language: str
+    connection: sqlite3.Connection, number: int, write: NoteWrite, language: str
 ) -> int:
     file, note = write.file, write.note
+    folder_id = _folder_id(connection, number, file.rel_path.rpartition("/")[0])
     row = connection.execute(
         "INSERT INTO note (vault_id, folder_id, rel_path, size, mtime_ns, seen_ns, content_hash,"
-        " fingerprint, title, aliases, tags, links, date, chunk_count, language)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        " fingerprint, title, aliases, tags, date, chunk_count, language)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (vault_id, rel_path) DO UPDATE SET size = excluded.size,"
         " mtime_ns = excluded.mtime_ns, seen_ns = excluded.seen_ns,"
         " content_hash = excluded.content_hash, fingerprint = excluded.fingerprint,"
@@ -136,7 +134,7 @@ def _upsert_note(
         (
             number, folder_id, file.rel_path, file.size, file.mtime_ns, write.seen_ns,
             write.content_hash, write.fingerprint, note.title, _json(note.aliases),
-            _json(note.tags), "[]", note.date, len(write.chunks), language,
+            _json(note.tags), note.date, len(write.chunks), language,
         ),
     ).fetchone()  # fmt: skip
     note_id = int(row[0])
@@ -220,10 +218,6 @@ def _folder_id(connection: sqlite3.Connection, number: int, folder: str) -> int:
         "SELECT id FROM folder WHERE vault_id = ? AND path = ?", (number, folder)
     ).fetchone()
     return int(row[0])
-
-
-def _mark_stale(connection: sqlite3.Connection, folder_id: int) -> None:
-    connection.execute("UPDATE folder SET stale = 1 WHERE id = ? AND stale = 0", (folder_id,))
 
 
 def _drop_empty_folders(connection: sqlite3.Connection, number: int) -> None:

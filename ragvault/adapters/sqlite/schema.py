@@ -73,8 +73,8 @@ def migrate(connection: sqlite3.Connection, path: Path, migrations: tuple[Migrat
 def _apply(connection: sqlite3.Connection, migration: Migration) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
-        if schema_version(connection) < migration.number:
-            if migration.number == 1:
+        if (version := schema_version(connection)) < migration.number:
+            if version == 0:
                 connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 connection.execute(
                     "CREATE TABLE schema_migration (number INTEGER PRIMARY KEY,"

@@ -11,25 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from ragvault.model import FolderInfo, FolderSelection, Query, Scope
 from ragvault.retrieval.context import Context
 from ragvault.text import stem, stems
 
-if TYPE_CHECKING:
-    from ragvault.model import Vector
-
 MIN_WEIGHT = 0.1
 WEIGHT_STEP = 0.1
 # ``auto`` adds at most this many scopes: each is one more vector search.
 AUTO_SCOPES = 3
-# The name says more than the centroid does: one word of the question in it is worth this cosine.
-NAME_WEIGHT = 0.3
 # Named and chosen folders together.
 MAX_FOLDERS = 8
-# A folder with no word in common has to be at least this close.
-MIN_CENTROID = 0.25
 
 
 def position_weight(position: int) -> float:
@@ -45,14 +37,11 @@ def rankable(context: Context) -> list[FolderInfo]:
     return [f for f in context.folders if f.folder and f.qualified not in taken]
 
 
-def select_folders(
-    context: Context, query_vector: Vector | None, ranked: Sequence[FolderInfo] = ()
-) -> FolderSelection:
+def select_folders(context: Context, ranked: Sequence[FolderInfo] = ()) -> FolderSelection:
     """The scopes of the vector search, best first.
 
-    ``auto`` ranks by similarity to ``query_vector`` (None: by name alone); with ``llm`` they are
-    ``ranked`` by the chat model: where it ranked none, every folder counts alike. Linear in the
-    folders.
+    With ``llm`` they are ``ranked`` by the chat model: where it ranked none, every folder counts
+    alike. Linear in the folders.
     """
     mode, folders = context.folder_mode, context.folders
     places = [place for found in context.named for place in _by_vault(found)]
@@ -60,7 +49,7 @@ def select_folders(
     if mode == "auto":
         taken = {folder for place in places for folder in place}
         rest = [folder for folder in folders if folder not in taken]
-        guessed = _by_similarity(context.query, rest, query_vector)
+        guessed = _by_name(context.query, rest)
     weighted = bool(places) or mode == "llm"
     places += [[folder] for folder in guessed[: max(0, MAX_FOLDERS - len(places))]]
     scopes = [
@@ -90,24 +79,13 @@ def weight_of(vault: str, folder: str, scopes: Sequence[Scope]) -> float:
     return max(weights, default=MIN_WEIGHT)
 
 
-def _by_similarity(
-    query: Query, folders: Sequence[FolderInfo], query_vector: Vector | None
-) -> list[FolderInfo]:
-    """The likeliest folders: cosine to the centroid, plus words shared with the name. The root of a
-    vault is no guess: it says nothing."""
+def _by_name(query: Query, folders: Sequence[FolderInfo]) -> list[FolderInfo]:
+    """Those whose path shares most words with the question, ties by name. (Nearness to the mean of
+    a folder's vectors changed no ranking of four sets.) The root of a vault is no guess."""
     asked = {stem(term) for term in query.terms}
-    scored: list[tuple[float, str, FolderInfo]] = []
-    for folder in folders:
-        if not folder.folder:
-            continue
-        name = 0.0 if asked.isdisjoint(stems(folder.folder)) else NAME_WEIGHT
-        cosine = 0.0
-        centroid = folder.centroid
-        if query_vector is not None and centroid is not None and len(centroid) == len(query_vector):
-            cosine = float(centroid @ query_vector)
-        if name or cosine >= MIN_CENTROID:
-            scored.append((-(cosine + name), folder.qualified, folder))
-    return [folder for _, _, folder in sorted(scored, key=lambda item: item[:2])[:AUTO_SCOPES]]
+    shared = [(len(asked & stems(f.folder)), f) for f in folders if f.folder]
+    likely = sorted((-count, f.qualified, f) for count, f in shared if count)
+    return [folder for _, _, folder in likely[:AUTO_SCOPES]]
 
 
 def _by_vault(found: Sequence[FolderInfo]) -> list[list[FolderInfo]]:

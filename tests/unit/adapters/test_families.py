@@ -240,8 +240,12 @@ def test_a_folder_of_sentence_transformers_is_read_without_torch(tmp_path: Path)
     assert made.prefixes == Prefixes("query: ", "passage: ", "model")
 
 
-def test_a_missing_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "modules.json").write_text("[]")
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    made = SentenceTransformersEmbedder(Settings(embedding={"path": str(tmp_path)}))
     with pytest.raises(EmbedderUnavailableError, match="not installed") as caught:
-        SentenceTransformersEmbedder(Settings()).embed_query("a")
+        made.embed_query("a")
     assert "pip install 'ragvault[sentence-transformers]'" in caught.value.hint

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,6 @@ from typing import Any
 import pytest
 
 from ragvault.adapters.sqlite.history import SqliteHistory
-from ragvault.adapters.sqlite.migrations import MIGRATIONS
-from ragvault.adapters.sqlite.schema import migrate
 from ragvault.errors import StoreDamagedError
 from ragvault.model import HistoryEntry
 
@@ -101,50 +98,3 @@ def test_a_damaged_file_is_told_as_such_with_what_helps(path: Path) -> None:
         with pytest.raises(StoreDamagedError, match="history file") as caught:
             history.entries()
         assert "Move the file away" in caught.value.hint
-
-
-@pytest.mark.parametrize("version", [2, 6], ids=["released 0.1.0", "before the history"])
-def test_answers_of_an_earlier_catalog_are_moved(path: Path, version: int) -> None:
-    """Also by an upgrade that was killed between the two files: each is there once."""
-    catalog = path.with_name("catalog.sqlite3")
-    with contextlib.closing(sqlite3.connect(catalog, isolation_level=None)) as connection:
-        migrate(connection, catalog, MIGRATIONS[:version])
-        for n, reason in ((1, None), (2, "no_relevant_context")):
-            connection.execute(
-                "INSERT INTO answer VALUES (?, ?, 's', ?, ?, ?, 'llm', 'm', 0.5, 1, 2, 3, 4, 5)",
-                (f"hex{n}", float(n), f"question {n}", "" if reason else "At six.", reason),
-            )
-        connection.execute(
-            "INSERT INTO answer_citation VALUES"
-            " ('hex1', 0, 1, 'id', 'notes', 'a.md', 'A > B', 3, 9, 'a snippet', .75)"
-        )
-        with contextlib.closing(SqliteHistory(path)) as killed:
-            killed.add(entry("question 1", 1.0))
-        migrate(connection, catalog, MIGRATIONS)
-        tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
-        assert "answer" not in tables and "vault" in tables
-    with contextlib.closing(SqliteHistory(path)) as history:
-        second, first = history.entries()
-        assert (first.id, second.id, second.session, second.turn) == (1, 2, "s", 1)
-        assert second.document["abstained"] and second.document["meta"]["total_ms"] == 3
-    path.unlink()
-
-
-def test_a_moved_answer_has_its_citations(path: Path) -> None:
-    catalog = path.with_name("catalog.sqlite3")
-    with contextlib.closing(sqlite3.connect(catalog, isolation_level=None)) as connection:
-        migrate(connection, catalog, MIGRATIONS[:2])
-        connection.execute(
-            "INSERT INTO answer VALUES ('x', 1, NULL, 'When?', 'At six [File: a.md]', NULL,"
-            " 'llm', 'm', 0.5, 1, 2, 3, 4, 5)"
-        )
-        connection.execute(
-            "INSERT INTO answer_citation VALUES"
-            " ('x', 0, 1, 'id', 'notes', 'a.md', 'A > B', 3, 9, 'a snippet', .75)"
-        )
-        migrate(connection, catalog, MIGRATIONS)
-    with contextlib.closing(SqliteHistory(path)) as history:
-        (moved,) = history.entries(words="six a.md")
-    (reference,) = moved.document["references"]
-    assert reference["heading_path"] == ["A", "B"]
-    assert (reference["rel_path"], reference["start_line"], reference["score"]) == ("a.md", 3, 0.75)

@@ -13,15 +13,12 @@ from ragvault.adapters.sqlite.catalog import SqliteCatalog
 from ragvault.adapters.sqlite.history import HISTORY_NAME, SqliteHistory
 from ragvault.adapters.sqlite.migrations import MIGRATIONS
 from ragvault.adapters.sqlite.schema import APPLICATION_ID, Migration, migrate, schema_version
-from ragvault.adapters.sqlite.text_tables import create_fts
 from ragvault.errors import StoreError
-from ragvault.model import Filter
-from tests.support.samples import note_write, vectors_of
+from ragvault.model import Abstention, Filter, HistoryEntry
+from ragvault.service.history import result_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from ragvault.model import NoteWrite
 
 LATEST = MIGRATIONS[-1].number
 
@@ -43,7 +40,7 @@ def _tables(connection: sqlite3.Connection) -> set[str]:
 
 
 def test_numbers_go_up_by_one_and_names_are_unique() -> None:
-    assert [m.number for m in MIGRATIONS] == list(range(1, LATEST + 1))
+    assert [m.number for m in MIGRATIONS] == list(range(MIGRATIONS[0].number, LATEST + 1))
     assert len({m.name for m in MIGRATIONS}) == len(MIGRATIONS)
 
 
@@ -141,52 +138,6 @@ def test_two_connections_may_make_the_file_at_once(path: Path) -> None:
     second.close()
 
 
-def test_an_index_from_before_notes_were_indexed_is_searched_and_then_filled(path: Path) -> None:
-    """An upgrade costs one run without embedding, and no search in between."""
-    write = note_write("notes", "a.md", [((), "apple pie"), ((), "apple tree")])
-    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        migrate(connection, path, MIGRATIONS[:1])
-        connection.execute("INSERT INTO vault (name, path, kind) VALUES ('notes', '/v', 'folder')")
-        create_fts(connection, 1)
-        with_rows_of_version_1(connection, write)
-    catalog = SqliteCatalog(path)
-    ids = [chunk.id for chunk in write.chunks]
-    assert {hit.chunk_id for hit in catalog.lexical(["apple"], 5, Filter())} == set(ids)
-    assert catalog.languages() == {"": 1}
-    assert catalog.notes_with("apple pie", ()) == {("notes", "a.md")}
-    assert catalog.database.problems() == []
-    (state,) = catalog.file_states("notes").values()
-    assert state.fingerprint == "", "the next run would leave the note as it is"
-    catalog.store_vectors("m", vectors_of([write]))
-    catalog.commit("notes", [write], [])
-    catalog.finish_vault("notes", fingerprint="m", indexed_at=1.0)
-    assert {h.chunk_id for h in catalog.lexical(["apple"], 5, Filter())} == set(ids)
-    assert catalog.database.problems() == []
-    catalog.close()
-
-
-def with_rows_of_version_1(connection: sqlite3.Connection, write: NoteWrite) -> None:
-    connection.execute("INSERT INTO folder (id, vault_id, path) VALUES (1, 1, '')")
-    connection.execute(
-        "INSERT INTO note VALUES (1, 1, 1, ?, 100, 5, 6, 'hash', 'index-1', 'a', '[]', '[]', '[]',"
-        " 7.0, ?)",
-        (write.file.rel_path, len(write.chunks)),
-    )
-    for chunk in write.chunks:
-        rowid = connection.execute(
-            "INSERT INTO chunk (id, note_id, heading_path, ordinal, chunk_index, start_line,"
-            " end_line, text_hash, text) VALUES (?, 1, '[]', ?, ?, ?, ?, ?, ?)",
-            (
-                chunk.id, chunk.ordinal, chunk.chunk_index, chunk.start_line, chunk.end_line,
-                chunk.text_hash, chunk.text,
-            ),
-        ).lastrowid  # fmt: skip
-        connection.execute(
-            "INSERT INTO fts_1 (rowid, title, heading, body) VALUES (?, 'a', '', ?)",
-            (rowid, chunk.text),
-        )
-
-
 # --------------------------------------------------------------------------- released versions
 
 
@@ -198,18 +149,62 @@ def released(version: str, path: Path) -> None:
 
 
 def test_an_index_of_0_1_0_keeps_its_notes_embeddings_and_answers(path: Path) -> None:
+    """An upgrade costs one run without embedding, and no search in between. Also one that was
+    killed between the two files: each answer is there once."""
     released("0.1.0", path)
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            "INSERT INTO answer SELECT 'x', asked_at + 1, 's', 'And then?', '',"
+            " 'no_relevant_context', mode, model, confidence, 1, 2, 3, 4, 5 FROM answer"
+        )
+        (asked_at,) = connection.execute("SELECT min(asked_at) FROM answer").fetchone()
+    with contextlib.closing(SqliteHistory(path.with_name(HISTORY_NAME))) as killed:
+        document = {"question": "When does the ferry leave?", "answer": "At nine."}
+        killed.add(HistoryEntry(asked_at, {**document, "references": []}))
     with contextlib.closing(SqliteCatalog(path)) as catalog:
         assert catalog.database.problems() == []
-        assert set(catalog.file_states("notes")) == {"pump.md", "sea/boats.md"}
+        states = catalog.file_states("notes")
+        assert set(states) == {"pump.md", "sea/boats.md"}
+        assert {one.fingerprint for one in states.values()} == {""}, "to be written again"
+        assert catalog.languages() == {"en": 2}
+        assert catalog.notes_with("leaves at nine", ()) == {("notes", "sea/boats.md")}
         (hit,) = catalog.lexical(["ferry"], 5, Filter())
         assert catalog.chunks([hit.chunk_id])[hit.chunk_id].chunk.text.endswith("leaves at nine.")
         (vault,) = catalog.vaults()
         assert vault.embedded == vault.notes == 2, "nothing has to be embedded again"
     with contextlib.closing(SqliteHistory(path.with_name(HISTORY_NAME))) as history:
-        (entry,) = history.entries()
-        assert entry.document["question"] == "When does the ferry leave?"
+        second, first = history.entries()
+        assert (first.id, second.id, second.session, second.turn) == (1, 2, "s", 1)
+        assert second.document["abstained"] and second.document["meta"]["total_ms"] == 3
+        assert isinstance(result_of(second).outcome, Abstention)
     assert sorted(p.name for p in path.parent.iterdir()) == [path.name, HISTORY_NAME]
+
+
+def test_the_schema_is_the_same_after_an_upgrade(path: Path) -> None:
+    """Else what is written for a new file fails, one day, on an old one."""
+    released("0.1.0", path)
+    new = path.with_name("new.sqlite3")
+
+    def columns(file: Path) -> dict[str, set[str]]:
+        SqliteCatalog(file).close()
+        with contextlib.closing(sqlite3.connect(file)) as connection:
+            tables = {name for name in _tables(connection) if not name.startswith(("fts", "voc"))}
+            return {
+                name: {row[1] for row in connection.execute(f"PRAGMA table_xinfo({name})")}
+                | {row[1] for row in connection.execute(f"PRAGMA index_list({name})")}
+                for name in tables
+            }
+
+    assert columns(path) == columns(new)
+
+
+@pytest.mark.parametrize("version", [1, 6])
+def test_a_file_of_no_release_is_left_alone(path: Path, version: int) -> None:
+    released("0.1.0", path)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {version}")
+    with pytest.raises(StoreError, match="never released"):
+        SqliteCatalog(path)
 
 
 def test_a_copy_is_kept_until_every_step_is_done(path: Path) -> None:

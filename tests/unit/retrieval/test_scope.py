@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-import numpy as np
 import pytest
 
 from ragvault.config.settings import Settings
@@ -29,18 +28,16 @@ NOW = datetime(2024, 5, 15, 10, 30)
 SETTINGS = Settings()
 
 
-def folder(vault: str, path: str, *direction: float) -> FolderInfo:
-    centroid = np.array(direction, dtype=np.float32) if direction else None
-    return FolderInfo(vault, path, notes=2, chunks=4, centroid=centroid)
-
-
 FOLDERS = [
-    folder("personal", "", 0.6, 0.8),
-    folder("personal", "Projects", 0.9, 0.43589),
-    folder("personal", "Projects/API", 1.0, 0.0),
-    folder("personal", "Recipes", 0.0, 1.0),
-    folder("work", "meetings", 0.1, 0.99499),
-    folder("work", "Projects", 0.8, 0.6),
+    FolderInfo(vault, path, notes=2, chunks=4)
+    for vault, path in (
+        ("personal", ""),
+        ("personal", "Projects"),
+        ("personal", "Projects/API"),
+        ("personal", "Recipes"),
+        ("work", "meetings"),
+        ("work", "Projects"),
+    )
 ]
 
 
@@ -65,12 +62,10 @@ def select(
     *named: str,
     mode: str | None = None,
     question: str = "which dough hydration is best?",
-    vector: tuple[float, ...] | None = None,
     ranked: tuple[FolderInfo, ...] = (),
 ) -> FolderSelection:
     request = Request(question, folders=named, folder_select=mode)
-    query_vector = None if vector is None else np.array(vector, dtype=np.float32)
-    return select_folders(context_of(request), query_vector, ranked)
+    return select_folders(context_of(request), ranked)
 
 
 def limits(*named: str, mode: str | None = None) -> tuple[tuple[str, str], ...]:
@@ -139,20 +134,15 @@ def test_off_searches_every_vault_whole() -> None:
 
 def test_auto_only_adds_places_and_every_place_weighs_alike() -> None:
     """A wrong guess must not push down the note that holds the answer."""
-    found = select(vector=(1.0, 0.0))
+    found = select(question="which API projects are open?")
     assert {s.weight for s in found.scopes} == {1.0}
     assert [s.vault for s in found.scopes if s.folders is None] == ["personal", "work"]
     assert found.selected[0] == "personal/Projects/API"
 
 
-def test_auto_knows_a_folder_by_its_name_without_a_vector() -> None:
+def test_auto_knows_a_folder_by_its_name() -> None:
     found = select(question="what was said in the meeting?")
     assert found.selected == ("work/meetings",)
-
-
-def test_auto_survives_centroids_of_another_model() -> None:
-    """After a change of model, until the next index, the centroids have another length."""
-    assert select(question="bread", vector=(1.0, 1.0, 1.0)).selected == ()
 
 
 def test_an_explicit_mode_puts_named_folders_first_and_searches_the_rest_too() -> None:
