@@ -5,9 +5,9 @@
    beside the evidence's fill what is left. A small model is only asked to answer.
 3. The draft streams through ``CitationStream``, which gives each statement the citation of the
    chunk that holds it and strikes what none holds; shown from the first held statement on.
-4. What remains is the answer, with the notes' own words that each source holds, and the quotes
-   that would have been the answer without the model where they are others. Its confidence is the
-   gate's, less half of it times the share of statements that no chunk holds.
+4. What remains is the answer, with the notes' own words that each source holds, and whatever
+   would have been printed without the model and isn't among them. Its confidence is the gate's,
+   less half of it times the share of statements that no chunk holds.
 5. Otherwise, or when the server fails before anything is shown, the extractive answer: passages
    quoted from the evidence, marked ``mode: extractive``, with a caveat or notice that says why. A
    model that finds no answer is one voice: it takes away nothing that was found without it. Where
@@ -289,7 +289,7 @@ def _written(request: AnswerRequest, draft: _Draft) -> Answer:
         caveats.append("The model began to repeat itself; its answer ends there.")
     if draft.error is not None:
         caveats.append("The answer was cut off.")
-    references = _references(request.question, text)
+    references = _references(request, text)
     return Answer(
         text=text.text,
         mode="llm",
@@ -298,7 +298,7 @@ def _written(request: AnswerRequest, draft: _Draft) -> Answer:
         citations=text.citations,
         unsupported=tuple(s.text for s in wrong),
         caveats=tuple(caveats),
-        also=_also(request, references),
+        also=_also(request, references, text.text),
     )
 
 
@@ -353,26 +353,36 @@ def compose(
     )
 
 
-def _references(question: str, text: CitedText) -> tuple[Reference, ...]:
+def _references(request: AnswerRequest, text: CitedText) -> tuple[Reference, ...]:
     """Numbered in order of first citation, each with the words of its chunk that hold what is
-    said of it."""
+    said of it: as it would be quoted without the model, where that holds it."""
     references: list[Reference] = []
     for marker, hit in enumerate(text.cited, 1):
         said = " ".join(s.text for s in text.statements if hit in s.cited)
-        quotes = extract(f"{question} {said}", [hit], detail=Detail.BRIEF)
-        body = quotes[0].shown if quotes else ""
-        is_said = " ".join(body.split()).casefold() in " ".join(said.split()).casefold()
-        references.append(Reference(marker, hit, snippet(body), "" if is_said else body))
+        best = extract(f"{request.question} {said}", [hit], detail=Detail.BRIEF)
+        body = best[0].shown if best else ""
+        quoted = (quote.shown for quote in request.quotes if quote.hit == hit)
+        body = next((whole for whole in quoted if _says(whole, body)), body)
+        references.append(Reference(marker, hit, snippet(body), "" if _says(said, body) else body))
     return tuple(references)
 
 
-def _also(request: AnswerRequest, references: Sequence[Reference]) -> tuple[Reference, ...]:
-    """What would be quoted without the model, where the answer doesn't rest on that passage: where
-    model and quotes disagree, both are seen."""
-    best = next(iter(request.quotes), None)
-    if best is None or best.hit.chunk.id in {one.hit.chunk.id for one in references}:
-        return ()
-    return (Reference(len(references) + 1, best.hit, snippet(best.shown), best.shown),)
+def _also(
+    request: AnswerRequest, references: Sequence[Reference], text: str
+) -> tuple[Reference, ...]:
+    """What would be printed without the model and isn't there yet: a model takes nothing away,
+    and where it and the quotes disagree, both are seen."""
+    page = "\n".join((text, *(one.evidence for one in references)))
+    rest = [Reference(0, quote.hit, snippet(quote.shown), quote.shown) for quote in request.quotes]
+    if request.evidence.caveats:
+        rest += beside(request.question, request.evidence, request.quotes, request.today)
+    more = [one for one in rest if not _says(page, one.evidence.rstrip(" …"))]
+    return tuple(replace(one, marker=n) for n, one in enumerate(more, len(references) + 1))
+
+
+def _says(text: str, words: str) -> bool:
+    """Word for word."""
+    return " ".join(words.split()).casefold() in " ".join(text.split()).casefold()
 
 
 def _pointed(request: AnswerRequest) -> Abstention:

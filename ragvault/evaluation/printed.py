@@ -2,7 +2,8 @@
 set (evals/README.md).
 
 A right answer may print a neighbouring line that the tempting wrong one matches, so ``right``
-decides alone.
+decides alone. Beneath what a model writes stand the lines that it rests on and the quotes: they
+count as printed.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def judge_printed(question: Question, result: AskResult) -> Printed | None:
     outcome = result.outcome
     warned = isinstance(outcome, Answer) and bool(outcome.caveats or outcome.unsupported)
     quotes = "\n".join(quote.text for quote in result.quotes)
-    verdict = _verdict(question, outcome, warned=warned)
+    verdict = _verdict(question, outcome, quotes, warned=warned)
     beside = (*outcome.references, *outcome.also) if isinstance(outcome, Answer) else ()
     first = [hit for hit in result.retrieval.hits if hit.is_ranked] if result.retrieval else []
     return Printed(
@@ -80,13 +81,17 @@ def _holds(hits: Sequence[Hit], question: Question) -> bool:
     return any(in_section(hit.stored, gold) for hit in hits for gold in question.gold)
 
 
-def _verdict(question: Question, outcome: Answer | Abstention, *, warned: bool) -> Verdict:
+def _verdict(
+    question: Question, outcome: Answer | Abstention, quotes: str, *, warned: bool
+) -> Verdict:
     if isinstance(outcome, Answer):
         if not question.answerable:
             return Verdict.FALSE_WARNED if warned else Verdict.FALSE
         text = outcome.text
         for citation in outcome.citations:
             text = text.replace(citation.raw, "")
+        if outcome.mode == "llm":
+            text = "\n".join((text, *(one.evidence for one in outcome.references), quotes))
         if _matches(question.right, text):
             return Verdict.RIGHT
         return Verdict.WRONG_WARNED if warned else Verdict.WRONG

@@ -102,8 +102,8 @@ class Answer:
 
     ``mode`` is "llm", "extractive", "model" (not from the notes) or "none" (small talk).
     ``unsupported`` are the statements whose numbers, names or words no chunk holds. ``also`` is
-    what the notes would have been quoted with where the model's answer rests on something else,
-    and beside quotes that aren't sure what else was found.
+    what else would have been printed without the model, and beside quotes that aren't sure what
+    else was found.
     """
 
     text: str

@@ -18,7 +18,16 @@ from ragvault.errors import (
     ModelStreamError,
     NoModelServerError,
 )
-from ragvault.model import AbstainReason, Abstention, Answer, CitationStatus, Cited, Intent, Token
+from ragvault.model import (
+    AbstainReason,
+    Abstention,
+    Answer,
+    CitationStatus,
+    Cited,
+    Hit,
+    Intent,
+    Token,
+)
 from tests.support.answering import ScriptedChat, evidence, finished, hit
 
 BACKEND = hit(
@@ -125,11 +134,44 @@ def test_what_a_statement_rests_on_stands_beneath_it() -> None:
     assert "We chose Go for the backend on 2024-03-01." in result.references[0].evidence
 
 
-def test_a_quote_from_elsewhere_is_shown_beside_what_the_model_says() -> None:
-    result = answered(ask(ScriptedChat("Bob writes the docs."))[0])
-    assert [r.hit for r in result.references] == [TEAM]
-    assert [r.hit for r in result.also] == [BACKEND]
-    assert "Go" in result.also[0].evidence
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "Bob writes the docs.",
+        "We chose Go for the backend. Carol writes the docs.",
+        f"1,500 dollars {CITE}. Alice leads the project [Chunk 2].",
+        "It is Rust, of course.",
+        "I don't have enough information.",
+    ],
+)
+@pytest.mark.parametrize(
+    ("quoted", "caveats"), [((BACKEND, TEAM), ()), ((BACKEND,), ("It isn't certain.",))]
+)
+def test_whatever_a_model_says_what_the_notes_say_stands_on_the_page_once(
+    draft: str, quoted: tuple[Hit, ...], caveats: tuple[str, ...]
+) -> None:
+    question = "What did I choose for the backend, and who leads?"
+    found = replace(evidence(BACKEND, TEAM), caveats=caveats, near=(BACKEND, TEAM))
+    quotes = extract(question, quoted)
+    assert len(quotes) == len(quoted)
+    by_model, by_none = (
+        answered(
+            finished(
+                answer(
+                    AnswerRequest(
+                        question, found, AnswerSettings(), OllamaSettings(), chat, quotes=quotes
+                    )
+                )
+            )[0]
+        )
+        for chat in (ScriptedChat(draft), None)
+    )
+    beside = [one.evidence for one in (*by_model.references, *by_model.also)]
+    printed = "\n".join((by_model.text, *beside))
+    wanted = [*(quote.shown for quote in quotes), *(one.evidence for one in by_none.also)]
+    assert all(printed.count(words) == 1 for words in wanted)
+    markers = [one.marker for one in (*by_model.references, *by_model.also)]
+    assert markers == list(range(1, len(markers) + 1))
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,14 @@ def test_only_what_stands_on_the_page_is_printed() -> None:
     assert judge_printed(ASKED, result(beside)).verdict is Verdict.WRONG_WARNED  # type: ignore[union-attr]
 
 
+def test_beneath_what_a_model_writes_the_notes_own_lines_count() -> None:
+    written = replace(answer("Mike has a mobile."), mode="llm")
+    said = replace(written, references=(Reference(1, MIKE, "", "mobile: 07700 900512"),))
+    pages = (result(written), result(said), result(written, "mobile: 07700 900512"))
+    verdicts = [judge_printed(ASKED, one).verdict for one in pages]  # type: ignore[union-attr]
+    assert verdicts == [Verdict.WRONG, Verdict.RIGHT, Verdict.RIGHT]
+
+
 def test_a_question_that_says_of_no_answer_what_is_right_is_not_scored() -> None:
     assert judge_printed(replace(ASKED, right=None), result(NOTHING)) is None
 
