@@ -18,9 +18,10 @@ def read_markdown(rel_path: str, data: bytes, mtime: float, seconds: float = PAR
     """Read one note. ``mtime`` in seconds since the epoch is its date when nothing else tells.
     One whose structure takes more than ``seconds`` of processor time is read as plain text.
 
-    The title is the frontmatter's, else the first level-1 heading, else the file's name. The
-    date is the first that can be read of the frontmatter's ``dates.DATE_KEYS``, else the one in
-    the path, else ``mtime``. Raises NotTextError for a binary file. Linear in the file.
+    The title is the frontmatter's, else the level-1 heading that the note begins with, if it has
+    no other, else the file's name. The date is the first that can be read of the frontmatter's
+    ``dates.DATE_KEYS``, else the one in the path, else ``mtime``. Raises NotTextError for a binary
+    file. Linear in the file.
     """
     lines, warnings = read_lines(data)
     front = read_frontmatter(lines)
@@ -36,25 +37,35 @@ def read_markdown(rel_path: str, data: bytes, mtime: float, seconds: float = PAR
     named = [(heading, heading_text(heading.source)) for heading in found.headings]
     named = [(heading, name) for heading, name in named if name]
     tags = inline_tags(lines, body, found.code_lines)
+    sections = _sections(lines, named, body)
     return Note(
         rel_path=rel_path,
-        title=_title(front, named, rel_path),
+        title=_title(front, named, sections, rel_path),
         aliases=unique(front.listed("aliases", "alias") if front is not None else ()),
         tags=unique([*_frontmatter_tags(front), *tags]),
         date=_date(front, rel_path, mtime),
         frontmatter_text=front.text if front is not None else "",
         frontmatter_lines=front.lines if front is not None else None,
-        sections=_sections(lines, named, body),
+        sections=sections,
         lines=tuple(lines),
         blocks=(*(outline(lines[:body]).blocks if body else ()), *found.blocks),
         warnings=warnings,
     )
 
 
-def _title(front: Frontmatter | None, named: Sequence[tuple[Heading, str]], rel_path: str) -> str:
-    title = next(iter(front.strings("title")), "") if front is not None else ""
-    first = next((name for heading, name in named if heading.level == 1), "")
-    return title_of(title.strip() or first, rel_path)
+def _title(
+    front: Frontmatter | None,
+    named: Sequence[tuple[Heading, str]],
+    sections: Sequence[Section],
+    rel_path: str,
+) -> str:
+    """A heading names the note where it stands above all of it: "Context", the first of five,
+    doesn't."""
+    said = next(iter(front.strings("title")), "").strip() if front is not None else ""
+    top = [name for heading, name in named if heading.level == 1]
+    if len(top) == 1 and sections[0].heading_path == (top[0],):
+        said = said or top[0]
+    return title_of(said, rel_path)
 
 
 def _frontmatter_tags(front: Frontmatter | None) -> Iterable[str]:

@@ -58,7 +58,10 @@ def test_empty_notes():
 def test_title_from_frontmatter_then_heading_then_file_name():
     assert parsed("---\ntitle: ' The  T '\n---\n# H\n").title == "The T"
     assert parsed("---\ntitle: 2024\n---\n# H\n").title == "2024"
-    assert parsed("## Second\n# *First* `one`\n").title == "First one"
+    assert parsed("\n# *First* `one`\n## Second\n").title == "First one"
+    assert parsed("# Context\n\n# Decision\n", "a/Rust.md").title == "Rust"
+    assert parsed("What it is.\n\n# Details\n", "a/Sync.md").title == "Sync"
+    assert parsed("## Second\n# First\n", "a/b.md").title == "b"
     assert parsed("text", "a/b.c.md").title == "b.c"
 
 
