@@ -22,6 +22,8 @@ from ragvault.model import FileState, NoteFile
 CHUNK_FORMAT = "c3"  # changes whenever the same note would give other chunks or embed texts
 RACY_NS = 2_000_000_000  # the coarsest clock in use: FAT's 2 s
 LARGE = 1_000_000  # bytes
+HOUR_NS = 3_600_000_000_000
+FEW = 20  # notes that one may write in an hour
 MANY = 10  # notes that one hardly deletes by chance
 
 
@@ -35,6 +37,18 @@ def text_fingerprint(settings: ChunkingSettings, window: int | None) -> str:
     has no part in it but through a window that is smaller than a passage."""
     longest = longest_passage(settings, window)
     return f"chunks={CHUNK_FORMAT}|max_tokens={longest}|overlap={settings.overlap:g}"
+
+
+def time_of_copy(files: Sequence[NoteFile]) -> range:
+    """The hour, in ns, in which at least half of the files were written; empty where there is none
+    or are few. Nobody writes half of all notes in an hour: they were copied, cloned or unpacked
+    then, and such a time dates no note."""
+    times = sorted(file.mtime_ns for file in files)
+    half = max(FEW, (len(times) + 1) // 2)
+    for first, last in zip(times, times[half - 1 :], strict=False):
+        if last - first < HOUR_NS:
+            return range(first, first + HOUR_NS)
+    return range(0)
 
 
 @dataclass(frozen=True, slots=True)

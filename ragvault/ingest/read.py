@@ -100,9 +100,9 @@ class NoteLoader:
     """Reads, parses and chunks the notes of one vault.
 
     ``window``: how many tokens the embedder reads at once; None: not known now. ``own`` are the
-    vault's own settings. ``warnings`` are of the notes loaded so far; ``seen_ns`` says when a
-    file's content was hashed. The parsers are imported with the first note that is parsed: a run
-    that finds nothing to do needs none.
+    vault's own settings; ``copied`` is its ``time_of_copy``. ``warnings`` are of the notes loaded
+    so far; ``seen_ns`` says when a file's content was hashed. The parsers are imported with the
+    first note that is parsed: a run that finds nothing to do needs none.
     """
 
     vault: str
@@ -111,6 +111,7 @@ class NoteLoader:
     window: int | None
     own: VaultSettings
     read: ReadNote = read_note
+    copied: range = range(0)
     warnings: list[Skipped] = field(default_factory=list)
     seen_ns: dict[str, int] = field(default_factory=dict)
 
@@ -143,7 +144,10 @@ class NoteLoader:
         content = self._content(file)
         if not isinstance(content, Content):
             return content
-        note = _parsed(content, self.own.day_of(file.rel_path))
+        day = self.own.day_of(file.rel_path)
+        if day is None and content.file.mtime_ns in self.copied:
+            day = 0.0
+        note = _parsed(content, day)
         if isinstance(note, Unreadable):
             return note
         self.warnings.extend(Skipped(shown(file.rel_path), w) for w in note.warnings)
@@ -156,7 +160,7 @@ class NoteLoader:
 
 
 def _parsed(content: Content, day: float | None = None) -> Note | Unreadable:
-    """``day``: what the vault's settings say of the path, which beats the time of change."""
+    """``day``: what the vault's settings say of the path, or 0, beats the time of change."""
     from ragvault.formats import reader_for
     from ragvault.formats.decoding import NotTextError
 

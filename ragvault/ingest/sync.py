@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from ragvault.config.settings import Settings
 from ragvault.errors import Interrupted, ModelError, VaultPathError
 from ragvault.ingest.paths import shown
-from ragvault.ingest.plan import Plan, make_plan, spared
+from ragvault.ingest.plan import Plan, make_plan, spared, time_of_copy
 from ragvault.ingest.read import Gone, NoteLoader, ReadNote, Unreadable, read_note
 from ragvault.ingest.walk import WalkResult, refuse_vanished, walk
 from ragvault.ingest.write import (
@@ -43,6 +43,10 @@ from ragvault.model import (
 )
 from ragvault.ports import Catalog, Embedder, Progress, TokenCounter, VectorIndex
 
+_COPIED = (
+    "Most files of '{vault}' are of one hour, as after a copy. That dates no note; only what stands"
+    " in it or in its name does."
+)
 BATCH_BYTES = 8_000_000  # of the notes' files
 
 
@@ -156,6 +160,7 @@ class _Run:
             self.window,
             found.own,
             self.parts.read_note,
+            time_of_copy(found.files),
         )
         plan = make_plan(
             self.states,
@@ -174,6 +179,8 @@ class _Run:
             return self._foresee(plan)
         if not is_known:
             self.catalog.add_vault(self.vault)
+            if self.loader.copied:
+                self.report.notices.append(_COPIED.format(vault=self.vault.name))
         self.report.unchanged = plan.unchanged + len(plan.kept) + len(plan.spared)
         is_in_step = self._is_in_step() and not self.full
         if plan.is_empty and is_in_step:

@@ -63,10 +63,10 @@ class NoteInfo:
 
     @property
     def day(self) -> datetime | None:
-        """``date`` by the calendar, in UTC; None outside the years 1 to 9999: a file system can
-        carry any time stamp."""
+        """``date`` by the calendar, in UTC; None where it is 0, a note that nothing dates, and
+        outside the years 1 to 9999: a file system can carry any time stamp."""
         try:
-            return datetime.fromtimestamp(self.date, UTC)
+            return datetime.fromtimestamp(self.date, UTC) if self.date else None
         except (ValueError, OverflowError, OSError):
             return None
 

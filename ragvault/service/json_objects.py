@@ -168,7 +168,7 @@ def place_object(hit: Hit, marker: int, links: Links, text: str | None = None) -
         "snippet": snippet(chunk.text) if text is None else text,
         "score": hit.scores.final,
         "modified": iso_time(hit.note.mtime),
-        "date": local_day(hit.note.date),
+        "date": local_day(hit.note.date) if hit.note.date else None,
         "duplicates": hit.duplicates,
     }
 

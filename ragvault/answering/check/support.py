@@ -81,7 +81,7 @@ def evidence_text(hit: Hit) -> str:
 def place_text(hit: Hit) -> str:
     """What is known of the chunk's note."""
     note = hit.note
-    when = note.day if note.date > 0 else None
+    when = note.day
     day = f"{when:%Y-%m-%d}" if when is not None else ""
     place = (note.title, *hit.chunk.heading_path, *note.aliases, *note.tags, note.rel_path, day)
     return "\n".join(place)

@@ -40,7 +40,7 @@ class PlaceView:
 
     def details(self, hit: Hit, more: Sequence[Hit] = ()) -> str:
         """ "lines 3–9, 12–15 · 2024-03-01 · score 0.82", the best one's; a note without a date of
-        its own has that of its file, which may be a copy's: "modified 2024-03-01"."""
+        its own has that of its file: "modified 2024-03-01"."""
         dash, dot = self._out.symbol("–", "-"), self._out.symbol(" · ", ", ")
         places = sorted({(one.chunk.start_line, one.chunk.end_line) for one in (hit, *more)})
         several = len(places) > 1 or places[0][0] != places[0][1]

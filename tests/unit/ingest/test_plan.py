@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from ragvault.ingest.plan import RACY_NS, Plan, make_plan
+from ragvault.ingest.plan import HOUR_NS, RACY_NS, Plan, make_plan, time_of_copy
 from ragvault.model import FileState, NoteFile
 
 LONG_AGO = 10**18
@@ -190,3 +190,14 @@ def test_no_rename_is_overlooked(before: dict[str, str], after: dict[str, str]) 
     lost = {before[p] for p in result.removed}
     new = {after[f.rel_path] for f in result.added}
     assert not lost & new
+
+
+def test_half_of_the_notes_in_an_hour_are_a_copy() -> None:
+    copied = [file(f"{n}.md", mtime_ns=LONG_AGO + n) for n in range(30)]
+    edited = [file(f"e{n}.md", mtime_ns=LONG_AGO + (n + 2) * HOUR_NS) for n in range(30)]
+    hour = time_of_copy([*edited, *copied])
+    assert all(one.mtime_ns in hour for one in copied)
+    assert not any(one.mtime_ns in hour for one in edited)
+    assert not time_of_copy([*edited, *copied[:29]])  # less than half
+    assert not time_of_copy(copied[:19])  # one may write these
+    assert not time_of_copy([])

@@ -176,6 +176,24 @@ def test_delete_rename_and_move(world: World, tmp_path: Path) -> None:
     world.agrees_with_clean(tmp_path)
 
 
+def test_the_time_of_a_copy_dates_no_note(world: World) -> None:
+    for n in range(30):
+        world.put(f"copied {n}.md", f"# Note {n}\n\nText.\n")
+    world.put("dated.md", "---\ndate: 2024-01-01\n---\n\nText.\n")
+    for note in world.root.iterdir():
+        os.utime(note, ns=(OLD, OLD))
+    os.utime(world.root / "copied 3.md", ns=(OLD, OLD + 10**14))
+    report = world.sync()
+    assert "as after a copy" in "".join(report.notices)
+    found = {
+        hit.note.rel_path: hit.note.day
+        for hit in world.catalog.chunks(world.catalog.chunk_ids("v", [*report.added])).values()
+    }
+    assert found["copied 1.md"] is None
+    assert found["dated.md"] and found["copied 3.md"]
+    assert not world.sync().notices  # said once
+
+
 def test_a_touched_note_is_no_news_but_its_date_moves(world: World, tmp_path: Path) -> None:
     """`git checkout` sets every mtime; nothing may be embedded, but recency must follow."""
     world.put("dated.md", "---\ndate: 2024-01-01\n---\n\nText.\n")
