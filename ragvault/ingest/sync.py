@@ -43,10 +43,6 @@ from ragvault.model import (
 )
 from ragvault.ports import Catalog, Embedder, Progress, TokenCounter, VectorIndex
 
-_COPIED = (
-    "Most files of '{vault}' are of one hour, as after a copy. That dates no note; only what stands"
-    " in it or in its name does."
-)
 BATCH_BYTES = 8_000_000  # of the notes' files
 
 
@@ -127,6 +123,7 @@ class _Run:
     thorough: bool
     started: float = field(default_factory=time.monotonic)
     done: int = 0  # notes that were written
+    undated: int = 0  # of these
     states: dict[str, FileState] = field(default_factory=dict)  # what was known before this run
     has_words: bool = False  # all are written
     vectors: VectorWriter | None = None
@@ -179,8 +176,6 @@ class _Run:
             return self._foresee(plan)
         if not is_known:
             self.catalog.add_vault(self.vault)
-            if self.loader.copied:
-                self.report.notices.append(_COPIED.format(vault=self.vault.name))
         self.report.unchanged = plan.unchanged + len(plan.kept) + len(plan.spared)
         is_in_step = self._is_in_step() and not self.full
         if plan.is_empty and is_in_step:
@@ -198,6 +193,11 @@ class _Run:
         finally:
             self.progress.finish()
         self.report.warnings.extend(dict.fromkeys(self.loader.warnings))  # a note is read twice
+        if not is_known and self.undated * 2 > self.done:
+            self.report.notices.append(
+                f"{self.undated:,} notes have no date: their files' times are those of a copy, and "
+                "neither they nor their names say one."
+            )
         return self._finish()
 
     def _is_in_step(self) -> bool:
@@ -262,6 +262,7 @@ class _Run:
             else:
                 self.report.added.append(path)
         self.done += len(batch.writes)
+        self.undated += sum(not write.note.date for write in batch.writes)
         self.progress.advance(len(batch.writes))
 
     def _touch(self, files: Sequence[NoteFile]) -> None:
