@@ -125,27 +125,17 @@ def collection_of(vault: str, fingerprint: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
-    """Median and spread (half of what lies between the 16th and the 84th percentile: one standard
-    deviation of a normal distribution) of some cosines."""
-
-    median: float
-    spread: float
-
-
-@dataclass(frozen=True, slots=True)
 class Background:
     """What the nearest passage of a vault is to questions that have nothing to do with it: the
-    level of these cosines by the questions' language ("en", "de" …). ``chunks`` is how many
+    median of these cosines by the questions' language ("en", "de" …). ``chunks`` is how many
     passages the vault had then."""
 
     chunks: int
-    levels: Mapping[str, Level]
+    levels: Mapping[str, float]
 
-    def of(self, language: str) -> Level:
+    def of(self, language: str) -> float:
         """That of a language, else of the one that comes nearest: mostly the notes' own."""
-        known = self.levels.get(language)
-        return known or max(self.levels.values(), key=lambda level: level.median)
+        return self.levels.get(language, max(self.levels.values()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -225,7 +225,7 @@ def _background(context: Context, model: str) -> float | None:
         known = [context.deps.background(vault) for vault in context.vaults]
     except ModelError:
         return None
-    levels = (vault.of(context.query.language).median for vault in known if vault is not None)
+    levels = (vault.of(context.query.language) for vault in known if vault is not None)
     return max(levels, default=None)
 
 

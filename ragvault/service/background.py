@@ -3,8 +3,8 @@ nobody measured: the background that a cosine is held against.
 
 How near is near is a matter of the model: .45 is a good match of one and less than chance of
 another. So questions about everything under the sun are asked of each vault, in several languages,
-once an ``index`` run has changed it much, and the cosine of the nearest passage is kept: median and
-spread, by language. A few of them may happen to be about the notes: that moves neither.
+once an ``index`` run has changed it much, and the median cosine of the nearest passage is kept, by
+language. A few of them may happen to be about the notes: that doesn't move it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from ragvault.errors import StoreError
 from ragvault.ingest.write import batched
-from ragvault.model import Background, Level, VaultInfo
+from ragvault.model import Background, VaultInfo
 from ragvault.retrieval.ranking.blend import measured
 
 if TYPE_CHECKING:
@@ -120,11 +120,8 @@ def _measured(catalog: Catalog, embedder: Embedder, vault: VaultInfo) -> Backgro
         chunks += len(page)
         best = np.maximum(best, (questions @ page.T).max(axis=1))
     ends = np.cumsum([len(asked) for asked in QUESTIONS.values()])[:-1]
-    levels = {}
-    for language, cosines in zip(QUESTIONS, np.split(best, ends), strict=True):
-        low, middle, high = np.quantile(cosines, (0.16, 0.5, 0.84))  # mean and ±σ of a normal
-        levels[language] = Level(float(middle), float(high - low) / 2)
-    made = Background(chunks, levels)
+    medians = [float(np.median(cosines)) for cosines in np.split(best, ends)]
+    made = Background(chunks, dict(zip(QUESTIONS, medians, strict=True)))
     with suppress(StoreError):  # another process is writing: it is measured again another time
         catalog.set_background(vault.name, embedder.fingerprint, made)
     return made

@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -123,7 +122,7 @@ def _library() -> Any:
 
 
 class SideBySide:
-    """A pool of ``threads`` threads, the caller's among them. Made at its first use."""
+    """So many threads to run a model in, made at their first use."""
 
     def __init__(self, threads: int) -> None:
         self._threads = threads
@@ -131,42 +130,21 @@ class SideBySide:
         self._pool: ThreadPoolExecutor | None = None
 
     def run(self, work: Callable[[int], None], order: Sequence[int]) -> None:
-        """``work`` on each index, on this thread and ``threads - 1`` others.
-
-        When one fails, or Ctrl-C arrives, the others end after the item they are at, and the
-        exception goes on up: no thread is left behind.
-        """
-        waiting, stop = deque(order), threading.Event()
-
-        def drain() -> None:
-            try:
-                while not stop.is_set():
-                    try:
-                        index = waiting.popleft()
-                    except IndexError:  # all are taken
-                        return
-                    work(index)
-            except BaseException:
-                stop.set()
-                raise
-
-        helpers: list[Future[None]] = []
+        """``work`` on each index. When one fails, or Ctrl-C arrives, the others end after the item
+        that they are at, and the exception goes on up."""
+        if min(self._threads, len(order)) < 2:
+            for index in order:
+                work(index)
+            return
         with self._lock:
-            if self._pool is None:
-                self._pool = ThreadPoolExecutor(
-                    max(1, self._threads - 1), thread_name_prefix="ragvault-model"
-                )
-            pool = self._pool
+            self._pool = self._pool or ThreadPoolExecutor(self._threads, "ragvault-model")
+            jobs = [self._pool.submit(work, index) for index in order]
         try:
-            extra = min(self._threads, len(order)) - 1
-            helpers = [pool.submit(drain) for _ in range(extra)]
-            drain()
-            for helper in helpers:
-                helper.result()
+            for job in jobs:
+                job.result()
         finally:
-            stop.set()
-            for helper in helpers:
-                helper.cancel()
+            for job in jobs:
+                job.cancel()
 
     def close(self) -> None:
         """Waits for what is running. It may be used again."""

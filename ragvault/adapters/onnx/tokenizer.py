@@ -1,10 +1,11 @@
-"""Texts to token ids, by a tokenizer.json, with bounded memory however long a text is."""
+"""Texts to token ids, by a tokenizer.json."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import accumulate, groupby
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from ragvault.errors import EmbedderUnavailableError
 from ragvault.formats.decoding import ENDLESS
 
 _HEAD_CHARS = 64  # characters a token of the window that are tokenised at first
-_PIECE_CHARS = 65_536
+_TOLD_FROM = 65_536  # characters: enough to see what a model knows of a text
+_BATCH_CHARS = 1_000_000
 _WORDS = 100_000  # whose counts are kept
 _SPACE = re.compile(r"[ \n\t\r]")
 # A vocabulary of one language has some 30,000 entries (BERT's English one), of many 100,000 and
@@ -67,28 +69,16 @@ class Tokenizer:
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
 
-    def count(self, texts: Sequence[str], piece_chars: int = _PIECE_CHARS) -> list[int]:
-        """Tokens without specials. Linear in the characters. Texts are cut at white space into
-        pieces of about ``piece_chars``, and sixteen tokenised at a time: a token costs a hundred
-        times its text, so memory is bounded by the largest piece without white space."""
-        counts = [0] * len(texts)
-        batch: list[tuple[int, str]] = []
-        size = 0
-        for index, text in enumerate(texts):
-            for piece in _pieces(encodable(text), piece_chars):
-                batch.append((index, piece))
-                size += len(piece)
-                if size >= 16 * piece_chars:
-                    self._add_counts(counts, batch)
-                    batch, size = [], 0
-        self._add_counts(counts, batch)
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """Tokens without specials. Linear in the characters. A token costs a hundred times its
+        text: so many texts as make up a megabyte are tokenised at a time."""
+        counts: list[int] = []
+        ends = accumulate(map(len, texts))
+        for _, batch in groupby(zip(texts, ends, strict=True), lambda one: one[1] // _BATCH_CHARS):
+            clean = [encodable(text) for text, _ in batch]
+            encodings = self._tokenizer.encode_batch_fast(clean, add_special_tokens=False)
+            counts += map(len, encodings)
         return counts
-
-    def _add_counts(self, counts: list[int], batch: list[tuple[int, str]]) -> None:
-        pieces = [piece for _, piece in batch]
-        encodings = self._tokenizer.encode_batch_fast(pieces, add_special_tokens=False)
-        for (index, _), encoding in zip(batch, encodings, strict=True):
-            counts[index] += len(encoding)
 
     def vocabulary_share(self, text: str) -> float:
         """``ports.Embedder.vocabulary_share``, from the pieces that the text is cut into.
@@ -98,7 +88,7 @@ class Tokenizer:
         """
         if self._tokenizer.get_vocab_size() >= _MULTILINGUAL_FROM:
             return 1.0
-        text = next(_pieces(encodable(text), _PIECE_CHARS))
+        text = _head(encodable(text), _TOLD_FROM)
         total = sum(map(str.isalnum, text))
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
         known = 0
@@ -147,15 +137,3 @@ def _head(text: str, least: int) -> str:
         return text
     space = _SPACE.search(text, least)
     return text if space is None else text[: space.start()]
-
-
-def _pieces(text: str, size: int) -> Iterator[str]:
-    """The text cut at white space into pieces of about ``size`` characters: no token is cut."""
-    start = 0
-    while len(text) - start > size:
-        space = _SPACE.search(text, start + size)
-        if space is None:
-            break
-        yield text[start : space.start()]
-        start = space.start()
-    yield text[start:]

@@ -19,7 +19,7 @@ from ragvault.adapters.sqlite.connection import Database, OnDatabase
 from ragvault.adapters.sqlite.integrity import embeddings_in
 from ragvault.adapters.sqlite.rows import bump_generation, generation_of
 from ragvault.errors import StoreError
-from ragvault.model import Background, Filter, Level, ScoredId
+from ragvault.model import Background, Filter, ScoredId
 
 if TYPE_CHECKING:
     from ragvault.model import Matrix, Vector
@@ -97,17 +97,14 @@ class SqliteEmbeddings(OnDatabase):
                 " WHERE v.name = ? AND b.fingerprint = ?",
                 (vault, fingerprint),
             ).fetchone()
-            if row is None:
-                return None
-            return Background(row[0], {key: Level(*of) for key, of in json.loads(row[1]).items()})
+            return None if row is None else Background(row[0], json.loads(row[1]))
 
     def set_background(self, vault: str, fingerprint: str, background: Background) -> None:
-        levels = {key: (of.median, of.spread) for key, of in background.levels.items()}
         with self.database.write() as con:
             con.execute(
                 "INSERT OR REPLACE INTO background (vault_id, fingerprint, chunks, levels)"
                 " SELECT id, ?, ?, ? FROM vault WHERE name = ?",
-                (fingerprint, background.chunks, json.dumps(levels), vault),
+                (fingerprint, background.chunks, json.dumps(dict(background.levels)), vault),
             )
 
     def store_vectors(self, fingerprint: str, vectors: Mapping[str, Vector]) -> None:

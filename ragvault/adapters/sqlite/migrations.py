@@ -129,6 +129,7 @@ def _begin(connection: sqlite3.Connection) -> None:
         ("note", "links"),
     ):
         connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+    connection.execute("DELETE FROM background")  # of another form; measured again
 
 
 # Vectors stand in another collection than in 0.1 (one for each vault and model): with no watermark

@@ -124,31 +124,26 @@ def test_ctrl_c_ends_a_run_and_leaves_no_work_behind(threads: int) -> None:
     interrupted = threading.Event()
 
     def work(index: int) -> None:
-        if threading.current_thread() is threading.main_thread():
-            signal.raise_signal(signal.SIGINT)
-        else:
-            interrupted.wait(30)
+        if index == 0:
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        interrupted.wait(30)
         done.append(index)
 
     with pytest.raises(KeyboardInterrupt):
         pool.run(work, range(10_000))
     interrupted.set()
     pool.close()  # waits for the threads
-    assert len(done) < threads, "each helper ends after the item that it is at"
+    assert len(done) <= threads, "each ends after the item that it is at"
     pool.run(done.append, range(20))
     assert set(range(20)) <= set(done), "it works again afterwards"
     pool.close()
 
 
-def test_a_failure_in_a_helper_thread_is_not_lost() -> None:
+def test_a_failure_in_a_thread_is_not_lost() -> None:
     pool = SideBySide(2)
-    failed = threading.Event()
 
     def work(index: int) -> None:
-        if threading.current_thread() is threading.main_thread():
-            failed.wait(30)
-        else:
-            failed.set()
+        if index == 7:
             raise EmbedderUnavailableError("broken")
 
     with pytest.raises(EmbedderUnavailableError, match="broken"):
@@ -165,12 +160,6 @@ LONG = st.lists(st.sampled_from(PARTS), max_size=120).map("".join)
 @cache
 def bundled() -> Tokenizer:
     return Tokenizer(BUNDLED_TOKENIZER)
-
-
-@settings(max_examples=150, deadline=None)
-@given(texts=st.lists(LONG, max_size=4), piece=st.integers(1, 30))
-def test_counting_in_pieces_counts_the_same(texts: list[str], piece: int) -> None:
-    assert bundled().count(texts, piece) == bundled().count(texts)
 
 
 @settings(max_examples=150, deadline=None)
