@@ -11,7 +11,7 @@ import numpy as np
 from ragvault.evaluation import metrics
 from ragvault.evaluation.dataset import Question
 from ragvault.evaluation.judging import ANSWER_MEASURES, RANKING_MEASURES, QuestionResult
-from ragvault.evaluation.metrics import Bin, Bootstrap, Estimate, Flags
+from ragvault.evaluation.metrics import Bin, Estimate, Flags
 from ragvault.evaluation.printed import Printed, curve, shares
 from ragvault.model import VaultInfo
 from ragvault.service.json_objects import rounded
@@ -60,25 +60,24 @@ class Evaluation:
 
 
 def summarise(results: Sequence[QuestionResult]) -> Summary:
-    bootstrap = Bootstrap(len(results))
     langs = sorted({r.question.lang for r in results if r.question.lang and r.rankings})
     gated = _flags(results, lambda r: r.confidence is not None)
     good = _flags(results, lambda r: r.question.answerable)
     refused = _flags(results, lambda r: r.reason is not None)
     confidences = np.array([r.confidence or 0.0 for r in results], dtype=np.float64)
     refusals = {
-        "false_answers": bootstrap.mean(np.where(gated & ~good, ~refused, np.nan)),
-        "false_refusals": bootstrap.mean(np.where(gated & good, refused, np.nan)),
-        "auroc": bootstrap.auroc(confidences, good, gated),
+        "false_answers": metrics.mean_of(np.where(gated & ~good, ~refused, np.nan)),
+        "false_refusals": metrics.mean_of(np.where(gated & good, refused, np.nan)),
+        "auroc": metrics.auroc_of(confidences[gated], good[gated]),
     }
     has_both = bool((gated & good).any() and (gated & ~good).any())
     modes = [r.mode for r in results if r.mode is not None]
     return Summary(
-        rankings=_rankings(results, bootstrap),
-        by_lang={lang: _rankings(results, bootstrap, lang) for lang in langs if len(langs) > 1},
+        rankings=_rankings(results),
+        by_lang={lang: _rankings(results, lang) for lang in langs if len(langs) > 1},
         refusals={name: one for name, one in refusals.items() if one is not None},
         reliability=tuple(metrics.reliability(confidences[gated], good[gated]) if has_both else ()),
-        answers=_means(ANSWER_MEASURES, [r.answer_values for r in results], bootstrap),
+        answers=_means(ANSWER_MEASURES, [r.answer_values for r in results]),
         modes={mode: modes.count(mode) for mode in sorted(set(modes))},
     )
 
@@ -87,28 +86,24 @@ def _flags(results: Sequence[QuestionResult], test: Callable[[QuestionResult], b
     return np.array([test(r) for r in results], dtype=bool)
 
 
-def _rankings(
-    results: Sequence[QuestionResult], bootstrap: Bootstrap, lang: str | None = None
-) -> dict[str, Estimates]:
+def _rankings(results: Sequence[QuestionResult], lang: str | None = None) -> dict[str, Estimates]:
     """By retriever, over all answerable questions, or those of one language."""
     asked = [r.rankings if lang in (None, r.question.lang) else {} for r in results]
     retrievers = dict.fromkeys(retriever for r in results for retriever in r.rankings)
     return {
-        retriever: _means(RANKING_MEASURES, [r.get(retriever, {}) for r in asked], bootstrap)
+        retriever: _means(RANKING_MEASURES, [r.get(retriever, {}) for r in asked])
         for retriever in retrievers
     }
 
 
-def _means(
-    measures: Iterable[str], values: Sequence[Mapping[str, float]], bootstrap: Bootstrap
-) -> Estimates:
+def _means(measures: Iterable[str], values: Sequence[Mapping[str, float]]) -> Estimates:
     """Of each measure that applies to some question; ``values`` has one mapping a question."""
-    columns = {
-        measure: np.array([one.get(measure, np.nan) for one in values], dtype=np.float64)
-        for measure in measures
-    }
-    estimates = ((measure, bootstrap.mean(column)) for measure, column in columns.items())
-    return {measure: estimate for measure, estimate in estimates if estimate is not None}
+    found = {}
+    for measure in measures:
+        column = np.array([one.get(measure, np.nan) for one in values], dtype=np.float64)
+        if (estimate := metrics.mean_of(column)) is not None:
+            found[measure] = estimate
+    return found
 
 
 # --------------------------------------------------------------------------- as JSON

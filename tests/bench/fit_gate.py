@@ -168,7 +168,7 @@ def show_left_out(
     near = own & ~has_answer & ~foreign
     if near.any():
         areas = [said, np.array([row.features["lift"] for row in rows])]
-        shown = [f"{float(auroc(one[own], has_answer[own])[0]):.3f}" for one in areas]
+        shown = [f"{auroc(one[own], has_answer[own]):.3f}" for one in areas]
         print(f"  {name}: AUROC {shown[0]}, of the top cosine {shown[1]}")
     bins = reliability(said[own], y[own])
     told = " ".join(f"{one.confidence:.2f}/{one.observed:.2f}" for one in bins)

@@ -28,7 +28,7 @@ def print_evaluation(out: Terminal, evaluation: Evaluation) -> None:
     kinds = f"{answerable:,} answerable, {asked - answerable:,} not"
     text = facts(out, [head, *counts, kinds, words.duration(evaluation.seconds)])
     out.print(out.style(head, "bold") + out.style(text[len(head) :], "dim"))
-    out.print(out.style("In brackets: 95 % intervals, by resampling the questions.", "dim"))
+    out.print(out.style("In brackets: 95 % intervals.", "dim"))
     _print_rankings(out, "Ranking", summary.rankings, RANKING_MEASURES)
     for lang, rankings in summary.by_lang.items():
         _print_rankings(out, f"Ranking, {strip_controls(lang)}", rankings, _SHORT)
