@@ -174,10 +174,6 @@ class Container:
         self.history.close()
         return self.files.set_history_aside()
 
-    def sizes(self) -> tuple[tuple[str, int], ...]:
-        """Bytes on disk: of the catalog, and of the vector store. Linear in its files."""
-        return (("catalog", self.files.catalog_size()), ("vectors", self.vectors.size()))
-
     def try_writing(self) -> None:
         """Write and remove a small file in the index folder, if it is there. Raises StoreError."""
         from ragvault.adapters.files import atomic_write

@@ -19,13 +19,18 @@ from typing import IO, Any
 
 from ragvault import __version__
 from ragvault.adapters.facts import sha256_of
-from ragvault.adapters.files import os_error, private_folder, reported, sync_folder
+from ragvault.adapters.files import (
+    VAULTS_NAME,
+    os_error,
+    private_folder,
+    reported,
+    sync_folder,
+)
 from ragvault.adapters.sqlite.catalog import SqliteCatalog
 from ragvault.adapters.sqlite.history import HISTORY_NAME, SqliteHistory
 from ragvault.adapters.sqlite.integrity import (
     CATALOG_NAME,
     COMPANIONS,
-    VAULTS_NAME,
     page_problems,
     problems,
     problems_of,

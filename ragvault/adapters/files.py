@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 LOCK_NAME = "index.lock"
 HOLDER_NAME = "index.lock.json"
+VAULTS_NAME = "vaults.json"
 
 CHECK_FOLDER = "Check its owner and permissions, or set index.path in the config to another folder."
 _ALMOST_FULL_BYTES = 1 << 20

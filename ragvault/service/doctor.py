@@ -203,7 +203,7 @@ def _check_ollama(container: Container) -> str:
             f"{seen.problem} Answers are quoted from the notes.",
             "Start it with `ollama serve`, or leave it: ragvault works without.",
         )
-    if not seen.has_model:
+    if not seen.model_present:
         held = ", ".join(seen.models) or "no model"
         wanted = seen.model or "one that writes"
         raise _Problem(

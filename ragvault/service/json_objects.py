@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, is_dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragvault.errors import RagvaultError
@@ -286,29 +287,8 @@ def status_object(seen: Status) -> dict[str, Any]:
             "notes_changed_over": entry.changed_over,
         }
         vaults.append(shown)
-    ollama = seen.ollama
-    return {
-        "index_path": str(seen.data_dir),
-        "config_file": str(seen.config_file) if seen.config_file else None,
-        "vaults": vaults,
-        "embedding": {
-            "model": seen.model,
-            "fingerprint": seen.fingerprint,
-            "problem": seen.model_problem,
-            "source": seen.model_source or None,
-            "changing_to": seen.wanted,
-        },
-        "size_bytes": dict(seen.sizes),
-        "ollama": {
-            "host": ollama.host,
-            "reachable": ollama.problem is None,
-            "version": ollama.version,
-            "model": ollama.model,
-            "model_present": ollama.has_model,
-            "models": ollama.models,
-            "problem": ollama.problem,
-        },
-    }
+    ollama = {"reachable": seen.ollama.problem is None, **rounded(seen.ollama)}
+    return {**rounded(seen), "vaults": vaults, "ollama": ollama}
 
 
 def checks_object(checks: Sequence[Check]) -> dict[str, Any]:
@@ -337,14 +317,16 @@ def backup_object(made: Backup) -> dict[str, Any]:
 
 
 def rounded(value: Any) -> Any:
-    """As JSON has it: dataclasses as objects, tuples as lists, floats to six digits, which are
-    enough to see every order of a ranking."""
+    """As JSON has it: dataclasses as objects, tuples as lists, paths as texts, floats to six
+    digits, which are enough to see every order of a ranking."""
     if isinstance(value, float):
         return round(value, 6)
     if isinstance(value, Mapping):
         return {name: rounded(part) for name, part in value.items()}
     if isinstance(value, tuple | list):
         return [rounded(part) for part in value]
+    if isinstance(value, Path):
+        return str(value)
     if is_dataclass(value):
         return {one.name: rounded(getattr(value, one.name)) for one in fields(value)}
     return value

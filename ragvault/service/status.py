@@ -5,7 +5,7 @@ note is opened.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,25 +61,32 @@ class OllamaStatus:
     model: str | None
     version: str | None = None
     models: tuple[str, ...] = ()
-    has_model: bool = False
+    model_present: bool = False
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingStatus:
+    """``model`` is the one that questions are read by, ``changing_to`` the configured one where
+    that is another; ``source``: where its weights are, for people. ``fingerprint`` is None when
+    the model can't be found."""
+
+    model: str
+    fingerprint: str | None = None
+    source: str | None = None
+    changing_to: str | None = None
     problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """``model`` is the one that questions are read by, ``wanted`` the configured one where that is
-    another; ``model_source``: where its weights are, for people. ``sizes`` are bytes on disk by
-    part; ``fingerprint`` None when the model can't be found."""
+    """``size_bytes`` are those on disk by part."""
 
-    data_dir: Path
+    index_path: Path
     config_file: Path | None
     vaults: tuple[VaultStatus, ...]
-    model: str
-    fingerprint: str | None
-    model_problem: str | None
-    model_source: str
-    wanted: str | None
-    sizes: tuple[tuple[str, int], ...]
+    embedding: EmbeddingStatus
+    size_bytes: Mapping[str, int]
     ollama: OllamaStatus
 
 
@@ -89,28 +96,24 @@ def status(container: Container, config_file: Path | None) -> Status:
         vaults = container.catalog.vaults()
     except NoIndexError:
         vaults = []
-    model, fingerprint, problem, source = model_named(container.settings.embedding), None, None, ""
-    wanted, made = None, None
+    wanted = None
     try:
-        embedder = container.embedder
-        model, fingerprint, source = embedder.name, embedder.fingerprint, embedder.source
-        made = container.wanted_embedder.fingerprint
-        wanted = container.wanted_embedder.name if made != fingerprint else None
+        used, wanted = container.embedder, container.wanted_embedder.fingerprint
+        changing = container.wanted_embedder.name if wanted != used.fingerprint else None
+        embedding = EmbeddingStatus(used.name, used.fingerprint, used.source, changing)
     except ModelError as error:
-        problem = error.message
+        embedding = EmbeddingStatus(
+            model_named(container.settings.embedding), problem=error.message
+        )
+    is_changing = embedding.changing_to is not None
     return Status(
-        data_dir=container.data_dir,
+        index_path=container.data_dir,
         config_file=config_file,
         vaults=tuple(
-            _vault_status(container, vault, made, is_changing=wanted is not None)
-            for vault in vaults
+            _vault_status(container, vault, wanted, is_changing=is_changing) for vault in vaults
         ),
-        model=model,
-        fingerprint=fingerprint,
-        model_problem=problem,
-        model_source=source,
-        wanted=wanted,
-        sizes=container.sizes(),
+        embedding=embedding,
+        size_bytes={"catalog": container.files.catalog_size(), "vectors": container.vectors.size()},
         ollama=ollama_status(container),
     )
 
@@ -201,7 +204,7 @@ def ollama_status(container: Container) -> OllamaStatus:
             model = chat.info(settings.model).name
         except ModelMissingError:
             return OllamaStatus(chat.host, settings.model, version, models)
-        return OllamaStatus(chat.host, model, version, models, has_model=True)
+        return OllamaStatus(chat.host, model, version, models, model_present=True)
     except ModelError as error:
         return OllamaStatus(settings.host, settings.model, problem=error.message)
     finally:

@@ -139,8 +139,8 @@ class Grown:
                     for leg in (Timing.EMBED, Timing.LEXICAL, Timing.VECTOR, Timing.BLEND):
                         wall = [timings.get(leg, 0.0) for timings in legs[1:]]
                         yield f"  of it {leg}, p50 ms by the clock", _percentiles(wall)[0]
-            for part, size in container.sizes():
-                yield f"{part}, MB on disk", size / 1e6
+            yield "catalog, MB on disk", container.files.catalog_size() / 1e6
+            yield "vectors, MB on disk", container.vectors.size() / 1e6
 
     def figures(self, questions: list[str]) -> Figures:
         parts = (self.indexed(), self.refreshed(), self.cold(), self.warm(questions))

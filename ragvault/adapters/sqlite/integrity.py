@@ -1,27 +1,19 @@
-"""A damaged catalog: how it is told, what can still be had from it, and how it is set aside.
-
-Beside the catalog lies ``vaults.json``, so that its loss isn't that of the folders that were in it.
-"""
+"""A damaged catalog: how it is told, and which embeddings can still be had from it."""
 
 from __future__ import annotations
 
 import hashlib
-import itertools
-import json
 import math
 import re
 import sqlite3
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
-from ragvault.adapters.files import atomic_write, os_error
 from ragvault.adapters.sqlite.text_tables import fold_tag, fts_table, note_fts_table
-from ragvault.model import VaultInfo
 
 CATALOG_NAME = "catalog.sqlite3"
-VAULTS_NAME = "vaults.json"
 COMPANIONS = ("", "-wal", "-shm")
 _CANT_WRITE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _WINDOW = 64  # rows read at once of a damaged table
@@ -101,11 +93,6 @@ def page_problems(connection: sqlite3.Connection, *, quick: bool = False) -> lis
     return [line.partition("\n")[0] for line in told if line != "ok"]
 
 
-def quick_problems(connection: sqlite3.Connection) -> list[str]:
-    """The half that takes a tenth of the time."""
-    return page_problems(connection, quick=True)
-
-
 def problems_of(
     path: Path, check: Callable[[sqlite3.Connection], list[str]] = problems
 ) -> list[str]:
@@ -163,50 +150,10 @@ def _text_problems(connection: sqlite3.Connection) -> list[str]:
 # --------------------------------------------------------------------------- what survives it
 
 
-def remember_vaults(catalog: Path, vaults: Sequence[VaultInfo]) -> None:
-    """Keep the folders' names beside the catalog. Raises StoreError."""
-    file = catalog.with_name(VAULTS_NAME)
-    rows = [{"name": v.name, "path": str(v.path), "kind": v.kind} for v in vaults]
-    text = json.dumps(rows, indent=1)
-    try:
-        is_same = file.read_text("ascii") == text
-    except (OSError, ValueError):
-        is_same = False
-    if not is_same:
-        atomic_write(file, text)
-
-
 def has_content(catalog: Path) -> bool:
     """Whether anything is in the file, or in the log that belongs to it."""
     sizes = (Path(f"{catalog}{end}") for end in COMPANIONS[:2])
     return any(file.exists() and file.stat().st_size for file in sizes)
-
-
-def vaults_of(catalog: Path) -> list[VaultInfo]:
-    """The vaults of a catalog that is damaged or gone, as far as anything still names them. Never
-    raises: nothing read is an empty list."""
-    try:
-        rows = json.loads(catalog.with_name(VAULTS_NAME).read_bytes())
-        return [VaultInfo(str(r["name"]), Path(str(r["path"])), str(r["kind"])) for r in rows]
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        return _vaults_in(catalog)
-
-
-def _vaults_in(catalog: Path) -> list[VaultInfo]:
-    try:
-        connection = sqlite3.connect(f"{catalog.absolute().as_uri()}?mode=ro", uri=True)
-    except sqlite3.Error:
-        return []
-    found: list[VaultInfo] = []
-    try:
-        for name, path, kind in connection.execute("SELECT name, path, kind FROM vault"):
-            if isinstance(name, str) and isinstance(path, str) and isinstance(kind, str):
-                found.append(VaultInfo(name, Path(path), kind))  # it may end early
-    except sqlite3.Error:
-        pass  # what came before the damage counts
-    finally:
-        connection.close()
-    return found
 
 
 def embeddings_in(catalog: Path) -> Iterator[tuple[str, str, bytes]]:
@@ -238,20 +185,3 @@ def embeddings_in(catalog: Path) -> Iterator[tuple[str, str, bytes]]:
                 is_whole = isinstance(vector, bytes) and len(vector) == 2 * width
                 if is_whole and is_unit(vector) and _HASH.fullmatch(str(text_hash)):
                     yield name, text_hash, vector
-
-
-def set_aside(catalog: Path) -> Path | None:
-    """Rename the file, with what SQLite keeps beside it, to a name that is free; None when there
-    is nothing to rename. Raises StoreError."""
-    for number in itertools.count(1):
-        target = catalog.with_name(f"{catalog.name}.damaged-{number}")
-        if not any(Path(f"{target}{end}").exists() for end in COMPANIONS):
-            break
-    sources = [Path(f"{catalog}{end}") for end in COMPANIONS]
-    there = [source for source in sources if source.exists()]
-    try:
-        for source in there:
-            source.rename(f"{target}{source.name.removeprefix(catalog.name)}")
-    except OSError as error:
-        raise os_error(error, catalog) from error
-    return target if there else None

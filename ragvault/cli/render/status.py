@@ -39,15 +39,17 @@ def print_status(out: Terminal, seen: Status) -> None:
     for entry in seen.vaults:
         _print_vault(out, entry)
     out.print()
-    if seen.model_problem:
-        row("Embedding", f"{seen.model}: {seen.model_problem}", "red")
+    used = seen.embedding
+    if used.problem:
+        row("Embedding", f"{used.model}: {used.problem}", "red")
     else:
-        place = f"{seen.model} from {seen.model_source}"
-        row("Embedding", f"{place} ({(seen.fingerprint or '')[:16]})")
-    if seen.wanted:
-        row("Changing", f"to {seen.wanted}; until it is whole, the one above answers", "yellow")
-    sizes = ", ".join(f"{name} {words.size(number)}" for name, number in seen.sizes)
-    row("Index", f"{seen.data_dir} ({sizes})")
+        row("Embedding", f"{used.model} from {used.source} ({(used.fingerprint or '')[:16]})")
+    if used.changing_to:
+        row(
+            "Changing", f"to {used.changing_to}; until it is whole, the one above answers", "yellow"
+        )
+    sizes = ", ".join(f"{name} {words.size(number)}" for name, number in seen.size_bytes.items())
+    row("Index", f"{seen.index_path} ({sizes})")
     row("Config", str(seen.config_file) if seen.config_file else "defaults, no file")
     row("Ollama", *_ollama(seen.ollama))
 
@@ -82,7 +84,7 @@ def _print_vault(out: Terminal, entry: VaultStatus) -> None:
 def _ollama(seen: OllamaStatus) -> tuple[str, str]:
     if seen.problem is not None:
         return f"{seen.problem} Answers are quoted from the notes.", "yellow"
-    if seen.has_model:
+    if seen.model_present:
         return f"{seen.version} at {seen.host}, writes with {seen.model}", ""
     held = ", ".join(seen.models) or "no model at all"
     return (
