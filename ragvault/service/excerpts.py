@@ -56,5 +56,5 @@ def excerpt(chunk: Chunk, terms: Terms) -> str:
 
 def _cut(text: str) -> str:
     piece = snippet(text, EXCERPT_CHARS)
-    whole = len(piece) >= len(" ".join(text.split()))
-    return _LONE_MARK.sub("" if whole else " …", piece)
+    is_whole = len(piece) >= len(" ".join(text.split()))
+    return piece if is_whole else _LONE_MARK.sub(" …", piece)

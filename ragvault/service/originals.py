@@ -153,21 +153,12 @@ class Originals:
         self._content: dict[tuple[str, str], Content | None] = {}
         self._lines: dict[tuple[str, str], list[str]] = {}
         self._changed: dict[str, None] = {}
-        self._out_of_reach: dict[str, None] = {}
 
     def notices(self) -> list[str]:
-        """Of each folder that is out of reach, and of the notes that changed."""
-        told = [
-            f"The folder of {one_line(name)} is out of reach: its notes are quoted as they were"
-            " indexed."
-            for name in self._out_of_reach
-        ]
-        if self._changed:
-            names = ", ".join(one_line(name) for name in self._changed)
-            told.append(
-                f"Changed since it was indexed, and left out: {names}. Run `ragvault index`."
-            )
-        return told
+        """Of the notes that changed."""
+        names = ", ".join(one_line(name) for name in self._changed)
+        said = f"Changed since it was indexed, and left out: {names}. Run `ragvault index`."
+        return [said] if names else []
 
     def of(self, retrieval: Retrieval) -> Retrieval:
         """The retrieval of an answer: all that may be shown of it."""
@@ -193,7 +184,6 @@ class Originals:
         chunk = hit.chunk
         root, key = self._roots.get(chunk.vault), (chunk.vault, chunk.rel_path)
         if root is None or not _is_there(root):
-            self._out_of_reach[chunk.vault] = None
             return hit
         if key not in self._content:
             self._content[key] = content_of(on_disk(root, chunk.rel_path), self._settings)

@@ -45,6 +45,7 @@ def test_excerpt_shows_neither_frontmatter_nor_heading_when_there_is_text() -> N
 def test_note_that_is_only_frontmatter_or_heading_still_shows_something() -> None:
     assert excerpt("---\ntitle: x\n---\n", NONE)
     assert excerpt("# Heading", NONE) == "Heading"
+    assert excerpt("# Valve\n\nThat of boiler 2.\n", NONE) == "That of boiler 2."
 
 
 def test_excerpt_of_a_table_has_its_rows_without_the_rules() -> None:

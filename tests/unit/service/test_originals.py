@@ -17,6 +17,7 @@ from ragvault.model import Abstention, Answer, AskResult, FileState, Request
 from ragvault.service.ask import answer_of, ask
 from ragvault.service.originals import on_disk, place_of, source_today
 from ragvault.service.search import search
+from ragvault.service.status import VaultLook
 from tests.support.answering import hit
 from tests.support.cli import make_vault
 from tests.support.stack import stack
@@ -126,7 +127,7 @@ def test_answers_quote_the_note_as_it_stands(tmp_path: Path) -> None:
         vault.rename(tmp_path / "away")
         away = asked()
         assert isinstance(away.outcome, Answer) and "nine" in away.outcome.text
-        assert any("out of reach" in line for line in away.notices)
+        assert "what was indexed" in "".join(VaultLook(container).notices())
 
 
 @pytest.mark.slow
