@@ -73,7 +73,7 @@ def decide(
         return Decision(_nothing(found, AbstainReason.NO_RELEVANT_CONTEXT, message))
     question = found.query.text
     beside = (hit for hits in found.neighbours.values() for hit in hits)
-    hits = (*found.kept, *beside)
+    hits = (*found.near, *beside)
     quotes = tuple(extract(question, hits, detail=detail, embed=embed, today=today))
     if is_recent:
         return Decision(Evidence(found.kept, RECENT_CONFIDENCE), quotes)

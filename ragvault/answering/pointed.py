@@ -2,7 +2,8 @@
 best, for a person to read.
 
 The first passage stands with the rest of its section, since that is what one would open and read;
-of each other one its best lines. Beneath an answer that isn't sure stand a few other places.
+each other one that comes about as near, as it would be quoted. Beneath an answer that isn't sure
+stand a few other places.
 """
 
 from __future__ import annotations
@@ -13,54 +14,61 @@ from itertools import pairwise
 
 from ragvault.answering.context import Neighbours, joined
 from ragvault.answering.quote import show
-from ragvault.answering.quote.extract import Quote, extract
-from ragvault.formats.inline import only_points
+from ragvault.answering.quote.extract import Quote, of_each
 from ragvault.model import AbstainReason, Abstention, Detail, Evidence, Hit, Reference
 from ragvault.text import one_line, snippet, strip_controls
 
 _LONGEST = 2400  # characters of a section that is shown whole
-_EXCERPT = 200  # characters of another passage's best lines
-_BENEATH = 4  # places beneath an answer,
-_EXCERPT_BENEATH = 72  # with so many characters of each: they shall not push that off the screen
+# Of the first passage's score, for another to be shown: where the answer isn't there at all, as
+# below _UNLIKELY, what comes less near than the first hardly holds it either.
+_PLAUSIBLE, _CLOSE = 0.6, 0.8
+_UNLIKELY = 0.1
+_BENEATH = 4  # places beneath an answer
 
 
 def point(
     question: str, evidence: Evidence, neighbours: Neighbours, today: date | None = None
 ) -> Abstention:
-    """Where the first passage is, with what is shown of each, best first."""
-    first = evidence.hits[0]
+    """Where the first passage is, with what is shown of it and of each plausible one; the others
+    stand behind them, for who wants more."""
+    hits = evidence.near or evidence.hits
+    first = hits[0]
     section = " › ".join(map(one_line, first.chunk.heading_path))
     place = one_line(first.chunk.rel_path) + (f" › {section}" if section else "")
-    hits = evidence.near or evidence.hits
-    whole = _section(hits[0], neighbours.get(hits[0].chunk.id, ()), hits)
-    others = (extract(question, [hit], detail=Detail.BRIEF, today=today) for hit in hits[1:])
-    passages = (whole, *(snippet(" ".join(map(_body, best)), _EXCERPT) for best in others))
+    whole = _section(first, neighbours.get(first.chunk.id, ()), hits)
+    least = _CLOSE if evidence.confidence < _UNLIKELY else _PLAUSIBLE
+    likely = [hit for hit in hits[1:] if hit.scores.final >= least * first.scores.final]
+    quotes = of_each(question, likely, today=today)
+    shown = [hit for hit in likely if hit.chunk.id in quotes]
+    rest = [hit for hit in hits[1:] if hit not in shown]
     return Abstention(
         AbstainReason.INSUFFICIENT_INFORMATION,
         evidence.confidence,
         f"{Abstention.LIKELY} {place}",
-        nearest=tuple(hits),
-        passages=passages,
+        nearest=(first, *shown, *rest),
+        passages=(whole, *(_body(quotes[hit.chunk.id]) for hit in shown)),
     )
 
 
 def beside(
     question: str, evidence: Evidence, quoted: Sequence[Quote], today: date | None = None
 ) -> tuple[Reference, ...]:
-    """The nearest places that nothing was ``quoted`` from, each with its best line; of a section
-    one, and none that only leads elsewhere."""
+    """The plausible places that nothing was ``quoted`` from, each with its best lines; of a
+    section one."""
+    hits = evidence.near or evidence.hits
     seen = {(q.hit.chunk.rel_path, q.hit.chunk.heading_path) for q in quoted}
-    places: list[tuple[Hit, str]] = []
-    for hit in evidence.near or evidence.hits:
+    places: dict[tuple[str, tuple[str, ...]], Hit] = {}
+    for hit in hits:
         place = (hit.chunk.rel_path, hit.chunk.heading_path)
-        if place in seen or len(places) == _BENEATH:
-            continue
-        seen.add(place)
-        best = extract(question, [hit], detail=Detail.BRIEF, today=today)
-        if not all(only_points(part) for quote in best for part in quote.parts):
-            places.append((hit, snippet(_body(best[0]), _EXCERPT_BENEATH)))
-    first = len({q.hit.chunk.id for q in quoted}) + 1
-    return tuple(Reference(n, hit, text, text) for n, (hit, text) in enumerate(places, first))
+        if place not in seen and hit.scores.final >= _PLAUSIBLE * hits[0].scores.final:
+            places.setdefault(place, hit)
+    likely = list(places.values())[:_BENEATH]
+    best = of_each(question, likely, detail=Detail.BRIEF, today=today)
+    shown = [(hit, _body(best[hit.chunk.id])) for hit in likely if hit.chunk.id in best]
+    number = len({q.hit.chunk.id for q in quoted}) + 1
+    return tuple(
+        Reference(n, hit, snippet(text), text) for n, (hit, text) in enumerate(shown, number)
+    )
 
 
 def _body(quote: Quote) -> str:

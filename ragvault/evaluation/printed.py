@@ -69,10 +69,10 @@ def judge_printed(question: Question, result: AskResult) -> Printed | None:
     return Printed(
         verdict=verdict,
         warned=warned,
-        quotes_right=_matches(right, quotes),
+        quotes_right=matches(right, quotes),
         confidence=result.judgement.confidence if result.judgement else outcome.confidence,
         there=verdict in (Verdict.RIGHT, Verdict.POINTED)
-        or _matches(right, "\n".join(one.evidence for one in beside)),
+        or matches(right, "\n".join(one.evidence for one in beside)),
         found=_holds(first[:FIRST], question),
     )
 
@@ -92,7 +92,7 @@ def _verdict(
             text = text.replace(citation.raw, "")
         if outcome.mode == "llm":
             text = "\n".join((text, *(one.evidence for one in outcome.references), quotes))
-        if _matches(question.right, text):
+        if matches(question.right, text):
             return Verdict.RIGHT
         return Verdict.WRONG_WARNED if warned else Verdict.WRONG
     if not outcome.passages:
@@ -100,12 +100,15 @@ def _verdict(
     if not question.answerable:
         return Verdict.POINTED_NEAR
     is_there = _holds(outcome.nearest[:1], question)  # of the others, only lines are shown
-    is_there = is_there or _matches(question.right, "\n".join(outcome.passages))
+    is_there = is_there or matches(question.right, "\n".join(outcome.passages))
     return Verdict.POINTED if is_there else Verdict.ELSEWHERE
 
 
-def _matches(pattern: str | None, text: str) -> bool:
-    return pattern is not None and bool(re.search(pattern, text, re.IGNORECASE | re.DOTALL))
+def matches(pattern: str | None, text: str) -> bool:
+    """Tables are shown without their bars, which a pattern over the notes may ask for."""
+    flags = re.IGNORECASE | re.DOTALL
+    both = (text, text.replace(" · ", " | "))
+    return pattern is not None and any(re.search(pattern, one, flags) for one in both)
 
 
 # --------------------------------------------------------------------------- figures

@@ -245,7 +245,7 @@ class Abstention:
     """An honest no. ``nearest`` is what came closest; ``searched`` what was looked through.
 
     With INSUFFICIENT_INFORMATION the place is likely known: ``passages`` are then what is shown of
-    each of ``nearest``, of the first all of it.
+    the first of ``nearest``, of the very first all of it.
     """
 
     LIKELY: ClassVar[str] = "This is most likely in"

@@ -136,7 +136,8 @@ def result_of(entry: HistoryEntry) -> AskResult:
             reason=AbstainReason(kept["abstain_reason"]),
             message=kept["answer"],
             nearest=tuple(map(_hit, nearest)),
-            passages=tuple(place["text"] for place in nearest if "text" in place),
+            passages=tuple(place["shown"] for place in nearest if "shown" in place)
+            or tuple(place["text"] for place in nearest[:1] if "text" in place),
         )
     else:
         outcome = _made(

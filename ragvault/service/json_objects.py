@@ -113,10 +113,13 @@ def event_object(event: AskEvent, links: Links) -> dict[str, Any]:
 
 
 def _nearest(outcome: Abstention, links: Links) -> list[dict[str, Any]]:
-    """With the whole text of what is pointed at, of the first with its section."""
+    """With the whole text of what is pointed at, of the first with its section, and what a person
+    is ``shown``."""
     places = [place_object(hit, n, links) for n, hit in enumerate(outcome.nearest, start=1)]
-    for place, hit, shown in zip(places, outcome.nearest, outcome.passages, strict=False):
-        place["text"] = shown if place["marker"] == 1 else strip_controls(hit.chunk.text)
+    for place, hit in zip(places, outcome.nearest if outcome.passages else (), strict=False):
+        place["text"] = strip_controls(hit.chunk.text)
+    for place, shown in zip(places, outcome.passages, strict=False):
+        place |= {"shown": shown, **({"text": shown} if place["marker"] == 1 else {})}
     return places
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import random
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -30,6 +29,7 @@ from ragvault.answering.confidence import MEANING_AND_WORDS, TOPIC, WORDS
 from ragvault.errors import ModelError
 from ragvault.evaluation.dataset import Question, load_questions
 from ragvault.evaluation.metrics import Flags, Floats, auroc, reliability
+from ragvault.evaluation.printed import matches
 from ragvault.model import AskResult, Request
 from ragvault.service.ask import answer_of, ask
 from ragvault.service.index import IndexRequest, index
@@ -94,7 +94,7 @@ def _is_right(question: Question, result: AskResult) -> bool:
         return False
     printed = "\n".join(quote.text for quote in result.quotes)
     if question.right is not None:
-        return bool(re.search(question.right, printed, re.IGNORECASE | re.DOTALL))
+        return matches(question.right, printed)
     held = tokens(printed)
     for answer in question.answers:
         words = tokens(answer)

@@ -61,24 +61,47 @@ def extract(
     Not empty when any hit has text. ``embed`` gives unit rows for texts; without it the words
     alone decide. Linear in the hits' text.
     """
-    pages = pages_of(hits)
     wanted = asks(question, today)
-    scored = rated(question, wanted, pages, embed, today)
+    scored = rated(question, wanted, pages_of(hits), embed, today)
+    longest = (0, 0) if detail is Detail.BRIEF else (_MAX_FIRST, _MAX_BESIDE_FIRST)
+    return _quotes(scored, wanted, _LIMIT[detail], longest, detail) or _anything(hits)
+
+
+def of_each(
+    question: str, hits: Sequence[Hit], *, detail: Detail = Detail.NORMAL, today: date | None = None
+) -> dict[str, Quote]:
+    """What best answers of each passage, by its chunk's id, chosen by words alone; nothing of one
+    without text, or that only leads elsewhere."""
+    wanted = asks(question, today)
+    by_chunk: dict[str, list[Rated]] = {}
+    for one in rated(question, wanted, pages_of(hits), None, today):
+        if not one.unit.is_pointer:
+            by_chunk.setdefault(one.unit.hit.chunk.id, []).append(one)
+    longest = 0 if detail is Detail.BRIEF else _MAX_BESIDE_FIRST
+    limit = min(2, _LIMIT[detail])
+    quotes = (_quotes(own, wanted, limit, (longest, longest), detail) for own in by_chunk.values())
+    return {quote.hit.chunk.id: quote for quote, *_ in quotes}
+
+
+def _quotes(
+    scored: Sequence[Rated], wanted: Asks, limit: int, longest: tuple[int, int], detail: Detail
+) -> list[Quote]:
+    """Quotations of the best units of at most ``limit`` groups, one a passage; the first and each
+    other passage whole where it isn't ``longest``."""
     if not scored:
-        return _anything(hits)
+        return []
     most = _MAX_WORDS * (2 if wanted.explained or detail is Detail.DETAILED else 1)
     passages: dict[str, tuple[list[Rated], set[Unit]]] = {}
     shown: set[Unit] = set()
-    for chosen in _choose(scored, _LIMIT[detail], most):
+    for chosen in _choose(scored, limit, most):
         added = _expanded(chosen, wanted)
         if shown.isdisjoint(added):
             passages.setdefault(chosen[0].unit.hit.chunk.id, (chosen, set()))[1].update(added)
             shown.update(added)
-    quotes: list[Quote] = []
-    for chosen, units in passages.values():
-        longest = 0 if detail is Detail.BRIEF else _MAX_BESIDE_FIRST if quotes else _MAX_FIRST
-        quotes.append(_quote(chosen, _whole(chosen[0], units, wanted, longest)))
-    return quotes
+    return [
+        _quote(chosen, _whole(chosen[0], units, wanted, longest[n > 0]))
+        for n, (chosen, units) in enumerate(passages.values())
+    ]
 
 
 def _anything(hits: Sequence[Hit]) -> list[Quote]:
@@ -331,4 +354,4 @@ def _subject(best: Rated, body: str) -> str:
     return " · ".join(names)
 
 
-__all__ = ["Embed", "Quote", "extract"]
+__all__ = ["Embed", "Quote", "extract", "of_each"]

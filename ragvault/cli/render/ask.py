@@ -229,9 +229,9 @@ class AskView:
             out.print(out.style(f"{arrow} {hanging(out, _HOW_TO_ASK_BETTER, 2)}", "dim"))
 
     def _pointed(self, outcome: Abstention) -> None:
-        """The first passage whole, below its place; of the others the best lines."""
+        """The first passage whole, below its place; of the others what is quoted of each."""
         out = self._out
-        for number, (hit, text) in enumerate(zip(outcome.nearest, outcome.passages, strict=True)):
+        for number, (hit, text) in enumerate(zip(outcome.nearest, outcome.passages, strict=False)):
             if number == 1:
                 out.print()
             if number < 2:

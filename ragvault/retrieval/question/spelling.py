@@ -41,7 +41,7 @@ def _neighbours() -> dict[str, set[str]]:
     return near
 
 
-_NEIGHBOURS = _neighbours()
+NEIGHBOURS = _neighbours()
 
 
 def corrections(
@@ -89,7 +89,7 @@ def _is_slip(typed: str, meant: str) -> bool:
     if len(typed) != len(meant) or len(typed) >= _LONG:
         return True
     wrong = [(a, b) for a, b in zip(typed, meant, strict=True) if a != b]
-    return len(wrong) > 1 or all(text.folded(b) in _NEIGHBOURS.get(a, ()) for a, b in wrong)
+    return len(wrong) > 1 or all(text.folded(b) in NEIGHBOURS.get(a, ()) for a, b in wrong)
 
 
 def corrected(question: str, read: Collection[tuple[str, str]]) -> str:

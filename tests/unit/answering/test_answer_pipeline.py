@@ -267,6 +267,29 @@ def test_of_the_passages_beside_the_first_the_best_lines_are_shown_of_each() -> 
     assert len(pointed.passages[1]) < 500
 
 
+def test_a_table_or_code_that_is_pointed_at_is_readable() -> None:
+    table = hit(
+        "fees.md", "Fees", "| Year | Fee |\n|---|---|\n| 2025 | 85 |\n| 2026 | 90 |", rank=2
+    )
+    code = hit("tar.md", "Unpack", "Unpack it:\n\n```sh\ntar xf a.tar\n```", rank=3)
+    found = replace(evidence(BACKEND), near=(BACKEND, table, code))
+    _, fees, unpack = point("What was the fee?", found, {}).passages
+    assert "Year: 2026 · Fee: 90" in fees.split("\n")
+    assert unpack.split("\n")[-3:] == ["```sh", "tar xf a.tar", "```"]
+
+
+def test_only_places_that_come_about_as_near_are_shown() -> None:
+    """The others stay in the JSON; of a page that hardly holds the answer still fewer are read."""
+    far, near = (
+        replace(hit(f"{n}.md", "", "Bob writes.", rank=n), scores=replace(BACKEND.scores, final=at))
+        for n, at in ((2, 0.5 * BACKEND.scores.final), (3, 0.7 * BACKEND.scores.final))
+    )
+    found = replace(evidence(BACKEND), near=(BACKEND, far, near), confidence=0.3)
+    pointed = point("Who writes?", found, {})
+    assert pointed.nearest == (BACKEND, near, far) and len(pointed.passages) == 2
+    assert len(point("Who writes?", replace(found, confidence=0.05), {}).passages) == 1
+
+
 def test_a_section_that_goes_on_in_another_passage_says_so() -> None:
     begin = hit("v.md", "Variables", "Foam has these:\n\n| Name | Description |\n|---|---|")
     end = hit("v.md", "Variables", "| `TITLE` | of the note |", rank=2, ordinal=1)

@@ -53,6 +53,7 @@ ELSEWHERE = replace(POINTED, nearest=(hit("b.md", "", "x"),), passages=("x",))
     [
         (ASKED, answer("mobile: 07700 900 512"), Verdict.RIGHT),
         (ASKED, answer("mobile: 07700 900 867"), Verdict.WRONG),  # the citation doesn't count
+        (replace(ASKED, right=r"\|\s*90\s*\|"), answer("2026 · 90 · ok"), Verdict.RIGHT),
         (ASKED, answer("no idea", "check it"), Verdict.WRONG_WARNED),
         (ASKED, POINTED, Verdict.POINTED),
         (ASKED, ELSEWHERE, Verdict.ELSEWHERE),
