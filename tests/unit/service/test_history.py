@@ -89,6 +89,20 @@ def test_an_abstention_is_kept_with_what_came_near(kept: Container) -> None:
     assert entry.document["nearest"][0]["passage"] == "The boiler."
 
 
+def test_a_place_that_was_pointed_at_is_kept_as_it_was_shown(kept: Container) -> None:
+    places = tuple(hit(f"{n}.md", "", f"The boiler {n}.\nBy Anna.") for n in range(3))
+    shown = ("The boiler 0. All of it.", "The boiler 1.")
+    pointed = Abstention(
+        AbstainReason.INSUFFICIENT_INFORMATION, 0.3, "In 0.md", places, passages=shown
+    )
+    keep(kept, AskResult("?", pointed, None, None, None, 2.0, ChatUsage(None, None)), NOW, None)
+    entry = entry_of(kept, "last")
+    outcome = result_of(entry).outcome
+    assert isinstance(outcome, Abstention) and outcome.passages == shown
+    whole = [place["text"] for place in entry.document["nearest"]]
+    assert whole == [shown[0], "The boiler 1.\nBy Anna.", "The boiler 2.\nBy Anna."]
+
+
 def test_nothing_is_kept_where_that_is_off(tmp_path: Path) -> None:
     with container(tmp_path, enabled=False) as off:
         assert keep(off, result(), NOW, None).id is None
