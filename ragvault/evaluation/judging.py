@@ -1,4 +1,4 @@
-"""What one question comes to: its rankings against the gold places, its answer against both."""
+"""What one question comes to: its ranking against the gold places, its answer against both."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ from ragvault.model import (
 from ragvault.text import sentence_spans, tokens
 
 Values = dict[str, float]  # by the measure's name
-
-BLEND, BM25, VECTOR = "blend", "bm25", "vector"  # both retrievers together, and each alone
 
 # The measures in the order in which they are shown, with the words for a person.
 RANKING_MEASURES = {
@@ -50,19 +48,12 @@ ANSWER_MEASURES = {
     "groundedness": "statements that the notes hold",
     "answer_words": "words of the known answer said",
 }
-LABELS = {
-    **RANKING_MEASURES,
-    **DECISION_MEASURES,
-    **ANSWER_MEASURES,
-    BLEND: "blend",
-    BM25: "words alone",
-    VECTOR: "meaning alone",
-}
+LABELS = {**RANKING_MEASURES, **DECISION_MEASURES, **ANSWER_MEASURES}
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionResult:
-    """``rankings``: RANKING_MEASURES by retriever; empty for a question without an answer.
+    """``ranking``: RANKING_MEASURES; empty for a question without an answer.
     ``confidence`` is None where the gate was left out; ``reason`` is why it was refused, None when
     it was answered. ``found`` are the first passages. ``answer_values`` are the ANSWER_MEASURES
     that apply; ``mode`` is how the answer was made. ``printed`` is None where the set doesn't say
@@ -70,7 +61,7 @@ class QuestionResult:
     """
 
     question: Question
-    rankings: dict[str, Values]
+    ranking: Values
     confidence: float | None
     reason: str | None = None
     features: dict[str, float] = field(default_factory=dict)
@@ -88,8 +79,7 @@ TOP_PASSAGES = 5  # what a person looks at, and an answer is usually made from
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """One retriever's list, or the blend's: the notes, best first by their best passage, and the
-    first passages.
+    """The notes, best first by their best passage, and the first passages.
 
     ``copies`` are the places elsewhere where the text of one of them stands word for word, shown
     once. They count as shown: whoever wants what stands there has read it.
@@ -113,12 +103,6 @@ def ranking_of(retrieval: Retrieval) -> Ranking:
     copies = tuple(stored for stored in folds if folded(stored.chunk.text) in texts)
     notes = [(hit.chunk.rel_path, *hit.duplicates) for hit in retrieval.ranked]
     return Ranking(tuple(dict.fromkeys(chain.from_iterable(notes))), passages, copies)
-
-
-def ranking_of_chunks(chunks: Sequence[StoredChunk]) -> Ranking:
-    """The same of chunks that one retriever ranked."""
-    notes = tuple(dict.fromkeys(stored.chunk.rel_path for stored in chunks))
-    return Ranking(notes, tuple(chunks[:TOP_PASSAGES]))
 
 
 def judge_ranking(question: Question, ranking: Ranking, notes: Notes) -> Values:

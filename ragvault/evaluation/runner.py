@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache, partial
@@ -19,16 +18,10 @@ from typing import TYPE_CHECKING
 from ragvault.errors import ModelError, NoIndexError, QuestionError, UsageError
 from ragvault.evaluation.dataset import Question
 from ragvault.evaluation.judging import (
-    BLEND,
-    BM25,
-    VECTOR,
     QuestionResult,
-    Ranking,
-    Values,
     judge_answer,
     judge_ranking,
     ranking_of,
-    ranking_of_chunks,
 )
 from ragvault.evaluation.places import Notes, notices
 from ragvault.evaluation.printed import judge_printed
@@ -38,12 +31,9 @@ from ragvault.model import (
     Abstention,
     Answer,
     AskResult,
-    Filter,
-    Query,
     Request,
     Retrieval,
     VaultInfo,
-    collection_of,
 )
 from ragvault.service import search
 from ragvault.service.ask import answer_of, ask
@@ -54,21 +44,8 @@ if TYPE_CHECKING:
     from ragvault.ports import Progress
     from ragvault.wiring import Container
 
-ALONE_DEPTH = 100  # passages that a retriever ranks by itself
 SHOWN_PASSAGES = 3
 _NOTICE_SHARE = 0.2
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """``each_retriever``: also rank by words alone and by meaning alone. ``use_model``: the model
-    server writes the answers, where it is there. Without ``gate`` the questions are only ranked,
-    several times faster: the gate judges quotes, and to choose these takes longer than to
-    search."""
-
-    each_retriever: bool = False
-    use_model: bool = False
-    gate: bool = True
 
 
 def vault_for(
@@ -104,21 +81,24 @@ def evaluate(
     name: str,
     vault: VaultInfo,
     questions: Sequence[Question],
-    options: RunOptions,
     *,
     now: datetime,
     progress: Progress,
+    use_model: bool = False,
+    gate: bool = True,
 ) -> Evaluation:
     """Ask every question of the set ``name`` of one vault. The notices are about gold that is
     nowhere, and those of the search that a fifth of the questions or more gave rise to, so about
     the index, not the question.
 
+    ``use_model``: the model server writes the answers, where it is there. Without ``gate`` the
+    questions are only ranked, several times faster: the gate judges quotes, and to choose these
+    takes longer than to search.
     The container's history has to be off: these questions are nobody's. Raises UsageError for
     a question that can't be asked, and what a search raises.
     """
-    if options.use_model and ollama_status(container).problem is not None:
-        options = replace(options, use_model=False)
-    asker = _Asker(container, vault, options, now)
+    use_model = use_model and ollama_status(container).problem is None
+    asker = _Asker(container, vault, now, use_model=use_model, gate=gate)
     started = time.perf_counter()
     results = []
     progress.start(vault.name, len(questions), "questions")
@@ -146,8 +126,9 @@ class _Asker:
 
     container: Container
     vault: VaultInfo
-    options: RunOptions
     now: datetime
+    use_model: bool
+    gate: bool
     notices: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
@@ -165,18 +146,18 @@ class _Asker:
         judgement = asked.judgement if asked else None
         outcome = asked.outcome if asked else None
         reason = str(outcome.reason) if isinstance(outcome, Abstention) else None
-        values, mode = {}, None
+        values, mode, ranking = {}, None, ranking_of(retrieval)
         if isinstance(outcome, Answer) and outcome.mode == "none":  # small talk: no note answers
             reason = str(AbstainReason.NO_RELEVANT_CONTEXT)
         elif isinstance(outcome, Answer):
             values, mode = judge_answer(question, outcome, retrieval.hits), outcome.mode
         return QuestionResult(
             question=question,
-            rankings=self._rankings(question, retrieval) if question.answerable else {},
-            confidence=(judgement.confidence if judgement else 0.0) if self.options.gate else None,
+            ranking=judge_ranking(question, ranking, self.notes) if question.answerable else {},
+            confidence=(judgement.confidence if judgement else 0.0) if self.gate else None,
             reason=reason,
             features=dict(judgement.features) if judgement else {},
-            found=ranking_of(retrieval).passages[:SHOWN_PASSAGES],
+            found=ranking.passages[:SHOWN_PASSAGES],
             answer_values=values,
             mode=mode,
             seconds=time.perf_counter() - started,
@@ -185,35 +166,9 @@ class _Asker:
 
     def _searched(self, question: Question) -> tuple[Retrieval, AskResult | None]:
         request = Request(question.text, vaults=(self.vault.name,))
-        if self.options.gate:
-            asked = replace(request, use_model=self.options.use_model)
+        if self.gate:
+            asked = replace(request, use_model=self.use_model)
             result = answer_of(ask(self.container, asked, now=self.now))
             if result.retrieval is not None:  # None: small talk, answered from no note
                 return result.retrieval, result
         return search.search(self.container, request, 1, now=self.now).retrieval, None
-
-    def _rankings(self, question: Question, retrieval: Retrieval) -> dict[str, Values]:
-        rankings = {BLEND: ranking_of(retrieval)}
-        if self.options.each_retriever:
-            rankings |= _alone(self.container, retrieval.query, self.vault.name)
-        return {
-            retriever: judge_ranking(question, ranking, self.notes)
-            for retriever, ranking in rankings.items()
-        }
-
-
-def _alone(container: Container, query: Query, vault: str) -> dict[str, Ranking]:
-    """The best of one vault by BM25 alone, and by the cosine alone where there is an embedding
-    model: what the blend has to be better than. Raises StoreError."""
-    catalog = container.catalog
-    found = {BM25: catalog.lexical(query.terms, ALONE_DEPTH, Filter(vaults=(vault,)))}
-    with suppress(ModelError):
-        vector = container.embedder.embed_query(query.text)
-        container.vectors.sync_to(catalog.generation)
-        collection = collection_of(vault, container.embedder.fingerprint)
-        found[VECTOR] = container.vectors.query(collection, vector, ALONE_DEPTH)
-    stored = catalog.chunks({hit.chunk_id for hits in found.values() for hit in hits})
-    return {
-        retriever: ranking_of_chunks([stored[h.chunk_id] for h in hits if h.chunk_id in stored])
-        for retriever, hits in found.items()
-    }

@@ -22,12 +22,12 @@ Estimates = dict[str, Estimate]  # by the measure's name
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """``rankings``, by retriever, and ``by_lang`` hold the ranking measures; ``refusals`` the
+    """``ranking`` and ``by_lang`` hold the ranking measures; ``refusals`` the
     DECISION_MEASURES; ``reliability`` is of the confidence; ``modes`` counts the answers by how
     they were made."""
 
-    rankings: dict[str, Estimates]
-    by_lang: dict[str, dict[str, Estimates]]
+    ranking: Estimates
+    by_lang: dict[str, Estimates]
     refusals: Estimates
     reliability: tuple[Bin, ...]
     answers: Estimates
@@ -60,7 +60,7 @@ class Evaluation:
 
 
 def summarise(results: Sequence[QuestionResult]) -> Summary:
-    langs = sorted({r.question.lang for r in results if r.question.lang and r.rankings})
+    langs = sorted({r.question.lang for r in results if r.question.lang and r.ranking})
     gated = _flags(results, lambda r: r.confidence is not None)
     good = _flags(results, lambda r: r.question.answerable)
     refused = _flags(results, lambda r: r.reason is not None)
@@ -73,8 +73,8 @@ def summarise(results: Sequence[QuestionResult]) -> Summary:
     has_both = bool((gated & good).any() and (gated & ~good).any())
     modes = [r.mode for r in results if r.mode is not None]
     return Summary(
-        rankings=_rankings(results),
-        by_lang={lang: _rankings(results, lang) for lang in langs if len(langs) > 1},
+        ranking=_ranking(results),
+        by_lang={lang: _ranking(results, lang) for lang in langs if len(langs) > 1},
         refusals={name: one for name, one in refusals.items() if one is not None},
         reliability=tuple(metrics.reliability(confidences[gated], good[gated]) if has_both else ()),
         answers=_means(ANSWER_MEASURES, [r.answer_values for r in results]),
@@ -86,14 +86,10 @@ def _flags(results: Sequence[QuestionResult], test: Callable[[QuestionResult], b
     return np.array([test(r) for r in results], dtype=bool)
 
 
-def _rankings(results: Sequence[QuestionResult], lang: str | None = None) -> dict[str, Estimates]:
-    """By retriever, over all answerable questions, or those of one language."""
-    asked = [r.rankings if lang in (None, r.question.lang) else {} for r in results]
-    retrievers = dict.fromkeys(retriever for r in results for retriever in r.rankings)
-    return {
-        retriever: _means(RANKING_MEASURES, [r.get(retriever, {}) for r in asked])
-        for retriever in retrievers
-    }
+def _ranking(results: Sequence[QuestionResult], lang: str | None = None) -> Estimates:
+    """Over all answerable questions, or those of one language."""
+    asked = [r.ranking if lang in (None, r.question.lang) else {} for r in results]
+    return _means(RANKING_MEASURES, asked)
 
 
 def _means(measures: Iterable[str], values: Sequence[Mapping[str, float]]) -> Estimates:
@@ -111,8 +107,7 @@ def _means(measures: Iterable[str], values: Sequence[Mapping[str, float]]) -> Es
 
 def evaluation_object(evaluation: Evaluation) -> dict[str, Any]:
     """What ``eval run --json`` prints. Every share lies in 0..1; an estimate is an object of
-    value, low, high (its 95 % interval; null for a single question) and n. ``legs`` are the
-    rankings by retriever: both together (blend), or one alone."""
+    value, low, high (its 95 % interval; null for a single question) and n."""
     summary, vault = evaluation.summary, evaluation.vault
     asked, answerable = len(evaluation.results), evaluation.answerable
     value: dict[str, Any] = rounded(
@@ -126,7 +121,7 @@ def evaluation_object(evaluation: Evaluation) -> dict[str, Any]:
             },
             "vault": {"name": vault.name, "notes": vault.notes, "passages": vault.chunks},
             "model": evaluation.model,
-            "legs": summary.rankings,
+            "ranking": summary.ranking,
             "by_lang": summary.by_lang,
             "abstention": {**summary.refusals, "reliability": summary.reliability},
             "printed": shares(evaluation.printed),
@@ -153,7 +148,7 @@ def _question(result: QuestionResult) -> dict[str, Any]:
         "reason": result.reason,
         "confidence": result.confidence,
         "features": result.features,
-        "legs": {leg: {"values": values} for leg, values in result.rankings.items()},
+        "ranking": result.ranking,
         "answer_values": result.answer_values,
         "mode": result.mode,
         "printed": result.printed,

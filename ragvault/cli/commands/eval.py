@@ -37,9 +37,6 @@ def run(
         datetime | None,
         option("--today", "Ask as if it were noon of that day.", "DATE", formats=["%Y-%m-%d"]),
     ] = None,
-    retrievers: Annotated[
-        bool, option("--retrievers", "Also rank by words alone and by meaning alone.")
-    ] = False,
     ranking_only: Annotated[
         bool, option("--ranking-only", "Leave out the refusals: several times faster.")
     ] = False,
@@ -55,14 +52,13 @@ def run(
     """
     from ragvault.cli.render.eval import print_evaluation
     from ragvault.evaluation.dataset import load_questions
-    from ragvault.evaluation.runner import RunOptions, evaluate, vault_for
+    from ragvault.evaluation.runner import evaluate, vault_for
     from ragvault.evaluation.summary import evaluation_object
 
     if ranking_only and answers:
         raise UsageError("--ranking-only and --answers don't go together.", "Leave out one.")
     # Where all sets are called alike, the folder's name tells them apart.
     name = file.parent.name if file.stem == "questions" and file.parent.name else file.stem
-    how = RunOptions(each_retriever=retrievers, use_model=answers, gate=not ranking_only)
     now = today.replace(hour=12) if today else datetime.now()
     try:
         with Session.open(config, {"history.enabled": False}) as session:  # they are nobody's
@@ -70,7 +66,16 @@ def run(
             questions = load_questions(file, limit=limit)
             chosen = vault_for(container, vault, questions, file.name)
             bar = BarProgress(session.err)
-            done = evaluate(container, name, chosen, questions, how, now=now, progress=bar)
+            done = evaluate(
+                container,
+                name,
+                chosen,
+                questions,
+                now=now,
+                progress=bar,
+                use_model=answers,
+                gate=not ranking_only,
+            )
             session.notices(done.notices)
             if as_json:
                 print_json(evaluation_object(done))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ragvault.cli.render import words
 from ragvault.cli.render.layout import facts, print_table
-from ragvault.evaluation.judging import LABELS, RANKING_MEASURES
+from ragvault.evaluation.judging import LABELS
 from ragvault.evaluation.printed import curve, shares
 from ragvault.text import strip_controls
 
@@ -29,9 +28,10 @@ def print_evaluation(out: Terminal, evaluation: Evaluation) -> None:
     text = facts(out, [head, *counts, kinds, words.duration(evaluation.seconds)])
     out.print(out.style(head, "bold") + out.style(text[len(head) :], "dim"))
     out.print(out.style("In brackets: 95 % intervals.", "dim"))
-    _print_rankings(out, "Ranking", summary.rankings, RANKING_MEASURES)
-    for lang, rankings in summary.by_lang.items():
-        _print_rankings(out, f"Ranking, {strip_controls(lang)}", rankings, _SHORT)
+    _print_estimates(out, "Ranking", summary.ranking)
+    for lang, ranking in summary.by_lang.items():
+        short = {name: one for name, one in ranking.items() if name in _SHORT}
+        _print_estimates(out, f"Ranking, {strip_controls(lang)}", short)
     _print_printed(out, evaluation)
     _print_estimates(out, "Refusals", summary.refusals)
     dash = out.symbol("–", "-")
@@ -70,27 +70,13 @@ def _print_printed(out: Terminal, evaluation: Evaluation) -> None:
     print_table(out, "Quoting from a confidence of", columns, points)
 
 
-def _print_rankings(
-    out: Terminal, title: str, rankings: Mapping[str, Estimates], measures: Iterable[str]
-) -> None:
-    """A row a measure that any retriever has, a column a retriever."""
-    found: Sequence[Estimates] = list(rankings.values())
-    rows = [
-        (LABELS[name], *(_figure(out, one.get(name)) for one in found))
-        for name in measures
-        if any(name in one for one in found)
-    ]
-    print_table(out, title, [LABELS[retriever] for retriever in rankings], rows)
-
-
 def _print_estimates(out: Terminal, title: str, found: Estimates) -> None:
     rows = [(LABELS[name], _figure(out, one), f"{one.n:,}") for name, one in found.items()]
     print_table(out, title, ("", "of"), rows)
 
 
-def _figure(out: Terminal, estimate: Estimate | None) -> str:
+def _figure(out: Terminal, estimate: Estimate) -> str:
     """A value with its interval."""
-    dash = out.symbol("–", "-")
-    if estimate is None or estimate.low is None or estimate.high is None:
-        return dash if estimate is None else f"{estimate.value:.3f}"
-    return f"{estimate.value:.3f} [{estimate.low:.2f}{dash}{estimate.high:.2f}]"
+    if estimate.low is None or estimate.high is None:
+        return f"{estimate.value:.3f}"
+    return f"{estimate.value:.3f} [{estimate.low:.2f}{out.symbol('–', '-')}{estimate.high:.2f}]"

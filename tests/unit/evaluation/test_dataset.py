@@ -20,7 +20,6 @@ from ragvault.evaluation.judging import (
     judge_answer,
     judge_ranking,
     ranking_of,
-    ranking_of_chunks,
 )
 from ragvault.evaluation.places import Notes, in_section
 from ragvault.model import (
@@ -169,7 +168,8 @@ def test_notes_are_scored_by_their_best_passage(tmp_path: Path) -> None:
     """Three passages of a wrong note count once: the right one is second, not fourth."""
     [question] = parse_questions(line(gold=[{"file": "right.md", "heading": "H"}]), "q")
     wrong = [passage("wrong.md", (str(i),)) for i in range(6)]
-    ranking = ranking_of_chunks([*wrong, passage("right.md", ("H",))])
+    found = [*wrong, passage("right.md", ("H",))]
+    ranking = ranking_of(retrieved(*((stored, None) for stored in found)))
     judged = judge_ranking(question, ranking, Notes(tmp_path))
     assert judged["mrr@10"] == 0.5
     # but a person who reads the first five passages doesn't see it
@@ -183,7 +183,8 @@ def test_spans_are_read_from_the_note_on_disk(tmp_path: Path) -> None:
     gold = [{"file": name, "start": 14, "end": 24, "text": "the answer"}]
     [question] = parse_questions(line(gold=gold), "q")
     file = unicodedata.normalize("NFC", name)
-    hit = ranking_of_chunks([passage(file, text="nothing\n\nthe answer", lines=(3, 5))])
+    stored = passage(file, text="nothing\n\nthe answer", lines=(3, 5))
+    hit = ranking_of(retrieved((stored, None)))
     values = judge_ranking(question, hit, Notes(tmp_path))
     assert values["span_recall@5"] == 1.0
     assert values["span_precision@5"] == pytest.approx(10 / 19)
