@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
 from ragvault.model import (
-    Background,
     ChatOptions,
     ChatUsage,
     FileState,
@@ -297,12 +296,6 @@ class EmbeddingCache(Protocol):
         """The ``n`` visible chunks of the highest cosine that the filter lets through, best
         first, ties by id; and how many it lets through whose vector isn't cached. Exact: every
         vector is compared. ``vector`` is of unit length. Linear in the chunks."""
-
-    def background(self, vault: str, fingerprint: str) -> Background | None:
-        """As it was last measured with this embedder. None: never."""
-
-    def set_background(self, vault: str, fingerprint: str, background: Background) -> None:
-        """Remember it, in place of what was measured before. Moves no ``generation``."""
 
 
 class Catalog(NoteStore, ChunkSearch, EmbeddingCache, Protocol):

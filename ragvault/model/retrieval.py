@@ -271,7 +271,7 @@ class Retrieval:
     chunks around the hits that may be answered from, by the hit's chunk id, in the order of the
     note. What the confidence is made from beside the scores: for an answer ``term_weights``, the
     question's terms with their IDF; ``vocabulary_trust`` (0..1), how far the embedding model can
-    read the question; ``background``, what unrelated questions reach in what was searched (None:
+    read the question; ``background``, what unrelated questions reach with the model (None:
     not known, or nothing was searched by meaning)."""
 
     query: Query

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -122,20 +121,6 @@ class Filter:
 def collection_of(vault: str, fingerprint: str) -> str:
     """The vector store's name for a vault's vectors of one model: those of two never meet."""
     return f"{vault}|{fingerprint}"
-
-
-@dataclass(frozen=True, slots=True)
-class Background:
-    """What the nearest passage of a vault is to questions that have nothing to do with it: the
-    median of these cosines by the questions' language ("en", "de" …). ``chunks`` is how many
-    passages the vault had then."""
-
-    chunks: int
-    levels: Mapping[str, float]
-
-    def of(self, language: str) -> float:
-        """That of a language, else of the one that comes nearest: mostly the notes' own."""
-        return self.levels.get(language, max(self.levels.values()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from time import perf_counter
 
 from ragvault.config.settings import Settings
 from ragvault.errors import ModelServerError
-from ragvault.model import Background, Filter, FolderInfo, Query, Request, Timing, VaultInfo
+from ragvault.model import Filter, FolderInfo, Query, Request, Timing, VaultInfo
 from ragvault.ports import Catalog, ChatModel, Embedder, Reranker, VectorIndex
 from ragvault.retrieval.question.scope import (
     choose_k,
@@ -36,7 +36,7 @@ class Deps:
     side by side on first use, and a question that needs none opens none. One may raise what its
     port may raise; called again it gives the same object.
 
-    ``background`` tells what unrelated questions reach in a vault.
+    ``background`` tells what unrelated questions reach with the model.
     ``exact_limit``: a vault of up to so many chunks is compared in full, from the catalog: nothing
     is missed, and the vector store, whose library takes a second to import, stays unopened.
     ``filtered_limit``: in a larger vault, up to so many that a filter lets through are.
@@ -47,7 +47,7 @@ class Deps:
     vector_index: Callable[[], VectorIndex]
     chat: Callable[[], ChatModel] = _no_chat
     reranker: Reranker | None = None
-    background: Callable[[VaultInfo], Background | None] = lambda _vault: None
+    background: Callable[[], float | None] = lambda: None
     exact_limit: int = EXACT_LIMIT
     filtered_limit: int = EXACT_LIMIT
 

@@ -217,16 +217,13 @@ def _begin(context: Context) -> tuple[Meaning, tuple[str, ...]]:
 
 
 def _background(context: Context, model: str) -> float | None:
-    """What unrelated questions reach with the model; of one that nobody measured, what they reach
-    in these vaults, in the question's language."""
+    """What unrelated questions reach with the model."""
     if row := measured(model):
         return row.background
     try:
-        known = [context.deps.background(vault) for vault in context.vaults]
+        return context.deps.background()
     except ModelError:
         return None
-    levels = (vault.of(context.query.language) for vault in known if vault is not None)
-    return max(levels, default=None)
 
 
 def _least_cosine(context: Context, background: float | None) -> float:

@@ -144,7 +144,8 @@ def refreshed(
 ) -> IndexReport:
     """Bring one vault up to date. The caller holds the lock, unless it is a dry run."""
     from ragvault.ingest.sync import SyncParts, sync_vault
-    from ragvault.service.background import refresh_background
+    from ragvault.retrieval.ranking.blend import measured
+    from ragvault.service.background import background_of
     from ragvault.wiring import embedder_settings
 
     with _catalog_for(container, dry_run=dry_run) as catalog:
@@ -165,12 +166,11 @@ def refreshed(
             dry_run=dry_run,
             progress=progress,
         )
-        if not dry_run and (report.embedded or report.removed):
-            info = next(v for v in catalog.vaults() if v.name == vault.name)
-            with suppress(ModelError):  # of an answer's confidence; the index is whole without
-                refresh_background(catalog, container.wanted_embedder, info)
     if not dry_run:
         container.remember_vaults()
+        if report.embedded and measured(container.wanted_embedder.model) is None:
+            with suppress(ModelError):  # of an answer's confidence; the index is whole without
+                background_of(container, container.wanted_embedder)
     return report
 
 

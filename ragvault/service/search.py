@@ -77,7 +77,7 @@ def retrieve(
         vector_index=lambda: container.vectors,
         chat=lambda: container.assistant,
         reranker=container.reranker(request.rerank),
-        background=lambda vault: background_of(container.catalog, container.embedder, vault),
+        background=lambda: background_of(container, container.embedder),
         exact_limit=0 if asks_store else EXACT_LIMIT,
     )
     return pipeline.retrieve(

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from ragvault.adapters.sqlite.catalog import SqliteCatalog
 from ragvault.errors import NoIndexError
-from ragvault.model import Background, FileState, Filter, VaultInfo
+from ragvault.model import FileState, Filter, VaultInfo
 from ragvault.text import tokens
 from tests.support.samples import DAY, MTIME_NS, note_write, vector_of, vectors_of
 
@@ -591,27 +591,6 @@ def test_folders_have_counts(catalog: Catalog) -> None:
 def test_a_sound_catalog_has_no_problems(catalog: Catalog) -> None:
     put(catalog, note_write("notes", "a.md", [((), "one")]))
     assert catalog.database.problems() == []
-
-
-# --------------------------------------------------------------------------- backgrounds
-
-
-def test_a_background_is_of_one_vault_and_one_model(catalog: Catalog) -> None:
-    """Measured with another model, or in other notes, it would say nothing about a cosine."""
-    put(catalog, note_write("notes", "a.md", [((), "one")]))
-    measured = Background(1, {"en": 0.25, "de": 0.43})
-    generation = catalog.generation
-    catalog.set_background("notes", FP, Background(9, {}))
-    catalog.set_background("notes", FP, measured)
-    assert catalog.generation == generation
-    assert catalog.background("notes", FP) == measured
-    assert catalog.background("notes", "another model") is None
-    assert catalog.background("nope", FP) is None
-    assert measured.of("en") == 0.25
-    assert measured.of("xx") == 0.43
-    catalog.remove_vault("notes")
-    catalog.add_vault(VaultInfo("notes", Path("/vault"), "folder"))
-    assert catalog.background("notes", FP) is None
 
 
 # --------------------------------------------------------------------------- common words

@@ -15,7 +15,7 @@ from typing import Any
 STEPS: dict[str, tuple[str, ...]] = {
     "ragvault.adapters.sqlite.catalog:SqliteCatalog": (
         "add_vault", "set_vector_watermark", "commit", "touch_files", "use_embedder",
-        "store_vectors", "finish_vault", "checked_vault", "prune_vectors", "set_background",
+        "store_vectors", "finish_vault", "checked_vault", "prune_vectors",
     ),
     "ragvault.adapters.chroma.persistent:PersistentChroma": (
         "upsert", "delete", "drop", "retain", "seal", "reset", "_write_state",

@@ -19,7 +19,7 @@ from ragvault.adapters.sqlite.connection import Database, OnDatabase
 from ragvault.adapters.sqlite.integrity import embeddings_in
 from ragvault.adapters.sqlite.rows import bump_generation, generation_of
 from ragvault.errors import StoreError
-from ragvault.model import Background, Filter, ScoredId
+from ragvault.model import Filter, ScoredId
 
 if TYPE_CHECKING:
     from ragvault.model import Matrix, Vector
@@ -89,23 +89,6 @@ class SqliteEmbeddings(OnDatabase):
         while len(self._scanned) >= _SCANS:
             self._scanned.popitem(last=False)
         self._scanned[key] = scanned
-
-    def background(self, vault: str, fingerprint: str) -> Background | None:
-        with self.database.read() as con:
-            row = con.execute(
-                "SELECT b.chunks, b.levels FROM background b JOIN vault v ON v.id = b.vault_id"
-                " WHERE v.name = ? AND b.fingerprint = ?",
-                (vault, fingerprint),
-            ).fetchone()
-            return None if row is None else Background(row[0], json.loads(row[1]))
-
-    def set_background(self, vault: str, fingerprint: str, background: Background) -> None:
-        with self.database.write() as con:
-            con.execute(
-                "INSERT OR REPLACE INTO background (vault_id, fingerprint, chunks, levels)"
-                " SELECT id, ?, ?, ? FROM vault WHERE name = ?",
-                (fingerprint, background.chunks, json.dumps(dict(background.levels)), vault),
-            )
 
     def store_vectors(self, fingerprint: str, vectors: Mapping[str, Vector]) -> None:
         with self.database.write() as con:

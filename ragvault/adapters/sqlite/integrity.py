@@ -47,7 +47,6 @@ _NEVER_WRITTEN = (
         " (SELECT 1 FROM tag t WHERE t.note_id = n.id AND t.tag = fold_tag(j.value))",
         "tags",
     ),
-    ("SELECT count(*) FROM background WHERE NOT json_valid(levels)", "levels"),
     ("SELECT count(*) != 1 FROM meta WHERE key = 'generation'", "counters"),
 )
 

@@ -27,13 +27,7 @@ _EMBEDDER = """CREATE TABLE embedder (
     settings TEXT NOT NULL,
     is_in_force INTEGER NOT NULL
 ) WITHOUT ROWID"""
-_BACKGROUND = """CREATE TABLE background (
-    vault_id INTEGER NOT NULL REFERENCES vault (id) ON DELETE CASCADE,
-    fingerprint TEXT NOT NULL,
-    chunks INTEGER NOT NULL,
-    levels TEXT NOT NULL,
-    PRIMARY KEY (vault_id, fingerprint)
-) WITHOUT ROWID"""
+
 _TABLES = statements(
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
     "INSERT INTO meta (key, value) VALUES ('generation', 0)",
@@ -106,7 +100,6 @@ _TABLES = statements(
         UNIQUE (fingerprint_id, text_hash)
     )""",
     _EMBEDDER,
-    _BACKGROUND,
 )
 
 
@@ -122,6 +115,7 @@ def _begin(connection: sqlite3.Connection) -> None:
         )
     if version == 2:
         _from_0_1(connection)
+    connection.execute("DROP TABLE IF EXISTS background")
     for table, column in (
         ("folder", "centroid"),
         ("folder", "centroid_fingerprint"),
@@ -129,7 +123,6 @@ def _begin(connection: sqlite3.Connection) -> None:
         ("note", "links"),
     ):
         connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
-    connection.execute("DELETE FROM background")  # of another form; measured again
 
 
 # Vectors stand in another collection than in 0.1 (one for each vault and model): with no watermark
@@ -141,7 +134,6 @@ _COLUMNS_SINCE_0_1 = statements(
     "UPDATE note SET fingerprint = ''",
     "UPDATE vault SET vector_marker = NULL",
     "DROP TABLE note_vector",
-    _BACKGROUND,
     _EMBEDDER,
     "INSERT INTO embedder SELECT fingerprint, '', 1 FROM vault WHERE fingerprint IS NOT NULL"
     " GROUP BY fingerprint ORDER BY count(*) DESC LIMIT 1",

@@ -244,7 +244,6 @@ def test_what_was_changed_in_the_catalog_is_not_answered_from(
     [
         "UPDATE fts_1_content SET c2 = 'other words' WHERE id = 3",
         "DELETE FROM tag",
-        "INSERT INTO background SELECT id, 'a model', 1, '{' FROM vault",
     ],
 )
 def test_words_and_tags_that_the_index_lost_are_missed(
