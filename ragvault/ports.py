@@ -151,8 +151,14 @@ class VectorIndex(Protocol):
     def close(self) -> None: ...
 
 
-class NoteStore(Protocol):
-    """Vaults and their notes: the truth about which file is indexed with which content.
+class Catalog(Protocol):
+    """All that is indexed: vaults and their notes, the truth about which file is indexed with which
+    content; visible chunks, found by their words or looked up; and vectors by (embedder's
+    fingerprint, text hash), kept as float16: what a rebuilt vector store is filled from without
+    running the model. What is read of them is float32 of unit length.
+
+    One embedder is in force: the one that questions are read by, because every vault's vectors are
+    whole under it. While a change of models is under way that is the one before.
 
     Every write method is one transaction; reads never see half of one.
     """
@@ -211,10 +217,7 @@ class NoteStore(Protocol):
     def tags(self, vaults: Collection[str] = ()) -> list[str]:
         """Tags that notes have, of some vaults or all, lower-cased, the most used first."""
 
-
-class ChunkSearch(Protocol):
-    """Visible chunks: found by their words, or looked up."""
-
+    # -- chunks
     def lexical(self, terms: Sequence[str], n: int, where: Filter) -> list[ScoredId]:
         """BM25 over title, heading path and body; any term matches; best first, ties by id."""
 
@@ -251,15 +254,7 @@ class ChunkSearch(Protocol):
     def recent(self, n: int, where: Filter) -> list[StoredChunk]:
         """First chunks of the most recently dated notes, newest first."""
 
-
-class EmbeddingCache(Protocol):
-    """Vectors by (embedder's fingerprint, text hash), kept as float16: what a rebuilt vector
-    store is filled from without running the model. What is read is float32 of unit length.
-
-    One embedder is in force: the one that questions are read by, because every vault's vectors
-    are whole under it. While a change of models is under way that is the one before.
-    """
-
+    # -- vectors
     def use_embedder(self, fingerprint: str, settings: str) -> None:
         """Vectors of this embedder are about to be made; ``settings`` say how it is built (see
         ``wiring``). It is in force from now on if no vault is whole under another one."""
@@ -296,11 +291,6 @@ class EmbeddingCache(Protocol):
         """The ``n`` visible chunks of the highest cosine that the filter lets through, best
         first, ties by id; and how many it lets through whose vector isn't cached. Exact: every
         vector is compared. ``vector`` is of unit length. Linear in the chunks."""
-
-
-class Catalog(NoteStore, ChunkSearch, EmbeddingCache, Protocol):
-    """The three that hold the index, on one store: an index run writes to all of them in one
-    transaction, and a question reads from all of one generation."""
 
 
 class Reranker(Protocol):

@@ -1,6 +1,6 @@
 """What stands behind the ports: each family of libraries in a package of its own.
 
-- ``sqlite/``: the catalog (``NoteStore``, ``ChunkSearch``, ``EmbeddingCache``); the history.
+- ``sqlite/``: the catalog; the history.
 - ``chroma/``: vector stores. ``onnx/``, ``ollama/``, ``torch_embedder.py``: models.
 - ``models.py``, ``facts.py``: what the adapters of models share.
 - ``families.py``: what is known of embedding models, by family: prefixes, pooling, window.

@@ -8,9 +8,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +22,12 @@ _TEMPLATES = (
 )
 # The tokens of moment.js that a note's name is made of; what else stands there is text.
 _TOKENS = {
-    "YYYY": r"(?P<year>\d{4})", "gggg": r"(?P<year>\d{4})", "GGGG": r"(?P<year>\d{4})",
-    "YY": r"(?P<short>\d\d)",
+    "YYYY": r"(?P<year>\d{4})", "YY": r"(?P<short>\d\d)",
     "MMMM": r"(?P<name>[^\W\d]+)", "MMM": r"(?P<name>[^\W\d]+)\.?",
     "MM": r"(?P<month>\d\d)", "M": r"(?P<month>\d\d?)",
     "DD": r"(?P<day>\d\d)", "Do": r"(?P<day>\d\d?)[^\W\d]*\.?", "D": r"(?P<day>\d\d?)",
-    "ww": r"(?P<week>\d\d)", "WW": r"(?P<week>\d\d)",
-    "w": r"(?P<week>\d\d?)", "W": r"(?P<week>\d\d?)",
-    "dddd": r"[^\W\d]+", "ddd": r"[^\W\d]+\.?", "dd": r"[^\W\d]+\.?", "Q": r"\d",
+    "dddd": r"[^\W\d]+", "ddd": r"[^\W\d]+\.?", "dd": r"[^\W\d]+\.?",
+    "ww": r"\d\d", "WW": r"\d\d", "w": r"\d\d?", "W": r"\d\d?", "Q": r"\d",
 }  # fmt: skip
 _FORMAT = re.compile(
     r"\[([^\]]*)\]|(" + "|".join(sorted(_TOKENS, key=len, reverse=True)) + r")|(.)"
@@ -62,8 +59,7 @@ class VaultSettings:
         return hashlib.sha256("\0".join(p.pattern for p in self.journals).encode()).hexdigest()[:8]
 
     def day_of(self, rel: str) -> float | None:
-        """The day of a daily, weekly or monthly note by its path: noon UTC of it (of a week's
-        Monday, a month's first)."""
+        """The day of a daily note by its path: noon UTC of it."""
         stem = rel.rpartition(".")[0] or rel
         matches = (pattern.fullmatch(stem) for pattern in self.journals)
         return next((_day(match.groupdict()) for match in matches if match), None)
@@ -92,22 +88,16 @@ def read_settings(root: Path, on_bad: Callable[[str, str], None]) -> VaultSettin
     return VaultSettings(tuple(excluded), tuple(_journals(folder)))
 
 
-def _journals(folder: Path) -> list[re.Pattern[str]]:
-    daily = _read(folder / "daily-notes.json")
-    periodic = _read(folder / "plugins/periodic-notes/data.json")
-    kinds = {"daily": "YYYY-MM-DD", "weekly": "gggg-[W]ww", "monthly": "YYYY-MM"}
-    found = [(daily, "YYYY-MM-DD")] if daily else []
-    found += [
-        (periodic[k], usual) for k, usual in kinds.items() if isinstance(periodic.get(k), dict)
-    ]
-    patterns = []
-    for settings, usual in found:
-        place, form = settings.get("folder"), settings.get("format")
-        whole = f"{place.strip('/')}/" if isinstance(place, str) and place.strip("/") else ""
-        pattern = _pattern(form if isinstance(form, str) and form else usual)
-        if pattern is not None:
-            patterns.append(re.compile(re.escape(whole) + pattern))
-    return patterns
+def _journals(folder: Path) -> Iterator[re.Pattern[str]]:
+    """Of the core's daily notes and of the plugin's. (Weekly and monthly ones are dated by their
+    names, see ``formats.dates``.)"""
+    periodic = _read(folder / "plugins/periodic-notes/data.json").get("daily")
+    for settings in (_read(folder / "daily-notes.json"), periodic):
+        if isinstance(settings, dict) and settings:
+            place, form = (str(settings.get(key) or "") for key in ("folder", "format"))
+            whole = f"{place.strip('/')}/" if place.strip("/") else ""
+            if (pattern := _pattern(form or "YYYY-MM-DD")) is not None:
+                yield re.compile(re.escape(whole) + pattern)
 
 
 def _pattern(form: str) -> str | None:
@@ -130,12 +120,6 @@ def _day(found: dict[str, str | None]) -> float | None:
     from ragvault.text import MONTHS
 
     year = found.get("year") or f"20{found.get('short')}"
-    if week := found.get("week"):
-        try:
-            monday = date.fromisocalendar(int(year), int(week), 1)
-        except ValueError:
-            return None
-        return noon(monday.year, monday.month, monday.day)
     name = found.get("name")
     month: str | int | None = found.get("month") or 1
     if name:

@@ -51,7 +51,7 @@ class SyncParts:
     """What a run works with. Factories are called when first needed, at most once.
 
     ``counter`` measures passages. ``embedder`` builds without loading the model; of what, say
-    ``embedder_settings`` (see ``EmbeddingCache.use_embedder``). ``stored`` is the vector store's
+    ``embedder_settings`` (see ``Catalog.use_embedder``). ``stored`` is the vector store's
     identity, read without opening it; None when there is no store. A batch of notes is one
     transaction: ``batch_chunks`` bounds its memory.
     """

@@ -22,8 +22,7 @@ from ragvault.errors import NoIndexError
 
 
 class SqliteCatalog(SqliteNotes, SqliteChunks, SqliteFullText, SqliteEmbeddings, SqliteEmbedders):
-    """All three ports of the catalog on one file: ``NoteStore``, ``ChunkSearch`` and
-    ``EmbeddingCache``. Its bases share the file and know nothing of each other.
+    """``ports.Catalog`` on one file, which its bases share; they know nothing of each other.
 
     Safe to use from several threads and next to other processes. ``create`` False raises
     NoIndexError when there is no file yet. Opening an up-to-date file reads its header only.

@@ -106,7 +106,7 @@ def _stored(row: Sequence[Any]) -> StoredChunk:
 
 
 class SqliteChunks(OnDatabase):
-    """The half of ``ports.ChunkSearch`` that scores nothing."""
+    """Chunks that are looked up: nothing is scored."""
 
     def chunks(self, chunk_ids: Collection[str]) -> dict[str, StoredChunk]:
         """Linear in the ids."""

@@ -13,7 +13,7 @@ _LARGE = 1_000_000  # bytes of a note that waits until the others have their vec
 
 
 class SqliteEmbedders(OnDatabase):
-    """The part of ``ports.EmbeddingCache`` that handles no vector."""
+    """Embedders; no vector is handled."""
 
     def use_embedder(self, fingerprint: str, settings: str) -> None:
         with self.database.write() as con:

@@ -41,7 +41,7 @@ class _Scan(NamedTuple):
 
 
 class SqliteEmbeddings(OnDatabase):
-    """See ``ports.EmbeddingCache``. ``clock`` gives the seconds since the epoch that the grace of
+    """Vectors. ``clock`` gives the seconds since the epoch that the grace of
     an unused embedding is counted from."""
 
     def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:

@@ -29,7 +29,7 @@ _LED = 4_000  # chunks that a search's rarest words may lead to, see ``_leading`
 
 
 class SqliteFullText(OnDatabase):
-    """The half of ``ports.ChunkSearch`` that searches by words."""
+    """Chunks by their words."""
 
     def lexical(self, terms: Sequence[str], n: int, where: Filter) -> list[ScoredId]:
         """FTS5 scores each match before it sorts: linear in the chunks that hold any of the terms,

@@ -28,7 +28,7 @@ from ragvault.model import FileState, FolderInfo, NoteWrite, VaultInfo
 
 
 class SqliteNotes(OnDatabase):
-    """See ``ports.NoteStore``."""
+    """Vaults and notes."""
 
     @property
     def generation(self) -> int:

@@ -61,13 +61,6 @@ def show(config: ConfigOption = None, as_json: JsonOption = False) -> int:
     return 0
 
 
-@app.command("get")
-def get(key: KeyArgument, config: ConfigOption = None) -> int:
-    """Print the value of one setting in force."""
-    print(strip_controls(as_yaml(_shown(_known(key), load_settings(config).settings))))
-    return 0
-
-
 @app.command("set")
 def set_value(
     key: KeyArgument,

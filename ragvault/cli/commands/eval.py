@@ -59,6 +59,7 @@ def run(
         raise UsageError("--ranking-only and --answers don't go together.", "Leave out one.")
     # Where all sets are called alike, the folder's name tells them apart.
     name = file.parent.name if file.stem == "questions" and file.parent.name else file.stem
+    how = {"use_model": answers, "gate": not ranking_only}
     now = today.replace(hour=12) if today else datetime.now()
     try:
         with Session.open(config, {"history.enabled": False}) as session:  # they are nobody's
@@ -66,16 +67,7 @@ def run(
             questions = load_questions(file, limit=limit)
             chosen = vault_for(container, vault, questions, file.name)
             bar = BarProgress(session.err)
-            done = evaluate(
-                container,
-                name,
-                chosen,
-                questions,
-                now=now,
-                progress=bar,
-                use_model=answers,
-                gate=not ranking_only,
-            )
+            done = evaluate(container, name, chosen, questions, now=now, progress=bar, **how)
             session.notices(done.notices)
             if as_json:
                 print_json(evaluation_object(done))

@@ -18,7 +18,7 @@ from ragvault.model import (
     Request,
     VaultInfo,
 )
-from ragvault.ports import NoteStore
+from ragvault.ports import Catalog
 
 # Passages to answer from (notes-engine-rag.md, "Automatic K Selection").
 K_MIN, K_USUAL, K_MAX = 3, 5, 8
@@ -83,7 +83,7 @@ def _day(moment: float) -> str:
     return datetime.fromtimestamp(moment).date().isoformat()
 
 
-def known_tags(request: Request, catalog: NoteStore, vaults: Collection[str]) -> tuple[str, ...]:
+def known_tags(request: Request, catalog: Catalog, vaults: Collection[str]) -> tuple[str, ...]:
     """The request's tags without ``#``. Raises UsageError for one that neither a note of the
     vaults has nor a tag below it: an answer would otherwise say that the notes are silent."""
     wanted = tuple(tag.strip().lstrip("#").strip("/") for tag in request.tags)
