@@ -208,7 +208,7 @@ class Catalog(Protocol):
         ``removed``) invisible. Returns the chunk ids that are no longer visible."""
 
     def folders(self, vaults: Collection[str] = ()) -> list[FolderInfo]:
-        """Folders that hold notes, of some vaults or all, with counts."""
+        """Folders that hold notes, of some vaults or all, by vault and path."""
 
     def languages(self, vaults: Collection[str] = ()) -> dict[str, int]:
         """How many notes are in each language (ISO 639-1; "": nothing tells), of some vaults or

@@ -72,10 +72,10 @@ class SearchOptions:
     """How they are searched; None: as the configuration says."""
 
     folder_select: Annotated[
-        Literal["auto", "llm", "off"] | None,
+        Literal["llm", "off"] | None,
         option(
             "--folder-select",
-            "Choose likely folders: auto, llm (the model ranks them) or off.",
+            "Choose likely folders: llm (the model ranks them) or off.",
             "HOW",
             case_sensitive=False,
         ),

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 import typer
 
 from ragvault.cli.render.layout import hanging
-from ragvault.cli.render.places import PlaceView
 from ragvault.cli.render.terminal import Terminal
 from ragvault.errors import UsageError
-from ragvault.service.originals import Links
 from ragvault.wiring import Container, load_settings
 
 if TYPE_CHECKING:  # pydantic is loaded when a command runs
+    from ragvault.cli.render.places import PlaceView
     from ragvault.config.file import LoadedSettings
     from ragvault.config.settings import Settings
 
@@ -67,6 +66,9 @@ class Session:
 
     def places(self) -> PlaceView:
         """How places in notes are shown, linked; with the vault's name where there are several."""
+        from ragvault.cli.render.places import PlaceView
+        from ragvault.service.originals import Links
+
         return PlaceView(self.out, Links.of(self.container))
 
     def __enter__(self) -> Session:

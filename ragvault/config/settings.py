@@ -16,6 +16,10 @@ from ragvault.config.profiles import ALIASES
 ProfileName = Annotated[
     Literal["bundled", "multilingual"], BeforeValidator(lambda name: ALIASES.get(name, name))
 ]
+# "auto" was a guess that changed no ranking.
+FolderSelect = Annotated[
+    Literal["llm", "off"], BeforeValidator(lambda how: "off" if how == "auto" else how)
+]
 Unit = Annotated[float, Field(ge=0.0, le=1.0)]
 # http(s)://HOST, or HOST, :PORT or nothing as Ollama takes them; then a port and a path.
 _ADDRESS = r"^(https?://([^\s/@]*@)?(\[[^\s\]]+\]|[^\s:/\[\]]+)|\[[^\s\]]+\]|[^\s:/\[\]]*)(:\d{1,5})?(/\S*)?$"
@@ -119,9 +123,7 @@ class RetrievalSettings(_Part):
     recency_half_life_days: float = _key(
         30.0, "Recency halves in so many days, at the latest.", gt=0
     )
-    folder_select: Literal["auto", "llm", "off"] = _key(
-        "auto", "auto: likely folders add candidates; llm: the model ranks; off."
-    )
+    folder_select: FolderSelect = _key("off", "llm: the model ranks the folders; off.")
 
 
 class RerankSettings(_Part):

@@ -13,7 +13,7 @@ import os
 import stat
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ragvault.config.settings import Settings
@@ -91,7 +91,7 @@ def read_note(
         if error.errno == errno.ELOOP:  # O_NOFOLLOW
             return Unreadable("became a symlink while it was read", is_note=False)
         return Unreadable(f"can't be read: {error.strerror or error}")
-    seen = replace(file, size=len(data), mtime_ns=kept_ns(before.st_mtime_ns))
+    seen = file._replace(size=len(data), mtime_ns=kept_ns(before.st_mtime_ns))
     return Content(seen, data, hashlib.sha256(data).hexdigest(), seen_ns)
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ragvault.config.settings import Settings
 from ragvault.errors import Interrupted, ModelError, VaultPathError
@@ -269,8 +269,7 @@ class _Run:
         """Same content at another time; a date that is the file's own moves with it."""
         self.report.unchanged += len(files)
         states = [
-            replace(
-                self.states[file.rel_path],
+            self.states[file.rel_path]._replace(
                 mtime_ns=file.mtime_ns,
                 seen_ns=self.loader.seen_ns.get(file.rel_path, 0),
             )

@@ -182,14 +182,16 @@ def refuse_vanished(root: Path) -> None:
 
 def _with_keys(state: _Walk) -> tuple[NoteFile, ...]:
     """Give each note its key; see the module's docstring for names that collide."""
+    plain = {rel for rel, _, _ in state.found if key_of(rel) == rel}
     taken: dict[str, NoteFile] = {}
-    for rel, path, status in sorted(state.found, key=lambda note: key_of(note[0]) != note[0]):
-        key = key_of(rel) if key_of(rel) not in taken else printable(rel)
+    for rel, path, status in sorted(state.found, key=lambda note: note[0] not in plain):
+        key = rel if rel in plain else key_of(rel)
+        key = key if key not in taken else printable(rel)
         if key in taken:
             state.skip(rel, "has the same displayed name as another note")
         else:
             mtime_ns, ctime_ns = kept_ns(status.st_mtime_ns), status.st_ctime_ns
-            taken[key] = NoteFile(key, Path(path), status.st_size, mtime_ns, ctime_ns)
+            taken[key] = NoteFile(key, path, status.st_size, mtime_ns, ctime_ns)
     return tuple(taken[key] for key in sorted(taken))
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 HeadingPath: TypeAlias = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NoteFile:
+class NoteFile(NamedTuple):
     """A file found by the walk.
 
     ``rel_path`` is POSIX, relative to the vault, NFC-normalised: the key everywhere.
@@ -19,7 +17,7 @@ class NoteFile:
     """
 
     rel_path: str
-    path: Path
+    path: str
     size: int
     mtime_ns: int
     ctime_ns: int = 0
@@ -131,8 +129,7 @@ def kept_ns(mtime_ns: int) -> int:
     return min(max(mtime_ns, _NS_RANGE[0]), _NS_RANGE[1])
 
 
-@dataclass(frozen=True, slots=True)
-class FileState:
+class FileState(NamedTuple):
     """What the catalog knows of a file: enough to tell whether it changed without opening it.
 
     ``fingerprint`` says how the note was cut when it was last written (length, format); another one

@@ -84,8 +84,6 @@ class FolderInfo:
 
     vault: str
     folder: str
-    notes: int
-    chunks: int
 
     @property
     def qualified(self) -> str:

@@ -202,7 +202,7 @@ class Originals:
 
 def content_of(path: Path, settings: IndexSettings) -> Content | None:
     """A note's bytes; None for what was put in its place: a pipe, a link, more than may be read."""
-    read = read_note(NoteFile(path.name, path, 0, 0), max_bytes(settings))
+    read = read_note(NoteFile(path.name, str(path), 0, 0), max_bytes(settings))
     return read if isinstance(read, Content) else None
 
 

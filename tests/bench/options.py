@@ -189,7 +189,7 @@ def options_of(
     rerankers: Mapping[str, Reranker] = MappingProxyType({}),
 ) -> list[Option]:
     """Every row but the plain blend's own. ``servers`` and ``rerankers`` by what their rows say."""
-    rows = [Option("folder selection: auto (the default)", {"folder_select": "auto"})]
+    rows: list[Option] = []
     for said, server in servers.items():
         rows += [
             Option(f"folder selection: llm, {said}", {"folder_select": "llm"}, server),

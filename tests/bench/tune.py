@@ -46,7 +46,6 @@ CANDIDATES: Mapping[str, Mapping[str, object]] = {
     **{f"w = {w:g}": {"weight_vector": w} for w in (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95)},
     "vectors alone": {"weight_vector": 1.0},
     "no floor": {"min_vector": -1.0},
-    "folder_select: off": {"folder_select": "off"},
 }
 Lines = Mapping[str, Sequence[tuple[str, int]]]  # by question id: gold (file, line)
 

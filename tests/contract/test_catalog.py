@@ -227,7 +227,7 @@ def test_a_touched_file_is_remembered_and_its_date_moves_with_it(catalog: Catalo
     before = catalog.generation
     later = MTIME_NS + 10**12
     states = [
-        replace(state, mtime_ns=later, seen_ns=later + 1)
+        state._replace(mtime_ns=later, seen_ns=later + 1)
         for state in catalog.file_states("notes").values()
     ]
     catalog.touch_files("notes", [*states, FileState("gone.md", 1, 1, "x")])
@@ -576,16 +576,30 @@ def test_recent_notes_newest_first(catalog: Catalog) -> None:
     assert catalog.recent(0, EVERYTHING) == []
 
 
-def test_folders_have_counts(catalog: Catalog) -> None:
-    a = note_write("notes", "x/a.md", [((), "one"), (("H",), "two")])
-    b = note_write("notes", "x/b.md", [((), "three")])
-    put(catalog, a, b, note_write("notes", "root.md", [((), "four")]))
-    folders = {f.folder: f for f in catalog.folders()}
-    assert {k: (f.notes, f.chunks) for k, f in folders.items()} == {"": (1, 1), "x": (2, 3)}
+def test_folders_are_those_that_hold_notes(catalog: Catalog) -> None:
+    paths = ("x/a.md", "y/b.md", "root.md")
+    put(catalog, *(note_write("notes", path, [((), path)]) for path in paths))
+    assert [f.qualified for f in catalog.folders(["notes"])] == ["notes", "notes/x", "notes/y"]
     assert catalog.folders(["absent"]) == []
     put(catalog, removed=["x/a.md"])
-    moved = {f.folder: f for f in catalog.folders(["notes"])}["x"]
-    assert (moved.notes, moved.chunks) == (1, 1)
+    assert [f.folder for f in catalog.folders()] == ["", "y"]
+
+
+def test_languages_are_counted_over_vaults(catalog: Catalog) -> None:
+    """Each question asks for them: how its words are stemmed goes by them."""
+    catalog.add_vault(VaultInfo("work", Path("/work"), "folder"))
+    german = "Die Rechnung ist noch nicht bezahlt, und der Brief liegt auf dem Tisch."
+    english = "The invoice has not been paid yet, and the letter is on the table."
+    for vault, path, text in (
+        ("notes", "a.md", german),
+        ("notes", "b.md", english),
+        ("work", "c.md", german),
+        ("work", "d.md", "1234"),
+    ):
+        put(catalog, note_write(vault, path, [((), text)]))
+    assert list(catalog.languages().items()) == [("de", 2), ("", 1), ("en", 1)]
+    assert catalog.languages(["work"]) == {"": 1, "de": 1}
+    assert catalog.languages(["absent"]) == {}
 
 
 def test_a_sound_catalog_has_no_problems(catalog: Catalog) -> None:

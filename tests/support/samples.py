@@ -64,7 +64,7 @@ def note_write(
         line = last + 1
     parts = tuple(Section(c.heading_path, c.start_line, c.end_line, c.text) for c in chunks)
     note = Note(rel_path, title, aliases, tags, date, frontmatter, None, parts, (), ())
-    file = NoteFile(rel_path, Path("/vault") / rel_path, 100, mtime_ns)
+    file = NoteFile(rel_path, str(Path("/vault") / rel_path), 100, mtime_ns)
     content_hash = sha(repr(sections))
     return NoteWrite(file, content_hash, note, tuple(chunks), "index-1", mtime_ns + 5)
 

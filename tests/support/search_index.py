@@ -162,5 +162,5 @@ def _write(vault: str, note: Source) -> NoteWrite:
                 text_hash=digest,
             )
         )
-    file = NoteFile(note.rel_path, Path("/notes") / vault / note.rel_path, 100, 1_700_000_000)
+    file = NoteFile(note.rel_path, str(Path("/notes") / vault / note.rel_path), 100, 1_700_000_000)
     return NoteWrite(file, "hash", parsed, tuple(chunks))

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from ragvault.adapters.sqlite.chunks import condition_of, vault_ids
+from ragvault.adapters.sqlite.chunks import allowed, condition_of, languages_of, vault_ids
 from ragvault.adapters.sqlite.connection import OnDatabase
 from ragvault.adapters.sqlite.text_tables import fts_table, note_fts_table, vocabulary_table
 from ragvault.model import Filter, ScoredId
@@ -32,8 +32,8 @@ class SqliteFullText(OnDatabase):
     """Chunks by their words."""
 
     def lexical(self, terms: Sequence[str], n: int, where: Filter) -> list[ScoredId]:
-        """FTS5 scores each match before it sorts: linear in the chunks that hold any of the terms,
-        or any of the rarest where these are many (``_leading``)."""
+        """FTS5 scores each match before it sorts: linear in the chunks that hold any of the terms;
+        where these are many and the filter isn't narrow, any of the rarest (``_leading``)."""
         if n <= 0:
             return []
         found: list[ScoredId] = []
@@ -98,7 +98,7 @@ class SqliteFullText(OnDatabase):
         counts = dict.fromkeys(terms, 0)
         with self.database.read() as con:
             for number in vault_ids(con, where.vaults):
-                languages = _languages(con, number)
+                languages = languages_of(con, number)
                 for term in counts:
                     if expression := " OR ".join(_phrases(tokens(term), languages)):
                         counts[term] += _count(con, number, expression, where)
@@ -118,7 +118,7 @@ def _search_phrases(connection: sqlite3.Connection, number: int, terms: Sequence
     widening those of at most one chunk costs no set anything.
     """
     words = dict.fromkeys(token for term in terms for token in tokens(term))
-    languages = _languages(connection, number)
+    languages = languages_of(connection, number)
     phrases: list[str] = []
     for word in words:
         stems = list(_phrases([word], languages))
@@ -157,17 +157,12 @@ def _common(connection: sqlite3.Connection, number: int, stems: Sequence[str]) -
     return [stem for stem, count in held.items() if 2 * count >= max(held.values())]
 
 
-def _languages(connection: sqlite3.Connection, number: int) -> list[str]:
-    """Those of the vault's notes; English stands for what isn't known."""
-    rows = connection.execute(
-        "SELECT DISTINCT language FROM note WHERE vault_id = ? ORDER BY 1", (number,)
-    )
-    return [language or ENGLISH for (language,) in rows]
-
-
 def _phrases(words: Iterable[str], languages: Sequence[str]) -> Iterable[str]:
-    """Each word's stems in the languages, as FTS5 reads them, each once."""
-    return dict.fromkeys(f'"{stem(word, language)}"' for word in words for language in languages)
+    """Each word's stems in the languages (English for one that isn't known), as FTS5 reads them,
+    each once."""
+    return dict.fromkeys(
+        f'"{stem(word, language or ENGLISH)}"' for word in words for language in languages
+    )
 
 
 def _held(connection: sqlite3.Connection, number: int, expression: str, most: int) -> int:
@@ -201,7 +196,8 @@ def _best(
     table, expression = fts_table(number), " OR ".join(phrases)
     within, params = _within(where)
     limit, values = within, params
-    if len(leading := _leading(connection, number, phrases, n)) < len(expression):
+    is_narrow = not where.is_empty and allowed(connection, where) <= _LED
+    if not is_narrow and len(leading := _leading(connection, number, phrases, n)) < len(expression):
         limit += f" AND +rowid IN (SELECT rowid FROM {table} WHERE {table} MATCH ?)"
         values = [*params, leading]
     size = n + _MARGIN

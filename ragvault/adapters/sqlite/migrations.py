@@ -21,6 +21,9 @@ from ragvault.adapters.sqlite.text_tables import (
 from ragvault.errors import StoreError
 from ragvault.model import Band, HistoryEntry
 
+# It answers what each question asks of all notes (how many, with how many passages, in which
+# languages) without reading the notes.
+_BY_LANGUAGE = "CREATE INDEX note_by_language ON note (vault_id, language, chunk_count)"
 # Which embedder questions are read by, and how each is built.
 _EMBEDDER = """CREATE TABLE embedder (
     fingerprint TEXT PRIMARY KEY,
@@ -66,7 +69,7 @@ _TABLES = statements(
     )""",
     "CREATE INDEX note_by_date ON note (date)",
     "CREATE INDEX note_by_folder ON note (folder_id)",
-    "CREATE INDEX note_by_language ON note (vault_id, language)",
+    _BY_LANGUAGE,
     """CREATE TABLE tag (
         tag TEXT NOT NULL,
         note_id INTEGER NOT NULL REFERENCES note (id) ON DELETE CASCADE,
@@ -123,13 +126,14 @@ def _begin(connection: sqlite3.Connection) -> None:
         ("note", "links"),
     ):
         connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+    connection.execute("DROP INDEX IF EXISTS note_by_language")
+    connection.execute(_BY_LANGUAGE)
 
 
 # Vectors stand in another collection than in 0.1 (one for each vault and model): with no watermark
 # the next run fills it, from the cache. Notes without a fingerprint are written again then.
 _COLUMNS_SINCE_0_1 = statements(
     "ALTER TABLE note ADD COLUMN language TEXT NOT NULL DEFAULT ''",
-    "CREATE INDEX note_by_language ON note (vault_id, language)",
     "ALTER TABLE chunk ADD COLUMN digest BLOB",
     "UPDATE note SET fingerprint = ''",
     "UPDATE vault SET vector_marker = NULL",

@@ -5,11 +5,13 @@ chunks visible.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from ragvault.adapters.sqlite import embedders
+from ragvault.adapters.sqlite.chunks import languages_of, vault_ids
 from ragvault.adapters.sqlite.connection import OnDatabase
 from ragvault.adapters.sqlite.rows import (
     bump_generation,
@@ -157,25 +159,26 @@ class SqliteNotes(OnDatabase):
 
     # -- overviews
     def folders(self, vaults: Collection[str] = ()) -> list[FolderInfo]:
-        """Linear in the notes. By vault and path."""
+        """Linear in the folders."""
         with self.database.read() as con:
             rows = con.execute(
-                "SELECT v.name, f.path, count(*), sum(n.chunk_count) FROM folder f"
-                " JOIN vault v ON v.id = f.vault_id JOIN note n ON n.folder_id = f.id"
-                " GROUP BY f.id ORDER BY v.name, f.path"
+                "SELECT v.name, f.path FROM folder f JOIN vault v ON v.id = f.vault_id"
+                " ORDER BY v.name, f.path"
             )
             return [FolderInfo(*row) for row in rows if not vaults or row[0] in vaults]
 
     def languages(self, vaults: Collection[str] = ()) -> dict[str, int]:
-        """Linear in the notes."""
+        """Linear in the notes, in an index of their languages."""
+        counts: Counter[str] = Counter()
         with self.database.read() as con:
-            rows = con.execute(
-                "SELECT n.language, count(*) FROM note n JOIN vault v ON v.id = n.vault_id"
-                " WHERE ? OR v.name IN (SELECT value FROM json_each(?))"
-                " GROUP BY n.language ORDER BY count(*) DESC, n.language",
-                (not vaults, json.dumps(list(vaults))),
-            )
-            return dict(rows.fetchall())
+            for number in vault_ids(con, vaults):
+                for language in languages_of(con, number):
+                    row = con.execute(
+                        "SELECT count(*) FROM note WHERE vault_id = ? AND language = ?",
+                        (number, language),
+                    ).fetchone()
+                    counts[language] += row[0]
+        return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
     def tags(self, vaults: Collection[str] = ()) -> list[str]:
         """Linear in the tags of all notes. Ties by name."""

@@ -65,8 +65,9 @@ def _print_query(out: Terminal, retrieval: Retrieval) -> None:
 
 def _print_folders(out: Terminal, retrieval: Retrieval) -> None:
     selection = retrieval.folder_selection
-    chosen = ", ".join(words.shortened(selection.selected, _FOLDERS_SHOWN)) or "none: everywhere"
-    _row(out, "folders", f"{chosen} (by {selection.mode}, of {len(selection.available)})")
+    chosen = ", ".join(words.shortened(selection.selected, _FOLDERS_SHOWN)) or "all"
+    by = "by the model, " if selection.mode == "llm" else ""
+    _row(out, "folders", f"{chosen} ({by}of {len(selection.available)})")
     if selection.available:
         _row(out, "available", ", ".join(words.shortened(selection.available, _FOLDERS_SHOWN)))
 

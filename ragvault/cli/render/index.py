@@ -12,7 +12,6 @@ from ragvault.cli.render.terminal import Terminal, print_json
 from ragvault.cli.session import Session
 from ragvault.model import IndexReport, Skipped, VaultInfo
 from ragvault.service.index import Chosen, IndexEvent, OutOfReach, SetAside, has_news
-from ragvault.service.json_objects import index_object
 from ragvault.text import one_line, strip_controls
 
 
@@ -56,6 +55,8 @@ class IndexView:
         """The rest; returns the exit code. A vault that is out of reach is a warning where others
         were refreshed."""
         if self._as_json:
+            from ragvault.service.json_objects import index_object
+
             print_json(index_object(self._reports, self._out_of_reach))
         elif self._has_refreshed:
             self._session.notices(

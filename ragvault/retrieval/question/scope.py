@@ -87,11 +87,10 @@ def known_tags(request: Request, catalog: Catalog, vaults: Collection[str]) -> t
     """The request's tags without ``#``. Raises UsageError for one that neither a note of the
     vaults has nor a tag below it: an answer would otherwise say that the notes are silent."""
     wanted = tuple(tag.strip().lstrip("#").strip("/") for tag in request.tags)
-    if not wanted:
-        return ()
-    known = catalog.tags(vaults)
     for tag in wanted:
-        name = tag.casefold()
+        if catalog.count_chunks(Filter(vaults=tuple(vaults), tags=(tag,))):
+            continue
+        name, known = tag.casefold(), catalog.tags(vaults)
         if not any(other == name or other.startswith(f"{name}/") for other in known):
             raise _unknown(f"No note has the tag “{tag}”.", "tag", tag, known)
     return wanted
@@ -118,7 +117,7 @@ def _unknown(message: str, kind: str, wanted: str, names: Sequence[str]) -> Usag
 
 
 def folder_mode(request: Request, settings: Settings) -> str:
-    """ "auto", "llm" or "off": the flag, else "off" beside ``--folder``, else the config."""
+    """ "llm" or "off": the flag, else "off" beside ``--folder``, else the config."""
     if request.folder_select is not None:
         return request.folder_select
     return "off" if request.folders else settings.retrieval.folder_select

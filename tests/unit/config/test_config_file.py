@@ -284,6 +284,11 @@ def test_no_setting_is_called_gone() -> None:
     assert not GONE & keys().keys()
 
 
+def test_the_old_default_of_folder_select_goes_on_working(tmp_path: Path) -> None:
+    loaded = load_text(tmp_path, "retrieval:\n  folder_select: auto\n")
+    assert loaded.settings.retrieval.folder_select == "off"
+
+
 def test_many_old_keys_make_one_notice(tmp_path: Path) -> None:
     """A full file of the version before would cover the answer with a dozen lines."""
     loaded = load_text(tmp_path, "retrieval: {max_folders: 1, k_min: 2, max_candidates: 3}\n")

@@ -16,7 +16,7 @@ LATER = LONG_AGO + 10 * RACY_NS
 
 
 def file(path: str, size: int = 10, mtime_ns: int = LONG_AGO) -> NoteFile:
-    return NoteFile(path, Path("/vault") / path, size, mtime_ns)
+    return NoteFile(path, str(Path("/vault") / path), size, mtime_ns)
 
 
 def state(

@@ -52,7 +52,7 @@ def test_finds_notes_in_order_with_size_and_time(tmp_path: Path) -> None:
     assert [f.rel_path for f in result.files] == ["a/b/c.MD", "a/z.markdown", "b.md"]
     assert result.skipped == ()
     for file in result.files:
-        status = file.path.stat()
+        status = Path(file.path).stat()
         assert (file.size, file.mtime_ns) == (status.st_size, status.st_mtime_ns)
 
 
@@ -226,7 +226,7 @@ def test_a_decomposed_name_gets_the_composed_key(tmp_path: Path) -> None:
     make(tmp_path, unicodedata.normalize("NFD", composed))
     result = walk(tmp_path, IndexSettings())
     assert [f.rel_path for f in result.files] == [composed]
-    assert result.files[0].path.read_text() == "# A note\n"
+    assert Path(result.files[0].path).read_text() == "# A note\n"
 
 
 def test_names_that_differ_in_form_alone_are_both_kept(tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_names_that_differ_in_form_alone_are_both_kept(tmp_path: Path) -> None:
         pytest.skip("this file system folds the two forms")
     result = walk(tmp_path, IndexSettings())
     assert {f.rel_path for f in result.files} == {composed, decomposed}
-    assert {f.rel_path: f.path.name for f in result.files} == {
+    assert {f.rel_path: Path(f.path).name for f in result.files} == {
         composed: composed,
         decomposed: decomposed,
     }
@@ -252,7 +252,7 @@ def test_a_name_that_isnt_utf8_is_indexed_under_a_printable_key(tmp_path: Path) 
         pytest.skip("this file system takes UTF-8 names only")
     result = walk(tmp_path, IndexSettings())
     assert [f.rel_path for f in result.files] == ["caf\\xe9.md"]
-    assert result.files[0].path.read_bytes() == b"text"
+    assert Path(result.files[0].path).read_bytes() == b"text"
     result.files[0].rel_path.encode()  # SQLite takes it
 
 

@@ -180,14 +180,6 @@ def test_a_tag_that_no_note_has_is_said_to_be_unknown(
     assert hint in caught.value.hint
 
 
-def test_folder_guessing_loses_no_note_that_plain_search_finds(real: SearchIndex) -> None:
-    for question in ("API backend", "what to do with carrots", "router address", "migration"):
-        plain = real.search(Request(question, folder_select="off"))
-        guided = real.search(Request(question, folder_select="auto"))
-        assert {h.chunk.id for h in plain.hits} <= {h.chunk.id for h in guided.hits}
-        assert paths(plain) == paths(guided)
-
-
 def test_the_same_text_in_two_notes_shows_once(real: SearchIndex) -> None:
     found = real.search("API backend Heroku")
     shown = [h for h in found.kept if "Heroku" in h.chunk.text]

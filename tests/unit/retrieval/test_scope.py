@@ -29,7 +29,7 @@ SETTINGS = Settings()
 
 
 FOLDERS = [
-    FolderInfo(vault, path, notes=2, chunks=4)
+    FolderInfo(vault, path)
     for vault, path in (
         ("personal", ""),
         ("personal", "Projects"),
@@ -123,26 +123,14 @@ def test_weights_fall_to_a_tenth_and_no_further() -> None:
     ]  # fmt: skip
 
 
-def test_off_searches_every_vault_whole() -> None:
-    found = select(mode="off")
+@pytest.mark.parametrize("mode", [None, "off"])
+def test_every_vault_is_searched_whole(mode: str | None) -> None:
+    found = select(mode=mode)
     assert [(s.vault, s.folders, s.weight) for s in found.scopes] == [
         ("personal", None, 1.0),
         ("work", None, 1.0),
     ]
-    assert limits(mode="off") == ()
-
-
-def test_auto_only_adds_places_and_every_place_weighs_alike() -> None:
-    """A wrong guess must not push down the note that holds the answer."""
-    found = select(question="which API projects are open?")
-    assert {s.weight for s in found.scopes} == {1.0}
-    assert [s.vault for s in found.scopes if s.folders is None] == ["personal", "work"]
-    assert found.selected[0] == "personal/Projects/API"
-
-
-def test_auto_knows_a_folder_by_its_name() -> None:
-    found = select(question="what was said in the meeting?")
-    assert found.selected == ("work/meetings",)
+    assert limits(mode=mode) == ()
 
 
 def test_an_explicit_mode_puts_named_folders_first_and_searches_the_rest_too() -> None:
@@ -157,7 +145,7 @@ def test_the_model_ranks_what_nobody_named_and_only_when_asked_to() -> None:
     context = context_of(Request("bread?", folders=("Recipes",), folder_select="llm"))
     assert "personal/Recipes" not in {f.qualified for f in rankable(context)}
     assert {"personal/Projects", "work/meetings"} <= {f.qualified for f in rankable(context)}
-    assert rankable(context_of(Request("bread?", folder_select="auto"))) == []
+    assert rankable(context_of(Request("bread?"))) == []
 
 
 def test_without_a_ranking_every_folder_counts_alike() -> None:

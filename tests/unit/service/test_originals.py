@@ -165,11 +165,11 @@ def test_an_edit_with_its_old_time_and_size_is_noticed(tmp_path: Path) -> None:
 
     def changed() -> list[str]:
         files = walk(vault, Settings().index).files
-        plan = make_plan(known, files, hash_of=lambda f: f"hash of {f.path.read_text()}")
+        plan = make_plan(known, files, hash_of=lambda f: f"hash of {Path(f.path).read_text()}")
         return [file.rel_path for file in plan.changed]
 
     assert changed() == []
-    known["a.md"] = replace(known["a.md"], seen_ns=note.stat().st_ctime_ns - 1)
+    known["a.md"] = known["a.md"]._replace(seen_ns=note.stat().st_ctime_ns - 1)
     note.write_text("# Two\n")
     os.utime(note, ns=(10**18, 10**18))
     assert changed() == ["a.md"]
