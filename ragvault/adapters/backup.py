@@ -4,6 +4,7 @@ a list of them with sizes and hashes. The vector store isn't in it: it is filled
 
 from __future__ import annotations
 
+import errno
 import itertools
 import json
 import os
@@ -27,6 +28,7 @@ from ragvault.adapters.files import (
     sync_folder,
 )
 from ragvault.adapters.sqlite.catalog import SqliteCatalog
+from ragvault.adapters.sqlite.connection import Database
 from ragvault.adapters.sqlite.history import HISTORY_NAME, SqliteHistory
 from ragvault.adapters.sqlite.integrity import (
     CATALOG_NAME,
@@ -163,14 +165,15 @@ def _last_asked(folder: Path) -> float:
 
 def _copy(database: Path, target: Path) -> None:
     """SQLite's own copy: a state that somebody committed, without a log beside it."""
-    uri = f"{database.absolute().as_uri()}?mode=ro"
+    source = Database(database)
     try:
-        with closing(sqlite3.connect(uri, uri=True)) as one, closing(sqlite3.connect(target)) as to:
+        with source.connection() as one, closing(sqlite3.connect(target)) as to:
             one.backup(to)
-        found = _problems(target)
-    except sqlite3.Error as error:
-        found = [str(error)]
-    if found:
+    except DiskFullError as full:  # what can grow is the copy
+        raise OSError(errno.ENOSPC, full.message, str(target)) from full
+    finally:
+        source.close()
+    if found := _problems(target):
         raise StoreDamagedError(f"{database} is damaged ({found[0]}): no backup was written.")
 
 

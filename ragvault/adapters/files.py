@@ -9,6 +9,7 @@ import contextlib
 import errno
 import json
 import os
+import shlex
 import shutil
 import sys
 import tempfile
@@ -27,7 +28,8 @@ LOCK_NAME = "index.lock"
 HOLDER_NAME = "index.lock.json"
 VAULTS_NAME = "vaults.json"
 
-CHECK_FOLDER = "Check its owner and permissions, or set index.path in the config to another folder."
+_ELSEWHERE = "set index.path in the config to another folder."
+CHECK_FOLDER = f"Check its owner and permissions, or {_ELSEWHERE}"
 _ALMOST_FULL_BYTES = 1 << 20
 _FULL = frozenset(
     {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}  # Windows has no EDQUOT
@@ -40,8 +42,27 @@ def os_error(error: OSError, path: Path | str) -> StoreError:
         return DiskFullError(f"There is no space left for the index at {path}.")
     reason = error.strerror or str(error)
     return StoreError(
-        f"The index at {path} can't be used: {reason[:1].lower()}{reason[1:]}.", CHECK_FOLDER
+        f"The index at {path} can't be used: {reason[:1].lower()}{reason[1:]}.",
+        access_hint(Path(path)),
     )
+
+
+def access_hint(path: Path) -> str:
+    """What gives ragvault the access to its folder, or a file in it, that it lacks: the command
+    where one does."""
+    folder = path if os.path.isdir(path) else path.parent  # noqa: PTH112 - may not raise
+    try:
+        if os.statvfs(folder).f_flag & os.ST_RDONLY:
+            return f"The disk is mounted read-only: mount it for writing, or {_ELSEWHERE}"
+        below = (Path(place) / name for place, _, names in os.walk(folder) for name in ("", *names))
+        closed = (one for one in (folder, *below) if not os.access(one, os.R_OK | os.W_OK))
+        if (first := next(closed, None)) is None:
+            return CHECK_FOLDER
+        if first.stat().st_uid == os.geteuid():
+            return f"Run `chmod -R u+rwX {shlex.quote(str(folder))}`, or {_ELSEWHERE}"
+        return f"{first} is another user's: have its permissions changed, or {_ELSEWHERE}"
+    except (OSError, AttributeError):  # it may not be looked at; no owners on Windows
+        return CHECK_FOLDER
 
 
 def disk_is_full(path: Path) -> bool:

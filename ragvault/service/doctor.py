@@ -85,8 +85,8 @@ def _check_python(_: Container) -> str:
 
 
 def _check_folder(container: Container) -> str:
-    folder = container.data_dir
-    place = folder
+    container.try_writing()
+    place = folder = container.data_dir
     while not place.exists() and place != place.parent:
         place = place.parent
     if not os.access(place, os.W_OK):
@@ -94,7 +94,6 @@ def _check_folder(container: Container) -> str:
             f"{folder} can't be written.",
             "Check its permissions, or set index.path to a folder of yours.",
         )
-    container.try_writing()
     free = shutil.disk_usage(place).free
     if free < LOW_SPACE_BYTES:
         raise _Problem(

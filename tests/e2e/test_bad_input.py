@@ -171,6 +171,35 @@ def test_damaged_vector_store_is_mended_by_index(copy: Cli) -> None:
     assert copy("search", "ferry", RAGVAULT_STORE_SEARCH="chroma").err == ""
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs permissions")
+def test_an_index_that_may_not_be_written_is_opened_by_the_command_that_is_named(
+    copy: Cli,
+) -> None:
+    """ "Check its owner and permissions" says no more than that something is wrong."""
+    bounded = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]  # else root may
+    if os.geteuid() == 0 and not shutil.which(bounded[0]):
+        pytest.skip("needs setpriv, or another user than root")
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [*(bounded if os.geteuid() == 0 else []), *copy.command(*arguments)]
+        return subprocess.run(
+            command, cwd=copy.folder, env=copy.environment(), capture_output=True, text=True
+        )
+
+    subprocess.run(["chmod", "-R", "a-w", str(copy.index_path)], check=True)
+    assert "Boats.md" in run("search", "ferry").stdout
+    assert run("backup", str(copy.folder / "saved.zip")).returncode == 0, "which only reads"
+    denied = [run(command) for command in ("index", "repair", "doctor")]
+    assert [done.returncode for done in denied] == [1, 1, 1]
+    remedy = f"chmod -R u+rwX {copy.index_path}"
+    assert all(f"`{remedy}`" in " ".join((d.stdout + d.stderr).split()) for d in denied)
+    subprocess.run(remedy, shell=True, check=True)
+    assert run("index").returncode == 0
+    copy.index_path.chmod(0)
+    assert f"`{remedy}`" in run("search", "ferry").stderr
+    copy.index_path.chmod(0o700)
+
+
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs mount")
 def test_full_disk_and_read_only_disk(base: Cli, tmp_path: Path) -> None:
     """What is indexed stays searchable; what is not says so, and nothing is lost."""
@@ -201,9 +230,13 @@ def test_full_disk_and_read_only_disk(base: Cli, tmp_path: Path) -> None:
         assert subprocess.run(remount, capture_output=True).returncode == 0
         assert "crane" in cli("search", "crane").out
         note.write_text("# Crane\n\nTwo cranes.\n")
-        denied = cli("index")
-        assert denied.code == 1
-        assert_told(denied.err)
+        for command in ("index", "repair"):
+            denied = cli(command)
+            assert denied.code == 1 and "mount it for writing" in denied.err
+            assert_told(denied.err)
+        remount = ["mount", "-o", "remount,rw", str(disk)]
+        assert subprocess.run(remount, capture_output=True).returncode == 0
+        assert "1 changed" in cli("index").out
     finally:
         (base.folder / "notes" / "new.md").unlink(missing_ok=True)
         subprocess.run(["umount", str(disk)], check=True)

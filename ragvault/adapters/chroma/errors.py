@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ragvault.adapters.files import CHECK_FOLDER, disk_is_full
+from ragvault.adapters.files import access_hint, disk_is_full
 from ragvault.adapters.models import first_line
 from ragvault.errors import (
     DiskFullError,
@@ -32,9 +32,7 @@ class Translation(NamedTuple):
 _DAMAGED = Translation(StoreDamagedError, "The vector store {place} is damaged ({detail}).")
 _FULL = Translation(DiskFullError, "The disk is full: the vector store {place} can't grow.")
 _BUSY = Translation(IndexBusyError, "Another process is writing the vector store {place}.")
-_DENIED = Translation(
-    StoreError, "The vector store {place} can't be read or written ({detail}).", CHECK_FOLDER
-)
+_DENIED = Translation(StoreError, "The vector store {place} can't be read or written ({detail}).")
 _REJECTED = Translation(
     StoreError,
     "The vector store {place} refused the vectors ({detail}).",
@@ -95,7 +93,8 @@ def translate(error: BaseException, place: str, *, server: bool) -> RagvaultErro
     row, link = next(((row, link) for row, link in known if row), (_UNKNOWN, error))
     if row in (_DAMAGED, _UNKNOWN) and not server and disk_is_full(Path(place)):
         row = _FULL  # Chroma's compaction says only that it could not apply its log
-    return row.kind(row.message.format(place=place, detail=first_line(link)), row.hint)
+    hint = access_hint(Path(place).parent) if row is _DENIED and not server else row.hint
+    return row.kind(row.message.format(place=place, detail=first_line(link)), hint)
 
 
 def _row(link: BaseException, server: bool) -> Translation | None:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragvault.adapters.files import CHECK_FOLDER, disk_is_full, os_error
+from ragvault.adapters.files import access_hint, disk_is_full, os_error
 from ragvault.adapters.sqlite.integrity import problems_of
 from ragvault.errors import (
     DiskFullError,
@@ -50,10 +50,8 @@ _REPORT = "This is a bug in ragvault: please report it with the command that you
 _DAMAGED = _Translation(StoreDamagedError, "The {what} file {path} is damaged ({detail}).")
 _FULL = _Translation(DiskFullError, "The disk is full: {path} can't grow.")
 _BUSY = _Translation(IndexBusyError, "Another process is writing the {what} {path}.")
-_READ_ONLY = _Translation(
-    StoreError, "The {what} {path} can't be written ({detail}).", CHECK_FOLDER
-)
-_CANT_OPEN = _Translation(StoreError, "The {what} {path} can't be opened ({detail}).", CHECK_FOLDER)
+_READ_ONLY = _Translation(StoreError, "The {what} {path} can't be written ({detail}).")
+_CANT_OPEN = _Translation(StoreError, "The {what} {path} can't be opened ({detail}).")
 _IO = _Translation(
     StoreError,
     "The disk failed while the {what} {path} was read or written ({detail}).",
@@ -174,6 +172,8 @@ class Database:
 
     def failure(self, row: _Translation, detail: object) -> RagvaultError:
         message = row.message.format(what=self.what, path=self.path, detail=detail)
+        if row in (_READ_ONLY, _CANT_OPEN):
+            return row.kind(message, access_hint(self.path))
         return row.kind(message, self.damaged_hint if row is _DAMAGED else row.hint)
 
     @contextmanager
