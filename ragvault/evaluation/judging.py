@@ -19,7 +19,7 @@ from ragvault.model import (
     Retrieval,
     StoredChunk,
 )
-from ragvault.text import sentence_spans, tokens
+from ragvault.text import sentence_spans
 
 Values = dict[str, float]  # by the measure's name
 
@@ -46,7 +46,6 @@ ANSWER_MEASURES = {
     "citation_valid": "citations that resolve",
     "citation_accuracy": "citations of the right place",
     "groundedness": "statements that the notes hold",
-    "answer_words": "words of the known answer said",
 }
 LABELS = {**RANKING_MEASURES, **DECISION_MEASURES, **ANSWER_MEASURES}
 
@@ -154,8 +153,7 @@ def span_values(
 def judge_answer(question: Question, answer: Answer, hits: Sequence[Hit]) -> dict[str, float]:
     """``citation_valid``: citations that resolve, of all that were made. ``citation_accuracy``:
     those that resolve to a gold place (section if given, else note), of all that resolve; only
-    for answerable questions. ``groundedness``: statements of a model that the notes hold.
-    ``answer_words``: words of a known answer that the answer says."""
+    for answerable questions. ``groundedness``: statements of a model that the notes hold."""
     values: dict[str, float] = {}
     cited = [c for c in answer.citations if c.status is not CitationStatus.REMOVED]
     if answer.citations:
@@ -168,9 +166,6 @@ def judge_answer(question: Question, answer: Answer, hits: Sequence[Hit]) -> dic
     grounded = groundedness(answer)
     if grounded is not None:
         values["groundedness"] = grounded
-    if question.answerable and question.answers:
-        known = [tokens(text) for text in question.answers]
-        values["answer_words"] = metrics.words_found(tokens(answer.text), known)
     return values
 
 

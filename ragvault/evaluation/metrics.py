@@ -10,7 +10,7 @@ under the ROC curve, Hanley & McNeil 1982 for its standard error; Smith & Troyni
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -98,16 +98,6 @@ def reliability(confidences: Floats, positive: Flags, bins: int = 5) -> list[Bin
         )
         for part in bins_of
     ]
-
-
-# --------------------------------------------------------------------------- answers
-
-
-def words_found(answer: Sequence[str], references: Iterable[Sequence[str]]) -> float:
-    """The share of the words of a known answer that the answer holds; of several the best."""
-    held = set(answer)
-    shares = [sum(w in held for w in words) / len(words) for words in references if words]
-    return max(shares, default=0.0)
 
 
 # --------------------------------------------------------------------------- 95 % intervals

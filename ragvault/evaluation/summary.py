@@ -22,12 +22,11 @@ Estimates = dict[str, Estimate]  # by the measure's name
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """``ranking`` and ``by_lang`` hold the ranking measures; ``refusals`` the
+    """``ranking`` holds the ranking measures; ``refusals`` the
     DECISION_MEASURES; ``reliability`` is of the confidence; ``modes`` counts the answers by how
     they were made."""
 
     ranking: Estimates
-    by_lang: dict[str, Estimates]
     refusals: Estimates
     reliability: tuple[Bin, ...]
     answers: Estimates
@@ -60,7 +59,6 @@ class Evaluation:
 
 
 def summarise(results: Sequence[QuestionResult]) -> Summary:
-    langs = sorted({r.question.lang for r in results if r.question.lang and r.ranking})
     gated = _flags(results, lambda r: r.confidence is not None)
     good = _flags(results, lambda r: r.question.answerable)
     refused = _flags(results, lambda r: r.reason is not None)
@@ -73,8 +71,7 @@ def summarise(results: Sequence[QuestionResult]) -> Summary:
     has_both = bool((gated & good).any() and (gated & ~good).any())
     modes = [r.mode for r in results if r.mode is not None]
     return Summary(
-        ranking=_ranking(results),
-        by_lang={lang: _ranking(results, lang) for lang in langs if len(langs) > 1},
+        ranking=_means(RANKING_MEASURES, [r.ranking for r in results]),
         refusals={name: one for name, one in refusals.items() if one is not None},
         reliability=tuple(metrics.reliability(confidences[gated], good[gated]) if has_both else ()),
         answers=_means(ANSWER_MEASURES, [r.answer_values for r in results]),
@@ -84,12 +81,6 @@ def summarise(results: Sequence[QuestionResult]) -> Summary:
 
 def _flags(results: Sequence[QuestionResult], test: Callable[[QuestionResult], bool]) -> Flags:
     return np.array([test(r) for r in results], dtype=bool)
-
-
-def _ranking(results: Sequence[QuestionResult], lang: str | None = None) -> Estimates:
-    """Over all answerable questions, or those of one language."""
-    asked = [r.ranking if lang in (None, r.question.lang) else {} for r in results]
-    return _means(RANKING_MEASURES, asked)
 
 
 def _means(measures: Iterable[str], values: Sequence[Mapping[str, float]]) -> Estimates:
@@ -122,7 +113,6 @@ def evaluation_object(evaluation: Evaluation) -> dict[str, Any]:
             "vault": {"name": vault.name, "notes": vault.notes, "passages": vault.chunks},
             "model": evaluation.model,
             "ranking": summary.ranking,
-            "by_lang": summary.by_lang,
             "abstention": {**summary.refusals, "reliability": summary.reliability},
             "printed": shares(evaluation.printed),
             "printed_curve": curve(evaluation.printed),

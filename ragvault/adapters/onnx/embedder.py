@@ -20,8 +20,7 @@ from ragvault.adapters.models import EMBEDDING, PrefixedEmbedder, unit_rows, usa
 from ragvault.adapters.onnx.head import Head
 from ragvault.adapters.onnx.int8 import has_vnni, in_int8
 from ragvault.adapters.onnx.model_files import DATA_PACKAGE_SHA256, ModelFiles, find_model
-from ragvault.adapters.onnx.prepared import opener
-from ragvault.adapters.onnx.runtime import Session, SideBySide
+from ragvault.adapters.onnx.runtime import Session, SideBySide, opener
 from ragvault.adapters.onnx.tokenizer import Tokenizer
 from ragvault.config.profiles import model_named
 

@@ -5,10 +5,13 @@ are cores. So a text's numbers can't depend on what it is computed with.
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
+import zlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ from ragvault.errors import ModelError
 
 _WEIGHTS_FOLDER = "session.model_external_initializers_file_folder_path"
 _GRAPH_BYTES = 1 << 28  # larger files are read by onnxruntime alone
+_PREPARED = "model-int8-{}-{}.ort"
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
@@ -42,7 +46,7 @@ class Session:
                 ) from error
             raise purpose.error(
                 f"The {purpose.noun} {file} can't be loaded: {first_line(error)}.",
-                purpose.unloadable,
+                purpose.remedy,
             ) from error
         self._inputs = tuple(item.name for item in self._session.get_inputs())
         self.outputs = tuple(item.name for item in self._session.get_outputs())
@@ -68,12 +72,8 @@ class Session:
 
     def bad(self, what: str) -> ModelError:
         return self._purpose.error(
-            f"The {self._purpose.noun} {self._file} {what}.", self._purpose.unusable
+            f"The {self._purpose.noun} {self._file} {what}.", self._purpose.remedy
         )
-
-
-def version() -> str:
-    return str(_library().__version__)
 
 
 def _open_file(file: Path) -> Any:
@@ -110,6 +110,41 @@ def open_session(
         # Not ``use_ort_model_bytes_for_initializers``, which is quicker still: 1.32 crashes.
         options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def opener(folder: Path | None, made: Callable[[], bytes]) -> Callable[[], Any]:
+    """What opens the graph that ``made`` makes, as ONNX Runtime optimised it: as an earlier run
+    kept it in the index ``folder``, else as it is kept now. Linear in its size.
+
+    Hashing 22 MB, rewriting the graph and optimising it takes a fifth of a cold start's processor
+    time; reading what came of it a sixth of that. It is a cache: lost, damaged or unwritable, it is
+    made again from the model's own, checked file. Its name says by which version, and the CRC-32 of
+    its bytes: ONNX Runtime trusts what it reads.
+    """
+    if folder is None:
+        return partial(open_session, made())
+
+    def named(data: bytes) -> str:
+        return _PREPARED.format(version, f"{zlib.crc32(data):08x}")
+
+    version = _library().__version__
+    for file in folder.glob(_PREPARED.format(version, "*")):
+        with suppress(OSError):
+            data = file.read_bytes()
+            if file.name == named(data):
+                return partial(open_session, data, is_prepared=True)
+    model = made()
+    # A full or read-only disk costs the cache and not the command. ONNX Runtime has no class for
+    # that; what is wrong with the model is said when it is opened without.
+    with suppress(Exception), tempfile.TemporaryDirectory(prefix=".model", dir=folder) as place:
+        kept = Path(place) / "graph"
+        open_session(model, save_to=kept)
+        data = kept.read_bytes()
+        for old in folder.glob(_PREPARED.format("*", "*")):
+            old.unlink(missing_ok=True)
+        kept.replace(folder / named(data))
+        return partial(open_session, data, is_prepared=True)
+    return partial(open_session, model)
 
 
 def _library() -> Any:

@@ -11,7 +11,6 @@ from pathlib import Path
 from ragvault.adapters.files import os_error, reported
 from ragvault.adapters.sqlite.chunks import SqliteChunks
 from ragvault.adapters.sqlite.connection import BUSY_TIMEOUT_S, Database
-from ragvault.adapters.sqlite.embedders import SqliteEmbedders
 from ragvault.adapters.sqlite.embeddings import SqliteEmbeddings
 from ragvault.adapters.sqlite.fulltext import SqliteFullText
 from ragvault.adapters.sqlite.integrity import COMPANIONS, has_content
@@ -21,7 +20,7 @@ from ragvault.adapters.sqlite.schema import migrate
 from ragvault.errors import NoIndexError
 
 
-class SqliteCatalog(SqliteNotes, SqliteChunks, SqliteFullText, SqliteEmbeddings, SqliteEmbedders):
+class SqliteCatalog(SqliteNotes, SqliteChunks, SqliteFullText, SqliteEmbeddings):
     """``ports.Catalog`` on one file, which its bases share; they know nothing of each other.
 
     Safe to use from several threads and next to other processes. ``create`` False raises

@@ -1,4 +1,5 @@
-"""The embedding cache: float16 by embedder and text hash.
+"""The embedding cache: float16 by embedder and text hash; which embedder is in force, how each is
+built, and which notes still lack vectors of one.
 
 The functions run inside a transaction that their caller opened. numpy is imported where vectors
 are handled and nowhere else: an index run that finds nothing to do never loads it.
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ragvault.adapters.sqlite.chunks import condition_of
 from ragvault.adapters.sqlite.connection import Database, OnDatabase
 from ragvault.adapters.sqlite.integrity import embeddings_in
-from ragvault.adapters.sqlite.rows import bump_generation, generation_of
+from ragvault.adapters.sqlite.rows import bump_generation, generation_of, vault_id
 from ragvault.errors import StoreError
 from ragvault.model import Filter, ScoredId
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 GRACE_S = 30 * 86_400.0  # an embedding that no chunk uses is kept this long, so that switching
 GRACE_SHARE = 0.2  # branches or renaming a vault costs no model run; at most this share extra,
 GRACE_FLOOR = 2_000  # or this many
+_LARGE = 1_000_000  # bytes of a note that waits until the others have their vectors
 _PAGE = 512  # records read at a time, to rebuild the vector store from
 _SCANS = 4  # filters whose vectors are kept: those of one question with a time in it, and spare
 
@@ -41,7 +43,7 @@ class _Scan(NamedTuple):
 
 
 class SqliteEmbeddings(OnDatabase):
-    """Vectors. ``clock`` gives the seconds since the epoch that the grace of
+    """Embedders and vectors. ``clock`` gives the seconds since the epoch that the grace of
     an unused embedding is counted from."""
 
     def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
@@ -50,6 +52,28 @@ class SqliteEmbeddings(OnDatabase):
         # What ``nearest`` read: the last few filters, of the newest generation.
         self._scanned: OrderedDict[tuple[int, str, Filter], _Scan]
         self._scanned = OrderedDict()
+
+    def use_embedder(self, fingerprint: str, settings: str) -> None:
+        with self.database.write() as con:
+            con.execute(
+                "INSERT INTO embedder VALUES (?, ?, 0)"
+                " ON CONFLICT DO UPDATE SET settings = excluded.settings",
+                (fingerprint, settings),
+            )
+            put_in_force(con, fingerprint)
+
+    def embedder_in_force(self) -> tuple[str, str] | None:
+        with self.database.read() as con:
+            return in_force(con)
+
+    def embedders(self) -> list[str]:
+        with self.database.read() as con:
+            return [row[0] for row in con.execute("SELECT fingerprint FROM embedder")]
+
+    def lacking(self, vault: str, fingerprint: str) -> list[tuple[str, int]]:
+        """Linear in the vault's chunks, a look-up each."""
+        with self.database.read() as con:
+            return lacking(con, vault_id(con, vault), fingerprint)
 
     def cached_vectors(self, fingerprint: str, text_hashes: Collection[str]) -> dict[str, Vector]:
         """Linear in the hashes; what isn't cached is absent."""
@@ -123,6 +147,33 @@ class SqliteEmbeddings(OnDatabase):
             with self.database.read() as con:
                 page, after = _vector_page(con, vault, fingerprint, after, _PAGE)
             yield from page
+
+
+def in_force(connection: sqlite3.Connection) -> tuple[str, str] | None:
+    row = connection.execute("SELECT fingerprint, settings FROM embedder WHERE is_in_force")
+    found: tuple[str, str] | None = row.fetchone()
+    return found
+
+
+def put_in_force(connection: sqlite3.Connection, fingerprint: str) -> None:
+    """Unless a vault is whole under another one: it would be searched by its words only."""
+    connection.execute("INSERT OR IGNORE INTO embedder VALUES (?, '', 0)", (fingerprint,))
+    connection.execute(
+        "UPDATE embedder SET is_in_force = (fingerprint = ?) WHERE NOT EXISTS"
+        " (SELECT 1 FROM vault v WHERE v.fingerprint != ?)",
+        (fingerprint, fingerprint),
+    )
+
+
+def lacking(connection: sqlite3.Connection, number: int, fingerprint: str) -> list[tuple[str, int]]:
+    return connection.execute(
+        "SELECT n.rel_path, count(*) FROM note n JOIN chunk c ON c.note_id = n.id"
+        " WHERE n.vault_id = ? AND NOT EXISTS (SELECT 1 FROM embedding e"
+        " WHERE e.text_hash = c.text_hash"
+        " AND e.fingerprint_id = (SELECT id FROM fingerprint WHERE name = ?))"
+        " GROUP BY n.id ORDER BY n.size >= ?, n.date DESC, n.rel_path",
+        (number, fingerprint, _LARGE),
+    ).fetchall()
 
 
 def pack(vectors: Sequence[Vector]) -> list[bytes]:

@@ -10,9 +10,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ragvault.adapters.sqlite import embedders
 from ragvault.adapters.sqlite.chunks import languages_of, vault_ids
 from ragvault.adapters.sqlite.connection import OnDatabase
+from ragvault.adapters.sqlite.embeddings import in_force, lacking, put_in_force
 from ragvault.adapters.sqlite.rows import (
     bump_generation,
     commit_notes,
@@ -45,13 +45,13 @@ class SqliteNotes(OnDatabase):
                 " coalesce(sum(n.chunk_count), 0), v.indexed_at, v.fingerprint"
                 " FROM vault v LEFT JOIN note n ON n.vault_id = v.id GROUP BY v.id ORDER BY v.name"
             ).fetchall()
-            model, _ = embedders.in_force(con) or ("", "")
+            model, _ = in_force(con) or ("", "")
             found = []
             for number, watermark, name, path, *rest in rows:
                 vault = VaultInfo(name, Path(path), *rest)
                 is_whole = (watermark or "").endswith(f"|{model}")
-                lacking = 0 if is_whole else len(embedders.lacking(con, number, model))
-                found.append(replace(vault, embedded=vault.notes - lacking))
+                missing = 0 if is_whole else len(lacking(con, number, model))
+                found.append(replace(vault, embedded=vault.notes - missing))
             return found
 
     def add_vault(self, vault: VaultInfo) -> None:
@@ -92,7 +92,7 @@ class SqliteNotes(OnDatabase):
                 "UPDATE vault SET fingerprint = ?, indexed_at = ? WHERE id = ?",
                 (fingerprint, indexed_at, number),
             )
-            embedders.put_in_force(con, fingerprint)
+            put_in_force(con, fingerprint)
             bump_generation(con)
 
     def checked_vault(self, name: str, *, indexed_at: float) -> None:

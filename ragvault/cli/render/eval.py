@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ragvault.evaluation.metrics import Estimate
     from ragvault.evaluation.summary import Estimates, Evaluation
 
-_SHORT = ("ndcg@10", "recall@8", "mrr@10", "section_hit@5", "span_recall@5")  # for each language
-
 
 def print_evaluation(out: Terminal, evaluation: Evaluation) -> None:
     """Everything but the single questions; --json has those."""
@@ -29,9 +27,6 @@ def print_evaluation(out: Terminal, evaluation: Evaluation) -> None:
     out.print(out.style(head, "bold") + out.style(text[len(head) :], "dim"))
     out.print(out.style("In brackets: 95 % intervals.", "dim"))
     _print_estimates(out, "Ranking", summary.ranking)
-    for lang, ranking in summary.by_lang.items():
-        short = {name: one for name, one in ranking.items() if name in _SHORT}
-        _print_estimates(out, f"Ranking, {strip_controls(lang)}", short)
     _print_printed(out, evaluation)
     _print_estimates(out, "Refusals", summary.refusals)
     dash = out.symbol("–", "-")

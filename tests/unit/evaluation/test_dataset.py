@@ -234,13 +234,11 @@ def test_citation_of_the_wrong_note_costs_accuracy() -> None:
     scores = Scores(0.9, 0.9, None, 1.0, 0.9)
     hits = [Hit(1, stored, scores, kept=True)]
     right, wrong = (
-        parse_questions(line(gold=[{"file": file}], answers=["answer here"]), "q")[0]
-        for file in ("a.md", "b.md")
+        parse_questions(line(gold=[{"file": file}]), "q")[0] for file in ("a.md", "b.md")
     )
     answer = quoted("the answer", stored.chunk.id)
     assert judge_answer(right, answer, hits) == {
         "citation_valid": 1.0,
         "citation_accuracy": 1.0,
-        "answer_words": 0.5,
     }
     assert judge_answer(wrong, answer, hits)["citation_accuracy"] == 0.0
