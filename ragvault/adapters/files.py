@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 LOCK_NAME = "index.lock"
 HOLDER_NAME = "index.lock.json"
-VAULTS_NAME = "vaults.json"
 
 _ELSEWHERE = "set index.path in the config to another folder."
 CHECK_FOLDER = f"Check its owner and permissions, or {_ELSEWHERE}"

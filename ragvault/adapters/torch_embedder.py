@@ -41,15 +41,14 @@ class SentenceTransformersEmbedder(PrefixedEmbedder):
     that is used instead of it. Thread-safe; loads at the first embedding.
 
     Batches are padded, so a text's vector may differ by about 1e-6 with what it is embedded with.
-    ``window`` 0 takes the model's own ``max_seq_length``. All methods but ``close`` raise
-    EmbedderUnavailableError when the extra or the model is missing, or fails.
+    All methods but ``close`` raise EmbedderUnavailableError when the extra or the model is missing,
+    or fails.
     """
 
-    def __init__(self, settings: Settings, facts: Path | None = None, *, window: int = 0) -> None:
+    def __init__(self, settings: Settings, facts: Path | None = None) -> None:
         super().__init__(settings.embedding)
         self._name = self._wanted.model or PROFILES[self._wanted.profile].original
         self._path = Path(self._wanted.path).expanduser() if self._wanted.path else None
-        self._window = window
         self._facts = FactStore(facts)
         self._lock = threading.RLock()
         self._loaded: Any = None
@@ -70,7 +69,7 @@ class SentenceTransformersEmbedder(PrefixedEmbedder):
 
     @property
     def fingerprint(self) -> str:
-        return f"st-{self._weights[:8]}-{self._hashed(self._weights, str(self._window))}"
+        return f"st-{self._weights[:8]}-{self._hashed(self._weights, '0')}"
 
     @property
     def dimensions(self) -> int:
@@ -82,11 +81,10 @@ class SentenceTransformersEmbedder(PrefixedEmbedder):
     @property
     def max_tokens(self) -> int:
         """Remembered from the last time that these weights were loaded."""
-        key = f"{self._weights} {self._window}"
-        known = self._facts.get("window", key)
+        known = self._facts.get("window", self._weights)
         if known is None or not known.isdigit():
             known = str(self._get().max_seq_length or 512)
-            self._facts.put("window", key, known)
+            self._facts.put("window", self._weights, known)
         return int(known) - 2
 
     @cached_property
@@ -190,8 +188,6 @@ class SentenceTransformersEmbedder(PrefixedEmbedder):
         with self._explained("it can't be loaded"):
             model = build(folder, device="cpu", local_files_only=True)
             model.default_prompt_name = None  # the prefixes are before the texts already
-            if self._window:
-                model.max_seq_length = self._window
             return model
 
     @contextmanager

@@ -52,12 +52,12 @@ class Session:
             self.err.print(f"{mark} {hanging(self.err, line, 2)}")
         self.err.flush()
 
-    def agrees(self, question: str, *, yes: bool, as_json: bool = False) -> bool:
+    def agrees(self, question: str, *, yes: bool) -> bool:
         """Whether a person says yes, or said ``--yes``. Raises UsageError where nobody can be
         asked."""
         if yes:
             return True
-        if as_json or sys.stdin is None or not sys.stdin.isatty():
+        if sys.stdin is None or not sys.stdin.isatty():
             raise UsageError("This needs a yes, and nobody can be asked.", "Run it with --yes.")
         if not typer.confirm(question, err=True):
             self.notices(["Nothing was done."])

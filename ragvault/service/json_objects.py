@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ragvault.service.originals import Links, Source
     from ragvault.service.search import SearchResult
     from ragvault.service.status import Status
-    from ragvault.service.upkeep import Backup, Finding
+    from ragvault.service.upkeep import Finding
 
 
 def error_object(error: RagvaultError) -> dict[str, Any]:
@@ -304,16 +304,6 @@ def checks_object(checks: Sequence[Check]) -> dict[str, Any]:
 def verify_object(findings: Sequence[Finding]) -> dict[str, Any]:
     """What ``verify`` found; for ``repair``, what remains."""
     return {"sound": not findings, "findings": [asdict(one) for one in findings]}
-
-
-def backup_object(made: Backup) -> dict[str, Any]:
-    """What ``backup`` wrote, or ``restore`` put in place."""
-    return {
-        "file": str(made.file),
-        "size_bytes": made.size,
-        "vaults": [vault_object(vault) for vault in made.vaults],
-        "set_aside": str(made.kept) if made.kept else None,
-    }
 
 
 # --------------------------------------------------------------------------- values

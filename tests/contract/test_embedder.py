@@ -33,9 +33,7 @@ def minilm_folder() -> Path:
 
 
 def sentence_transformers_minilm() -> SentenceTransformersEmbedder:
-    return SentenceTransformersEmbedder(
-        Settings(embedding={"path": str(minilm_folder())}), window=256
-    )
+    return SentenceTransformersEmbedder(Settings(embedding={"path": str(minilm_folder())}))
 
 
 KINDS = [

@@ -31,17 +31,6 @@ from ragvault.text import strip_controls
 
 app = command_app()
 
-_COMMANDS = {
-    "/sources": "the sources of the last answer",
-    "/open N": "open source N of the last answer",
-    "/debug": "how the last answer came about",
-    "/folder [NAME]": "search this folder only, or all again",
-    "/model [NAME]": "have this model write, or list those there are",
-    "/new": "begin another conversation",
-    "/save FILE.md": "write the conversation to a file",
-    "/help": "these commands",
-    "/quit": "end (Ctrl-D)",
-}
 _REMEMBERED = 200  # questions that the up arrow brings back
 
 
@@ -73,7 +62,6 @@ class _Chat:
     """A conversation at the terminal, or with lines from a pipe."""
 
     def __init__(self, session: Session, asked: Request, name: str | None) -> None:
-
         self._session, self._container = session, session.container
         self._asked = asked
         self._said: list[AskResult] = []
@@ -106,7 +94,6 @@ class _Chat:
         return 0 if is_tty else self._failure
 
     def _fail(self, failure: RagvaultError) -> None:
-
         self._failure = failure.exit_code
         print_failure(self._session.err, "Error:", failure)
         self._session.err.flush()
@@ -143,27 +130,16 @@ class _Chat:
 
     def _do(self, line: str) -> None:
         name, _, given = line.partition(" ")
-        commands: dict[str, Callable[[str], None]] = {
-            "/sources": self._sources,
-            "/open": self._open,
-            "/debug": self._debug,
-            "/folder": self._folder,
-            "/model": self._model,
-            "/new": self._new,
-            "/save": self._save,
-            "/help": self._help,
-        }
         if not name.startswith("/"):
             if line:
                 self._ask(line)
-        elif name in commands:
-            commands[name](given.strip())
+        elif name in _COMMANDS:
+            _COMMANDS[name][1](self, given.strip())
         else:
             raise UsageError(f"There is no command {name}.", "/help lists those there are.")
         self._session.out.flush()
 
     def _ask(self, question: str) -> None:
-
         request = replace(self._asked, question=question)
         look = VaultLook(self._container, request.vaults)
         with closing(ask(self._container, request, now=datetime.now(), look=look)) as events:
@@ -182,22 +158,18 @@ class _Chat:
         return self._said[-1]
 
     def _sources(self, _given: str) -> None:
-
         AskView(self._session).replay(self._answer(), sources_only=True)
 
     def _open(self, given: str) -> None:
-
         if not given.isdecimal():
             raise UsageError("Give the number of a source.", "`/open 1`; /sources lists them.")
         open_hit(self._session, source_at(self._answer(), int(given)))
 
     def _debug(self, _given: str) -> None:
-
         result = self._answer()
         print_debug(self._session.out, result.retrieval, result)
 
     def _folder(self, given: str) -> None:
-
         asked = replace(self._asked, folders=(given,) if given else ())
         check_folders(self._container, asked)
         self._asked = asked
@@ -216,7 +188,6 @@ class _Chat:
         self._said = []
 
     def _save(self, given: str) -> None:
-
         self._answer()
         said = "\n\n".join(f"## {one.question}\n\n{as_markdown(one)}" for one in self._said)
         if not given:
@@ -225,5 +196,19 @@ class _Chat:
         self._session.notices([f"Saved to {given}."])
 
     def _help(self, _given: str) -> None:
-        for name, what in _COMMANDS.items():
-            self._session.out.print(f"{name:<16}{what}")
+        for name, (told, _) in _COMMANDS.items():
+            usage, _, what = told.partition(": ")
+            self._session.out.print(f"{f'{name} {usage}'.strip():<16}{what}")
+        self._session.out.print(f"{'/quit':<16}end (Ctrl-D)")
+
+
+_COMMANDS: dict[str, tuple[str, Callable[[_Chat, str], None]]] = {
+    "/sources": (": the sources of the last answer", _Chat._sources),
+    "/open": ("N: open source N of the last answer", _Chat._open),
+    "/debug": (": how the last answer came about", _Chat._debug),
+    "/folder": ("[NAME]: search this folder only, or all again", _Chat._folder),
+    "/model": ("[NAME]: have this model write, or list those there are", _Chat._model),
+    "/new": (": begin another conversation", _Chat._new),
+    "/save": ("FILE.md: write the conversation to a file", _Chat._save),
+    "/help": (": these commands", _Chat._help),
+}

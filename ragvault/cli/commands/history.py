@@ -67,17 +67,13 @@ def export(
 @app.command("clear")
 def clear(
     yes: Annotated[bool, option("--yes -y", "Don't ask.")] = False,
-    as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> int:
     """Forget what was asked and answered. Notes are not touched."""
     with Session.open(config) as session:
         question = "Forget all answers? They can't be had again"
-        if not session.agrees(question, yes=yes, as_json=as_json):
+        if not session.agrees(question, yes=yes):
             return 0
         count = session.container.history.clear()
-        if as_json:
-            print_json({"forgotten": count})
-        else:
-            session.out.print(f"Forgot {words.count(count, 'answer')}.")
+        session.out.print(f"Forgot {words.count(count, 'answer')}.")
     return 0

@@ -17,7 +17,6 @@ from ragvault.cli.session import Session
 from ragvault.service import upkeep as service
 from ragvault.service.doctor import examine, is_well
 from ragvault.service.json_objects import (
-    backup_object,
     checks_object,
     status_object,
     verify_object,
@@ -115,7 +114,6 @@ def repair(as_json: JsonOption = False, config: ConfigOption = None) -> int:
 @app.command("backup")
 def backup(
     file: Annotated[Path, argument("FILE", "The file to write.")],
-    as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> int:
     """Write the index into one file.
@@ -126,18 +124,14 @@ def backup(
     """
     with Session.open(config) as session:
         made = service.back_up(session.container, file)
-        if as_json:
-            print_json(backup_object(made))
-        else:
-            names = ", ".join(f"'{vault.name}'" for vault in made.vaults)
-            session.out.print(f"Index of {names} written: {made.file}, {words.size(made.size)}.")
+        names = ", ".join(f"'{vault.name}'" for vault in made.vaults)
+        session.out.print(f"Index of {names} written: {made.file}, {words.size(made.size)}.")
     return 0
 
 
 @app.command("restore")
 def restore(
     file: Annotated[Path, argument("FILE", "A file that backup wrote.")],
-    as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> int:
     """Put an index back from its backup.
@@ -150,9 +144,6 @@ def restore(
         made = service.restore(session.container, file)
         if made.kept is not None:
             session.notices([f"The index that was there is in {made.kept}; delete it at will."])
-        if as_json:
-            print_json(backup_object(made))
-        else:
-            names = ", ".join(f"'{vault.name}'" for vault in made.vaults)
-            session.out.print(f"Index of {names} restored. `ragvault index` brings it up to date.")
+        names = ", ".join(f"'{vault.name}'" for vault in made.vaults)
+        session.out.print(f"Index of {names} restored. `ragvault index` brings it up to date.")
     return 0

@@ -12,7 +12,7 @@ from ragvault.cli.render.status import print_vault
 from ragvault.cli.render.terminal import print_json
 from ragvault.cli.session import Session
 from ragvault.service.index import move_vault
-from ragvault.service.json_objects import index_object, vault_object
+from ragvault.service.json_objects import vault_object
 from ragvault.service.vaults import known_vaults, remove_vault
 
 app = command_app(no_args_is_help=True, help="List, remove or move vaults.")
@@ -37,7 +37,6 @@ def list_vaults(as_json: JsonOption = False, config: ConfigOption = None) -> int
 def remove(
     name: NameArgument,
     yes: Annotated[bool, option("--yes -y", "Don't ask.")] = False,
-    as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> int:
     """Forget a vault. Its notes are not touched."""
@@ -45,13 +44,10 @@ def remove(
         vault = known_vaults(session.container, [name])[0]
         notes = words.count(vault.notes, "note")
         question = f"Forget the index of {notes} of '{vault.name}'? The notes stay where they are"
-        if not session.agrees(question, yes=yes, as_json=as_json):
+        if not session.agrees(question, yes=yes):
             return 0
         session.notices(remove_vault(session.container, name))
-        if as_json:
-            print_json({"removed": vault_object(vault)})
-        else:
-            session.out.print(f"Removed '{vault.name}'. Its notes are untouched in {vault.path}.")
+        session.out.print(f"Removed '{vault.name}'. Its notes are untouched in {vault.path}.")
     return 0
 
 
@@ -59,14 +55,10 @@ def remove(
 def move(
     name: NameArgument,
     path: Annotated[Path, argument("PATH", "The folder that it is in now.")],
-    as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> int:
     """Follow a vault to another folder. Nothing is embedded again."""
     with Session.open(config) as session:
         report = move_vault(session.container, name, path)
-        if as_json:
-            print_json({"moved": name, **index_object([report])})
-        else:
-            session.out.print(f"'{name}' is now at {report.path}.")
+        session.out.print(f"'{name}' is now at {report.path}.")
     return 0

@@ -4,7 +4,6 @@ read. rich is imported when there is a bar to show: a run that finds nothing to 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -50,13 +49,11 @@ class Waiting:
 
 
 class BarProgress:
-    """A bar on a terminal's stderr: how much is done, rate, time left; nothing elsewhere."""
+    """A bar on a terminal's stderr: how much is done, time left; nothing elsewhere."""
 
     def __init__(self, err: Terminal) -> None:
         self._err = err
         self._progress: Progress | None = None
-        self._done = 0
-        self._started = 0.0
 
     def start(self, vault: str, total: int, unit: str) -> None:
         self.finish()
@@ -72,13 +69,11 @@ class BarProgress:
         )
 
         err = self._err
-        self._done, self._started = 0, time.monotonic()
         self._progress = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
             TextColumn(unit),
-            TextColumn("{task.fields[rate]}", markup=False),
             TimeRemainingColumn(compact=True),
             console=Console(
                 file=err.stream, no_color=not err.colour, highlight=False, markup=False
@@ -86,15 +81,12 @@ class BarProgress:
             transient=True,
             refresh_per_second=5,
         )
-        self._progress.add_task(snippet(strip_controls(vault), 20), total=total, rate="")
+        self._progress.add_task(snippet(strip_controls(vault), 20), total=total)
         self._progress.start()
 
     def advance(self, done: int) -> None:
-        if self._progress is None:
-            return
-        self._done += done
-        rate = f"{self._done / max(time.monotonic() - self._started, 1e-3):.0f}/s"
-        self._progress.update(self._progress.task_ids[0], advance=done, rate=rate)
+        if self._progress is not None:
+            self._progress.advance(self._progress.task_ids[0], done)
 
     def finish(self) -> None:
         if self._progress is not None:
