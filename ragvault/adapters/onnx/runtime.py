@@ -9,7 +9,7 @@ import tempfile
 import threading
 import zlib
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -172,9 +172,10 @@ class SideBySide:
                 work(index)
             return
         with self._lock:
-            self._pool = self._pool or ThreadPoolExecutor(self._threads, "ragvault-model")
-            jobs = [self._pool.submit(work, index) for index in order]
+            pool = self._pool = self._pool or ThreadPoolExecutor(self._threads, "ragvault-model")
+        jobs: list[Future[None]] = []
         try:
+            jobs.extend(pool.submit(work, index) for index in order)
             for job in jobs:
                 job.result()
         finally:
