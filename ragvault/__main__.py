@@ -16,6 +16,8 @@ def main() -> None:
     again, nor need it be taken apart at the end.
     """
     gc.set_threshold(50_000, 20, 50)
+    # pydantic would look for plugins in the metadata of all that is installed.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
         from ragvault.cli.main import run
     except KeyboardInterrupt:

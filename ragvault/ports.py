@@ -10,24 +10,24 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
-from ragvault.model import (
-    ChatOptions,
-    ChatUsage,
-    FileState,
-    Filter,
-    FolderInfo,
-    Message,
-    ModelInfo,
-    Note,
-    NoteWrite,
-    Prefixes,
-    ScoredId,
-    StoredChunk,
-    VaultInfo,
-)
-
 if TYPE_CHECKING:
-    from ragvault.model import Matrix, Vector
+    from ragvault.model import (
+        ChatOptions,
+        ChatUsage,
+        FileState,
+        Filter,
+        FolderInfo,
+        Matrix,
+        Message,
+        ModelInfo,
+        Note,
+        NoteWrite,
+        Prefixes,
+        ScoredId,
+        StoredChunk,
+        VaultInfo,
+        Vector,
+    )
 
 
 class NoteReader(Protocol):

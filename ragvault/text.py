@@ -21,7 +21,7 @@ _UNSPACED = (
     "\u3131-\u318e\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
     "\U00020000-\U0003ffff"
 )
-_UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
+_UNSPACED_RUN = f"[{_UNSPACED}]+"  # compiled at its first use: such ranges take milliseconds
 _WORD = re.compile(r"[^\W_]+", re.UNICODE)
 _ARABIC_MARKS = re.compile("[\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed]")
 _ARABIC_LETTERS = str.maketrans(
@@ -91,7 +91,7 @@ def index_text(text: str) -> str:
     if text.isascii():
         return text
     text = _ARABIC_WORD.sub(lambda m: _ARABIC_PREFIX.sub("", m.group()), text)
-    return _UNSPACED_RUN.sub(bigrams, text)
+    return re.sub(_UNSPACED_RUN, bigrams, text)
 
 
 # "don't", "Anna's": one word. Elsewhere the apostrophe parts two: "l'école", "dell'anno".
@@ -111,7 +111,7 @@ def words(text: str) -> list[str]:
 
 def is_unspaced(text: str) -> bool:
     """True when the text holds characters of a script that is written without spaces."""
-    return _UNSPACED_RUN.search(text) is not None
+    return re.search(_UNSPACED_RUN, text) is not None
 
 
 # ---------------------------------------------------------------------------- languages
@@ -128,8 +128,7 @@ _SCRIPTS = {
     "ko": "\u1100-\u11ff\uac00-\ud7ff", "ar": "\u0600-\u06ff", "el": "\u0370-\u03ff",
     "he": "\u0590-\u05ff", "hi": "\u0900-\u097f", "th": "\u0e00-\u0e7f",
 }  # fmt: skip
-_OF_SCRIPT = tuple((name, re.compile(f"[{letters}]")) for name, letters in _SCRIPTS.items())
-_ANY_SCRIPT = re.compile(f"[{''.join(_SCRIPTS.values())}]")
+_ANY_SCRIPT = f"[{''.join(_SCRIPTS.values())}]"
 _LETTERS_OF = {"de": "äöüß", "es": "ñ¿¡", "fr": "êœëîûç", "pt": "ãõç", "it": "ìò"}
 _LETTER = 0.5  # a word with such a letter counts for half of a stopword
 _READ = 20_000  # characters from which a language is told
@@ -174,11 +173,11 @@ def language_of(text: str, expected: Sequence[str] = ()) -> str:
     more than half a word then. Reads at most 20,000 characters.
     """
     text = text[:_READ].lower()
-    if not text.isascii() and _ANY_SCRIPT.search(text):
+    if not text.isascii() and re.search(_ANY_SCRIPT, text):
         letters = sum(map(str.isalpha, text))
-        for name, script in _OF_SCRIPT:
+        for name, script in _SCRIPTS.items():
             # A Japanese text is mostly kana; a Chinese one has none.
-            if 3 * len(script.findall(text)) > letters:
+            if 3 * len(re.findall(f"[{script}]", text)) > letters:
                 return name
     scores: dict[str, float] = {}
     evidence = _evidence()

@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from ragvault.errors import QuestionError
-from ragvault.model import Detail, Request
+
+if TYPE_CHECKING:
+    from ragvault.model import Detail, Request
 
 
 def option(names: str, told: str, metavar: str | None = None, **more: Any) -> Any:
@@ -126,10 +128,11 @@ def request_of(
     now: datetime,
     *,
     k: int | None = None,
-    detail: Detail = Detail.NORMAL,
+    detail: Detail | None = None,
     use_model: bool = True,
 ) -> Request:
     """Raises UsageError for a time that can't be read, or a period that ends before it begins."""
+    from ragvault.model import Detail, Request
     from ragvault.service.search import period
 
     since, until = period(filters.since, filters.until, now)
@@ -141,7 +144,7 @@ def request_of(
         since=since,
         until=until,
         k=k,
-        detail=detail,
+        detail=detail or Detail.NORMAL,
         use_model=use_model,
         **asdict(options),
     )

@@ -12,9 +12,26 @@ otherwise; lines are 1-based and inclusive, counted in the file as it is on disk
     events     an answer in the making
 """
 
-from ragvault.model.answers import *
-from ragvault.model.confidence import *
-from ragvault.model.events import *
-from ragvault.model.notes import *
-from ragvault.model.retrieval import *
-from ragvault.model.stores import *
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ragvault.model.answers import *
+    from ragvault.model.confidence import *
+    from ragvault.model.events import *
+    from ragvault.model.notes import *
+    from ragvault.model.retrieval import *
+    from ragvault.model.stores import *
+
+_MODULES = ("notes", "stores", "confidence", "retrieval", "answers", "events")
+
+
+def __getattr__(name: str) -> Any:
+    """A module is imported when something of it is asked for: making all their classes would cost
+    an index run that finds nothing to do a tenth of its time."""
+    for module in _MODULES:
+        value = getattr(import_module(f"{__name__}.{module}"), name, None)
+        if value is not None:
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -144,8 +144,6 @@ def refreshed(
 ) -> IndexReport:
     """Bring one vault up to date. The caller holds the lock, unless it is a dry run."""
     from ragvault.ingest.sync import SyncParts, sync_vault
-    from ragvault.retrieval.ranking.blend import measured
-    from ragvault.service.background import background_of
     from ragvault.wiring import embedder_settings
 
     with _catalog_for(container, dry_run=dry_run) as catalog:
@@ -168,10 +166,19 @@ def refreshed(
         )
     if not dry_run:
         container.remember_vaults()
-        if report.embedded and measured(container.wanted_embedder.model) is None:
-            with suppress(ModelError):  # of an answer's confidence; the index is whole without
-                background_of(container, container.wanted_embedder)
+        if report.embedded:
+            _measure(container)
     return report
+
+
+def _measure(container: Container) -> None:
+    """The background of a model that nobody measured."""
+    from ragvault.retrieval.ranking.blend import measured
+    from ragvault.service.background import background_of
+
+    if measured(container.wanted_embedder.model) is None:
+        with suppress(ModelError):  # of an answer's confidence; the index is whole without
+            background_of(container, container.wanted_embedder)
 
 
 @contextmanager

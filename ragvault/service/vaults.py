@@ -13,7 +13,6 @@ from ragvault.errors import NoIndexError, StoreError, UsageError
 from ragvault.formats import reader_for
 from ragvault.formats.decoding import NotTextError
 from ragvault.model import HeadingPath, VaultInfo
-from ragvault.service.originals import content_of, on_disk
 from ragvault.text import normalise, strip_controls
 
 if TYPE_CHECKING:
@@ -181,6 +180,8 @@ def find_note(container: Container, note: str, vaults: tuple[str, ...]) -> tuple
 def find_place(container: Container, wanted: str) -> tuple[str, str, HeadingPath, int]:
     """Vault, path, heading and line, from 1, of ``NOTE`` or ``NOTE#Heading``, in the file as it is
     today. Raises UsageError for a note or heading that isn't there."""
+    from ragvault.service.originals import content_of, on_disk
+
     note, _, heading = wanted.partition("#")
     vault, rel_path = find_note(container, note, ())
     if not heading:

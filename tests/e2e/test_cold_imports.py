@@ -1,7 +1,8 @@
-"""What a cold process loads in which thread."""
+"""What a cold process loads, and in which thread."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -41,3 +42,33 @@ def test_numpy_is_loaded_first_and_chroma_where_it_is_needed(tmp_path: Path, sea
     loaded = dict(line.split(" in ") for line in done.stderr.splitlines() if " in " in line)
     assert loaded["numpy"] == "MainThread"
     assert ("chromadb" in loaded) == (search == "chroma")
+
+
+LOADED = """
+import atexit, sys
+atexit.register(lambda: print(*sys.modules, file=sys.stderr))
+from ragvault.cli.main import run
+run(["index"])
+"""
+NOT_NEEDED = {
+    "numpy", "chromadb", "onnxruntime", "tokenizers", "markdown_it", "yaml.constructor",
+    "ragvault.answering", "ragvault.retrieval", "ragvault.model.answers", "ragvault.formats.blocks",
+}  # fmt: skip
+
+
+def test_an_index_run_that_finds_nothing_to_do_loads_next_to_nothing(tmp_path: Path) -> None:
+    """It runs from a timer, on each change of a branch, before each question: what it imports is
+    most of what it costs."""
+    cli = Cli(tmp_path)
+    vault = make_vault(tmp_path / "notes", {"pump.md": "# Pump\n\nServiced in May.\n"})
+    os.utime(vault / "pump.md", (1.7e9, 1.7e9))
+    assert cli("index", str(vault)).code == 0
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED],
+        env=cli.environment(),
+        capture_output=True,
+        text=True,
+        timeout=150,
+    )
+    assert "1 unchanged" in done.stdout, done.stderr
+    assert not NOT_NEEDED & set(done.stderr.split())

@@ -26,6 +26,7 @@ _PREFIX = 9  # letters of a long word that are searched for as the beginning of 
 _RARE = 1  # where at most so many chunks of the vault hold the word itself
 _MARGIN = 32  # extra rows fetched, so that ties at the n-th place can be ordered by id
 _LED = 4_000  # chunks that a search's rarest words may lead to, see ``_leading``
+_NARROW = 10_000  # chunks that a filter lets through: those of them that match are all scored
 
 
 class SqliteFullText(OnDatabase):
@@ -196,7 +197,7 @@ def _best(
     table, expression = fts_table(number), " OR ".join(phrases)
     within, params = _within(where)
     limit, values = within, params
-    is_narrow = not where.is_empty and allowed(connection, where) <= _LED
+    is_narrow = not where.is_empty and allowed(connection, where) <= _NARROW
     if not is_narrow and len(leading := _leading(connection, number, phrases, n)) < len(expression):
         limit += f" AND +rowid IN (SELECT rowid FROM {table} WHERE {table} MATCH ?)"
         values = [*params, leading]

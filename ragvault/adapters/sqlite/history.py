@@ -13,13 +13,15 @@ import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragvault.adapters.sqlite.connection import Database
 from ragvault.adapters.sqlite.integrity import page_problems, problems_of
 from ragvault.adapters.sqlite.schema import Migration, migrate, statements
-from ragvault.model import HistoryEntry
 from ragvault.text import normalise
+
+if TYPE_CHECKING:
+    from ragvault.model import HistoryEntry
 
 HISTORY_NAME = "history.sqlite3"
 _BUSY_TIMEOUT_S = 2.0  # an answer waits no longer to be kept
@@ -141,5 +143,7 @@ def insert(connection: sqlite3.Connection, entry: HistoryEntry) -> int:
 
 
 def _entry(row: Sequence[Any]) -> HistoryEntry:
+    from ragvault.model import HistoryEntry
+
     number, asked_at, session, turn, document = row
     return HistoryEntry(float(asked_at), json.loads(document), session, number, turn)

@@ -19,7 +19,6 @@ from ragvault.adapters.sqlite.text_tables import (
     stem_again,
 )
 from ragvault.errors import StoreError
-from ragvault.model import Band, HistoryEntry
 
 # It answers what each question asks of all notes (how many, with how many passages, in which
 # languages) without reading the notes.
@@ -163,6 +162,8 @@ def _from_0_1(connection: sqlite3.Connection) -> None:
 def _move_answers(connection: sqlite3.Connection) -> None:
     """What was asked goes into the history, a file of its own. A crash between the two commits
     does it again: what is there already is passed over."""
+    from ragvault.model import Band, HistoryEntry
+
     file = Path(connection.execute("PRAGMA database_list").fetchone()[2])
     rows = connection.execute(
         "SELECT asked_at, session, question, answer, abstain_reason, mode, model, confidence,"
