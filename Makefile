@@ -104,5 +104,5 @@ fuzz: $(VENV)/.installed-dev ## input that nobody thought of: make fuzz [MINUTES
 bench-needs-a-vault:
 	@test -n "$(VAULT)" || { echo "Name a folder of notes: make bench VAULT=~/notes" >&2; exit 2; }
 
-clean: ## remove .venv, the demo's index and caches
-	rm -rf $(VENV) $(DEMO) .pytest_cache .mypy_cache .ruff_cache .hypothesis .fuzz dist build
+clean: ## remove .venv, the demo's index and caches; what `make fuzz` learned stays
+	rm -rf $(VENV) $(DEMO) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build

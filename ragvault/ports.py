@@ -33,9 +33,10 @@ if TYPE_CHECKING:
 class NoteReader(Protocol):
     """A source format."""
 
-    def __call__(self, rel_path: str, data: bytes, mtime: float) -> Note:
-        """A file's content as a note. ``mtime`` (seconds since the epoch) is its date when nothing
-        in it or its path tells another. Raises formats.decoding.NotTextError. Pure, linear."""
+    def __call__(self, rel_path: str, data: bytes | str, mtime: float) -> Note:
+        """A file's content, or a passage's text, as a note. ``mtime`` (seconds since the epoch) is
+        its date when nothing in it or its path tells another. Raises formats.decoding.NotTextError
+        for bytes that are none. Pure, linear."""
 
 
 class TokenCounter(Protocol):

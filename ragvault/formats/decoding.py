@@ -29,9 +29,10 @@ class NotTextError(Exception):
         self.reason = reason
 
 
-def read_lines(data: bytes) -> tuple[list[str], tuple[str, ...]]:
-    """A file's lines without their ends, and warnings for the user. Raises NotTextError."""
-    text, warnings = _decode(data)
+def read_lines(data: bytes | str) -> tuple[list[str], tuple[str, ...]]:
+    """A file's lines, or a passage's, without their ends, and warnings for the user. Raises
+    NotTextError for a file."""
+    text, warnings = _decode(data) if isinstance(data, bytes) else (data, ())
     lines = text.split("\n") if "\r" not in text else _LINE_END.split(text)
     if not lines[-1]:  # a last line end opens no further line
         lines.pop()

@@ -14,7 +14,9 @@ from ragvault.formats.plain_text import paragraphs
 from ragvault.model import HeadingPath, Note, Section
 
 
-def read_markdown(rel_path: str, data: bytes, mtime: float, seconds: float = PARSE_SECONDS) -> Note:
+def read_markdown(
+    rel_path: str, data: bytes | str, mtime: float, seconds: float = PARSE_SECONDS
+) -> Note:
     """Read one note. ``mtime`` in seconds since the epoch is its date when nothing else tells.
     One whose structure takes more than ``seconds`` of processor time is read as plain text.
 

@@ -9,7 +9,7 @@ from ragvault.formats.decoding import read_lines, title_of
 from ragvault.model import Block, Note, Section
 
 
-def read_plain_text(rel_path: str, data: bytes, mtime: float) -> Note:
+def read_plain_text(rel_path: str, data: bytes | str, mtime: float) -> Note:
     """A text file as a note: one section without a heading, its paragraphs the blocks.
 
     The file's name is its title and tells its date, else ``mtime`` does. Raises NotTextError.

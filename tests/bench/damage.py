@@ -11,9 +11,11 @@ without a word, or anything found after the command. Exit code 1 when there is o
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 import shutil
+import signal
 import sqlite3
 import sys
 import tempfile
@@ -82,6 +84,14 @@ def swapped_pages(one: float, other: float) -> Damage:
     return do
 
 
+def replaced(make: Callable[[Path], object]) -> Damage:
+    def do(file: Path) -> None:
+        file.unlink()
+        make(file)
+
+    return do
+
+
 def altered(statement: str) -> Damage:
     def do(file: Path) -> None:
         with closing(sqlite3.connect(file)) as connection:
@@ -105,6 +115,10 @@ def kinds(index_folder: Path) -> Iterator[tuple[str, str, Damage]]:
         )
         yield rel, "512 bytes flipped at .5", flip(0.5)
         yield rel, f"swapped with {other.name}", lambda p, other=other: shutil.copy(other, p)
+        yield rel, "a folder in its place", replaced(Path.mkdir)
+        yield rel, "a pipe in its place", replaced(os.mkfifo)
+        yield rel, "a link to itself", replaced(lambda p: p.symlink_to(p))
+        yield rel, "not to be read", lambda p: p.chmod(0)
     for share in (0.0, 0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95, 0.999):
         yield "catalog.sqlite3", f"512 bytes flipped at {share}", flip(share)
         yield "catalog.sqlite3", f"random page at {share}", random_page(share)
@@ -147,6 +161,7 @@ def ranking(container: Container, said: list[str]) -> list[list[str]] | None:
 
 def one(folder: Path, mode: str, right: list[list[str]]) -> list[str]:
     """What is bad about this kind; what was said and done is printed."""
+    signal.alarm(600)  # what hangs is bad too
     bad: list[str] = []
     said: list[str] = []
     options = {"store": {"search": mode}}
@@ -188,8 +203,8 @@ def main(only: list[str]) -> int:
                 with stack(base, vault) as container:
                     return ranking(container, [])
 
-            right, signal = forked(build)
-            assert right and not signal, right
+            right, died = forked(build)
+            assert right and not died, right
             base.with_name(f"right-{count}").write_text(json.dumps(right))
         run = worse = 0
         for file, what, do in kinds(bases[MANY]):
@@ -201,8 +216,8 @@ def main(only: list[str]) -> int:
             shutil.copytree(base, work)
             do(work / file)
             mode = "chroma" if "chroma" in file else "auto"
-            bad, signal = forked(lambda mode=mode, right=right: one(work, mode, right))
-            bad = [f"signal {signal}"] if signal else [bad] if isinstance(bad, str) else bad
+            bad, died = forked(lambda mode=mode, right=right: one(work, mode, right))
+            bad = [f"signal {died}"] if died else [bad] if isinstance(bad, str) else bad
             run, worse = run + 1, worse + bool(bad)
             print("BAD" if bad else "ok ", file, what, *bad, flush=True)
     print(f"{run} kinds of damage, {worse} bad")

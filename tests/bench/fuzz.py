@@ -11,6 +11,7 @@ test, and is mended.
 from __future__ import annotations
 
 import importlib
+import json
 import math
 import shlex
 import subprocess
@@ -26,6 +27,8 @@ _HANGS_S = 60  # by the clock, instrumented, on a machine that is busy
 
 def _targets() -> dict[str, Callable[[bytes], None]]:
     """Each takes any bytes. Raises for what must not be."""
+    from ragvault.answering.check.binding import loose_parts
+    from ragvault.answering.check.support import unsupported
     from ragvault.answering.citations.stream import CitationStream
     from ragvault.cli.render.search import shell_quoted
     from ragvault.config.file import settings_in
@@ -67,6 +70,13 @@ def _targets() -> dict[str, Callable[[bytes], None]]:
         assert heard(parts) == heard([said]), "the tokens' borders change the answer"
         assert "\x1b" not in heard([said])[1]
 
+    def statement(data: bytes) -> None:
+        said, _, text = data.decode("utf-8", "replace").partition("\0")
+        cited = (hit("a.md", "Trips > Rome", text),)
+        unsupported(said, cited)
+        loose_parts(said, cited, "Rome")
+        assert not unsupported(text, cited), "what a passage says is held by it"
+
     def config(data: bytes) -> None:
         try:
             settings_in(Path("/config.yaml"), data.decode("utf-8", "replace"))
@@ -82,10 +92,10 @@ def _targets() -> dict[str, Callable[[bytes], None]]:
         if path and not path.startswith("/"):
             assert file_uri(Path("/v"), path).isascii()
 
-    return {"note": note, "draft": draft, "config": config, "name": name}
+    return {"note": note, "draft": draft, "statement": statement, "config": config, "name": name}
 
 
-NAMES = ("note", "draft", "config", "name")
+NAMES = ("note", "draft", "statement", "config", "name")
 
 
 def _seeds(target: str) -> Iterator[bytes]:
@@ -95,6 +105,12 @@ def _seeds(target: str) -> Iterator[bytes]:
     if target == "draft":
         for path in (ROOT / "tests" / "golden" / "citations").glob("*.txt"):
             yield b"\x05" + path.read_bytes().partition(b"---\n")[2]
+    if target == "statement":
+        lines = (ROOT / "evals" / "statements" / "cases.jsonl").read_text().splitlines()
+        said = [json.loads(line)["statement"] for line in lines]  # the true beside the false
+        yield from (
+            f"{one}\0{other}".encode() for one, other in zip(said[::9], said[1::9], strict=False)
+        )
     if target == "config":
         yield (ROOT / "config.example.yaml").read_bytes()[:_LONGEST]
     if target == "name":

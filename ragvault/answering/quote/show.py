@@ -112,7 +112,7 @@ def passage(text: str, rel_path: str) -> str:
 def blocks(text: str, rel_path: str) -> Iterator[tuple[BlockKind | Literal["field"], str, str]]:
     """Its blocks that hold something to read: kind, line breaks before it, text. The frontmatter
     is one of fields. The path tells the format."""
-    note = reader_for(rel_path)(rel_path, text.encode("utf-8", "surrogatepass"), 0.0)
+    note = reader_for(rel_path)(rel_path, text, 0.0)
     body = note.frontmatter_lines[1] if note.frontmatter_lines else 0
     if shown := readable(note.frontmatter_text):
         yield "field", "", shown

@@ -148,7 +148,7 @@ class _Reader:
         opened = self._begins_in_code()
         text = "```\n" * opened + self.page.text
         rel_path = self.page.hits[0].chunk.rel_path
-        note = reader_for(rel_path)(rel_path, text.encode("utf-8", "surrogatepass"), 0.0)
+        note = reader_for(rel_path)(rel_path, text, 0.0)
         body = note.frontmatter_lines[1] if note.frontmatter_lines else 0
         if body:
             self._frontmatter(1, body - 1)

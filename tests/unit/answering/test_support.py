@@ -185,6 +185,12 @@ def test_addresses_versions_and_odd_digits_are_compared_as_text() -> None:
     assert unsupported("It listens on 127.0.0.1:9000.", [note])
 
 
+def test_a_passage_that_would_be_no_note_by_itself_is_read() -> None:
+    """Its note is text; where it pasted a terminal's output a passage may be half controls."""
+    bold = "".join(f"{c}\b{c}" for c in "The ferry leaves at nine.")
+    assert unsupported("The ferry leaves at five.", [hit("log.md", "Ferry", bold)])
+
+
 @settings(max_examples=150, deadline=None)
 @given(st.text(max_size=120))
 def test_a_chunk_always_holds_its_own_text(text: str) -> None:

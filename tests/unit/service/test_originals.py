@@ -15,7 +15,8 @@ from ragvault.ingest.plan import make_plan
 from ragvault.ingest.walk import walk
 from ragvault.model import Abstention, Answer, AskResult, FileState, Request
 from ragvault.service.ask import answer_of, ask
-from ragvault.service.originals import on_disk, place_of, source_today
+from ragvault.service.json_objects import search_object
+from ragvault.service.originals import Links, on_disk, place_of, source_today
 from ragvault.service.search import search
 from ragvault.service.status import VaultLook
 from tests.support.answering import hit
@@ -154,6 +155,19 @@ def test_nothing_is_shown_that_does_not_stand(tmp_path: Path) -> None:
         (vault / "log.md").unlink()
         os.mkfifo(vault / "log.md")  # a reader would wait for ever
         assert not any("trip" in line for line in shown())
+
+
+@pytest.mark.slow
+def test_a_passage_with_more_controls_than_a_note_may_have_is_quoted(tmp_path: Path) -> None:
+    """A page of `man` that was pasted with its overstrikes: alone it looks like binary data."""
+    bold = "".join(f"{c}\b{c}" for c in "The ferry leaves the quay at nine")
+    prose = "".join(f"Rain fell on day {n}, and nothing else was seen.\n\n" for n in range(80))
+    vault = make_vault(tmp_path / "notes", {"log.md": f"# Log\n\n{prose}\n## Ferry\n\n{bold}.\n"})
+    with stack(tmp_path / "index", vault) as container:
+        for asked in ("What is said of the ferry?", "ferry"):
+            question = Request(asked, use_model=False)
+            assert answer_of(ask(container, question, now=NOW)).outcome
+            assert search_object(search(container, question, 5, now=NOW), Links.of(container))
 
 
 def test_an_edit_with_its_old_time_and_size_is_noticed(tmp_path: Path) -> None:
