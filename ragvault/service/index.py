@@ -94,7 +94,7 @@ def _begin_again(container: Container, request: IndexRequest) -> SetAside:
         kept, vaults = container.set_catalog_aside()
         for vault in vaults:
             container.new_catalog.add_vault(vault)
-        if kept is not None:
+        if kept is not None and kept.is_file():  # a pipe would be waited for
             container.new_catalog.adopt_vectors(kept)
     if not vaults and not request.paths:
         raise NoIndexError(

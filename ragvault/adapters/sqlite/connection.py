@@ -82,7 +82,9 @@ def translate(error: Exception, database: Database) -> RagvaultError:
     path = database.path
     code = getattr(error, "sqlite_errorcode", None)
     row = _BUG if code is None else _BY_CODE.get(code & 0xFF, _BUG)
-    if row in (_IO, _CANT_OPEN, _READ_ONLY) and disk_is_full(path):
+    if path.exists() and not path.is_file():  # a folder, a pipe
+        row = _DAMAGED
+    elif row in (_IO, _CANT_OPEN, _READ_ONLY) and disk_is_full(path):
         row = _FULL  # a quota, or a log file that can't be made, comes as an I/O error
     elif row is _BUG and database.problems():
         row = _DAMAGED  # a broken page breaks constraints and encodings too

@@ -96,6 +96,8 @@ def problems_of(
     path: Path, check: Callable[[sqlite3.Connection], list[str]] = problems
 ) -> list[str]:
     """The same of a file; a file that can't be checked has a problem too."""
+    if not path.is_file():
+        return ["it is no file"]
     for how in ("mode=rw", "immutable=1"):  # the latter where no log can be made beside it
         try:
             with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)) as opened:

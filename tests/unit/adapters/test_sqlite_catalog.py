@@ -435,7 +435,7 @@ def test_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:
 
 def test_a_folder_in_the_place_of_the_file(path: Path) -> None:
     path.mkdir(parents=True)
-    with pytest.raises(StoreError, match="can't be opened"):
+    with pytest.raises(StoreDamagedError, match="is damaged"):
         SqliteCatalog(path)
 
 

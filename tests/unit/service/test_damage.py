@@ -3,6 +3,7 @@ the sentence names, embedding only what no vector is left of."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -124,6 +125,19 @@ def test_what_is_sound_of_the_embeddings_is_taken_over(
     assert report_of(events).added
     assert report_of(events).embedded == 0
     assert events[-1] == Remaining(())
+
+
+@pytest.mark.parametrize("put", [Path.mkdir, os.mkfifo])
+def test_what_is_no_file_in_the_catalogs_place_is_set_aside(
+    container: Callable[..., Container], tmp_path: Path, put: Callable[[Path], object]
+) -> None:
+    catalog_of(tmp_path).unlink()
+    put(catalog_of(tmp_path))
+    with pytest.raises((StoreDamagedError, NoIndexError)) as caught:
+        found(container(), "ferry")
+    assert "`ragvault repair`" in caught.value.hint or "`ragvault index`" in caught.value.hint
+    assert list(repair(container()))[-1] == Remaining(())
+    assert found(container(), "ferry")[0] == "sea/boats.md"
 
 
 @pytest.mark.parametrize("is_removed", [True, False])
