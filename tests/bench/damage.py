@@ -117,8 +117,6 @@ def kinds(index_folder: Path) -> Iterator[tuple[str, str, Damage]]:
         yield rel, f"swapped with {other.name}", lambda p, other=other: shutil.copy(other, p)
         yield rel, "a folder in its place", replaced(Path.mkdir)
         yield rel, "a pipe in its place", replaced(os.mkfifo)
-        yield rel, "a link to itself", replaced(lambda p: p.symlink_to(p))
-        yield rel, "not to be read", lambda p: p.chmod(0)
     for share in (0.0, 0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95, 0.999):
         yield "catalog.sqlite3", f"512 bytes flipped at {share}", flip(share)
         yield "catalog.sqlite3", f"random page at {share}", random_page(share)
