@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ragvault.config.settings import IndexSettings
 from ragvault.errors import ConfigError
+from ragvault.ingest.paths import start_of
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -62,8 +63,7 @@ def rules_inside(
     for name in names:
         source = base + name
         try:
-            with (Path(folder) / name).open("rb") as handle:
-                data = handle.read(MAX_IGNORE_BYTES)
+            data = start_of(Path(folder) / name, MAX_IGNORE_BYTES)
         except OSError as error:
             on_bad(source, f"ignore file can't be read: {error.strerror or error}")
             continue

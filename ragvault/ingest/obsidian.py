@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ragvault.ingest.paths import start_of
+
 _FOLDER = ".obsidian"
 _MAX_BYTES = 1_000_000
 # Where a folder of templates is named: file, key.
@@ -135,8 +137,7 @@ def _texts(values: Any) -> list[str]:
 def _read(file: Path) -> dict[str, Any]:
     """A JSON object; empty when there is none that can be read."""
     try:
-        with file.open("rb") as handle:
-            values = json.loads(handle.read(_MAX_BYTES))
-    except (OSError, ValueError):
+        values = json.loads(start_of(file, _MAX_BYTES))
+    except (OSError, ValueError, RecursionError):
         return {}
     return values if isinstance(values, dict) else {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +17,22 @@ from ragvault.errors import VaultPathError
 from ragvault.model import VaultInfo
 
 GONE = frozenset({errno.ENOENT, errno.ENOTDIR})
+# To read what a vault holds: opening a FIFO would wait for a writer.
+OPEN_FLAGS = (
+    os.O_RDONLY
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+
+
+def start_of(path: Path, limit: int) -> bytes:
+    """Up to so many bytes of a file. Raises OSError, also for what isn't a regular file."""
+    descriptor = os.open(path, OPEN_FLAGS)
+    with open(descriptor, "rb") as handle:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        return handle.read(limit)
 
 
 def key_of(rel: str) -> str:

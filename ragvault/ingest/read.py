@@ -18,20 +18,15 @@ from typing import TypeAlias
 
 from ragvault.config.settings import Settings
 from ragvault.ingest.obsidian import VaultSettings
-from ragvault.ingest.paths import GONE, shown
+from ragvault.ingest.paths import GONE, OPEN_FLAGS, shown
 from ragvault.ingest.plan import longest_passage, text_fingerprint
 from ragvault.ingest.walk import max_bytes, too_large
 from ragvault.model import Note, NoteFile, NoteWrite, Skipped, kept_ns
 from ragvault.ports import TokenCounter
 
 MAX_TRIES = 3
-_FLAGS = (
-    os.O_RDONLY
-    | getattr(os, "O_NOFOLLOW", 0)  # the walk saw a file: a link in its place isn't the note
-    | getattr(os, "O_NONBLOCK", 0)  # nor is a FIFO, whose open would wait for a writer
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_BINARY", 0)
-)
+# The walk saw a file: a link in its place isn't the note.
+_FLAGS = OPEN_FLAGS | getattr(os, "O_NOFOLLOW", 0)
 
 
 @dataclass(frozen=True, slots=True)

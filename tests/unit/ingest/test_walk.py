@@ -197,6 +197,18 @@ def test_pipes_and_sockets_are_named_and_never_opened(tmp_path: Path) -> None:
     assert set(reasons(result)) == {"pipe.md", "sock.md"}
 
 
+@posix
+def test_a_vaults_own_settings_are_read_from_files_alone(tmp_path: Path) -> None:
+    """Opening a FIFO would hang there too; and what nests without end is no setting."""
+    make(tmp_path, "a.md", ".obsidian/daily-notes.json")
+    for name in (".gitignore", ".ragvaultignore", ".obsidian/app.json"):
+        os.mkfifo(tmp_path / name)
+    (tmp_path / ".obsidian/daily-notes.json").write_text("[" * 100_000)
+    result = walk(tmp_path, IndexSettings())
+    assert [f.rel_path for f in result.files] == ["a.md"]
+    assert set(reasons(result)) == {".gitignore", ".ragvaultignore"}
+
+
 def test_too_large_says_how_large_and_which_setting(tmp_path: Path) -> None:
     (tmp_path / "big.md").write_bytes(b"x" * 1_100_000)
     (tmp_path / "fits.md").write_bytes(b"x" * 1_000_000)
