@@ -51,8 +51,10 @@ class WordWriter:
         ids = {chunk.id for write in writes for chunk in write.chunks}
         known = self.catalog.chunk_ids(self.vault, [write.file.rel_path for write in writes])
         gone = self.catalog.commit(self.vault, writes, removed)
-        self.fresh = (self.fresh - gone) | (ids - known)
-        self.gone = (self.gone | gone) - ids
+        self.fresh -= gone  # in place: a copy for each batch would be quadratic
+        self.fresh |= ids - known
+        self.gone |= gone
+        self.gone -= ids
 
 
 @dataclass

@@ -41,9 +41,10 @@ class SqliteNotes(OnDatabase):
     def vaults(self) -> list[VaultInfo]:
         with self.database.read() as con:
             rows = con.execute(
-                "SELECT v.id, v.vector_marker, v.name, v.path, v.kind, count(n.id),"
-                " coalesce(sum(n.chunk_count), 0), v.indexed_at, v.fingerprint"
-                " FROM vault v LEFT JOIN note n ON n.vault_id = v.id GROUP BY v.id ORDER BY v.name"
+                "SELECT v.id, v.vector_marker, v.name, v.path, v.kind, coalesce(n.notes, 0),"
+                " coalesce(n.chunks, 0), v.indexed_at, v.fingerprint FROM vault v LEFT JOIN"
+                " (SELECT vault_id, count(*) AS notes, sum(chunk_count) AS chunks FROM note"
+                " GROUP BY vault_id) n ON n.vault_id = v.id ORDER BY v.name"
             ).fetchall()
             model, _ = in_force(con) or ("", "")
             found = []
