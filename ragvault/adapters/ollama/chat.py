@@ -9,11 +9,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from ragvault.adapters.models import encodable
-from ragvault.adapters.ollama.client import (
-    OllamaServer,
-    context_length,
-    failures,
-)
+from ragvault.adapters.ollama.client import OllamaServer, context_length
 from ragvault.adapters.ollama.limits import (
     CHARS_PER_TOKEN,
     PARTS_PER_TOKEN,
@@ -61,14 +57,14 @@ class OllamaChat:
     def version(self) -> str:
         try:
             return encodable(str(self._server.get_json("/api/version")["version"]))[:80]
-        except failures() as error:
+        except Exception as error:
             raise self._server.explain(error) from error
 
     def models(self) -> list[str]:
         """Names with their tags, sorted. Raises ModelServerError."""
         try:
             listed = self._server.client().list().models
-        except failures() as error:
+        except Exception as error:
             raise self._server.explain(error) from error
         return sorted(encodable(item.model) for item in listed if item.model)
 
@@ -89,7 +85,7 @@ class OllamaChat:
             )
         try:
             reply = self._server.client().show(model)
-        except failures() as error:
+        except Exception as error:
             raise self.explain(error, model) from error
         about = reply.modelinfo or {}
         count = about.get("general.parameter_count")
@@ -106,7 +102,7 @@ class OllamaChat:
         try:
             listed = list(self._server.client().list().models)
             loaded = {item.model for item in self._server.client().ps().models}
-        except failures() as error:
+        except Exception as error:
             raise self._server.explain(error) from error
 
         def rank(item: ollama.ListResponse.Model) -> tuple[bool, bool, int, float]:
@@ -232,7 +228,9 @@ class OllamaStream:
                         if shown := visible.feed(text):
                             partial.append(shown)
                             yield shown
-            except failures() as error:
+            except ModelError:
+                raise
+            except Exception as error:
                 raise self._chat.explain(error, self._model) from error
             if not done:
                 raise ModelServerError(

@@ -1,7 +1,7 @@
 """What both Ollama adapters share: the server, and the one table of what can go wrong with it.
 
-The client library leaves most of httpx's exceptions, and those of a reply that isn't Ollama's, to
-its caller; ``explain`` turns each of them into one of ragvault's.
+``explain`` turns each exception of the client, of httpx beneath it, or of an unreadable reply into
+one of ragvault's.
 """
 
 from __future__ import annotations
@@ -137,8 +137,9 @@ class OllamaServer:
         )
 
     def explain(self, error: Exception, model: str = "") -> ModelError:
-        """ragvault's error for one of ``failures()`` that came while ``model`` was asked: the
-        table, most specific first."""
+        """ragvault's error for whatever was raised while ``model`` was asked: the table, most
+        specific first. The client leaves httpx's to its caller, and of a reply that isn't Ollama's
+        what comes of reading it (from ValueError to RecursionError)."""
         import httpx
         import ollama
 
@@ -194,32 +195,6 @@ def context_length(info: Any) -> int | None:
     own = info.get(f"{info.get('general.architecture')}.context_length")
     lengths = [own, *(value for key, value in info.items() if key.endswith(".context_length"))]
     return next((int(value) for value in lengths if isinstance(value, int) and value > 0), None)
-
-
-def failures() -> tuple[type[Exception], ...]:
-    """All that the client, httpx beneath it, or an unreadable reply may raise."""
-    import httpx
-    import ollama
-    import pydantic
-
-    return (
-        ollama.ResponseError,
-        ollama.RequestError,
-        httpx.HTTPError,
-        httpx.InvalidURL,
-        httpx.CookieConflict,
-        httpx.StreamError,
-        pydantic.ValidationError,
-        ConnectionError,
-        TimeoutError,
-        ReplyTooLongError,
-        ValueError,  # not JSON, not UTF-8, a number of 5,000 digits
-        RecursionError,  # 100,000 brackets
-        OverflowError,
-        AttributeError,  # the client reads `.get` off a JSON reply that isn't an object
-        TypeError,  # … or unpacks it
-        KeyError,
-    )
 
 
 def _refused(status: int, reason: str, url: str, model: str) -> ModelError:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ragvault.adapters.facts import FactStore
 from ragvault.adapters.families import best_known, family_of, prefixes_for
 from ragvault.adapters.models import PrefixedEmbedder, encodable, unit_rows
-from ragvault.adapters.ollama.client import OllamaServer, context_length, failures, same_model
+from ragvault.adapters.ollama.client import OllamaServer, context_length, same_model
 from ragvault.config.profiles import PROFILES
 from ragvault.errors import EmbedderUnavailableError, ModelMissingError
 
@@ -136,7 +136,7 @@ class OllamaEmbedder(PrefixedEmbedder):
         """What the server has, each with its name and digest."""
         try:
             listed: Sequence[Any] = self._server.client().list().models
-        except failures() as error:
+        except Exception as error:
             raise self._unavailable(error) from error
         return listed
 
@@ -150,9 +150,10 @@ class OllamaEmbedder(PrefixedEmbedder):
         )
 
     def _context_length(self) -> int:
+        model = self.model
         try:
-            info = self._server.client().show(self.model).modelinfo or {}
-        except failures() as error:
+            info = self._server.client().show(model).modelinfo or {}
+        except Exception as error:
             raise self._unavailable(error) from error
         return context_length(info) or _WINDOW
 
@@ -186,15 +187,16 @@ class OllamaEmbedder(PrefixedEmbedder):
         """One request; texts that the server refuses as too long go again, cut shorter."""
         import ollama
 
+        model = self.model
         try:
             reply = self._server.client().embed(
-                model=self.model, input=list(texts), truncate=True, keep_alive=self._keep_alive
+                model=model, input=list(texts), truncate=True, keep_alive=self._keep_alive
             )
         except ollama.ResponseError as error:
             if "context length" not in str(error.error) or max(map(len, texts)) < 64:
                 raise self._unavailable(error) from error
             return self._one_by_one(texts)
-        except failures() as error:
+        except Exception as error:
             raise self._unavailable(error) from error
         return self._checked(reply.embeddings, len(texts))
 
