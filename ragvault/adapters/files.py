@@ -96,11 +96,11 @@ def private_folder(path: Path) -> Path:
     return path
 
 
-def atomic_write(path: Path, data: bytes | str, *, mode: int = 0o600) -> None:
+def atomic_write(path: Path, data: bytes | str) -> None:
     """Replace a file whole or not at all, also if the machine stops in between. Raises
     DiskFullError or StoreError; the old file is then still there."""
     with reported(path):
-        replace_file(path, data.encode() if isinstance(data, str) else data, mode)
+        replace_file(path, data.encode() if isinstance(data, str) else data, 0o600)
 
 
 def replace_file(path: Path, content: bytes, mode: int) -> None:

@@ -6,14 +6,11 @@ run it.
 from __future__ import annotations
 
 import hashlib
-import math
 import os
-import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragvault.errors import EmbedderUnavailableError, ModelError, RerankerUnavailableError
@@ -134,24 +131,7 @@ class PrefixedEmbedder:
 
 
 def usable_cores() -> int:
-    """How many processors this process may use: at least 1; the smallest of machine, affinity mask
-    and cgroup (v2) CPU quota. A container that is limited to two of 64 must not start 64 threads.
-    """
-    cores = os.cpu_count() or 1
+    """How many processors this process may use: at least 1."""
     if hasattr(os, "sched_getaffinity"):
-        cores = min(cores, len(os.sched_getaffinity(0)))
-    quota = cgroup_quota(Path("/sys/fs/cgroup"), Path("/proc/self/cgroup"))
-    return max(1, min(cores, math.ceil(quota)) if quota is not None else cores)
-
-
-def cgroup_quota(root: Path, membership: Path) -> float | None:
-    """The tightest quota, in cores, of this process' group and the groups above it."""
-    quotas: list[float] = []
-    with suppress(OSError, UnicodeError):  # not Linux: no limit known
-        own = re.search(r"^0::/*(.*)$", membership.read_text(), re.MULTILINE)
-        folder = root / (own[1] if own else "")
-        for group in (folder, *folder.parents):
-            with suppress(OSError, ValueError):  # not a group, or "max": no limit
-                quota, period = map(int, (group / "cpu.max").read_text().split())
-                quotas.append(quota / period)
-    return min(quotas, default=None)
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
