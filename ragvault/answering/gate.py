@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from ragvault.answering.confidence import judge, numbers_missing
-from ragvault.answering.quote.extract import Embed, Quote, extract
+from ragvault.answering.quote.extract import Embed, Quote, Reading, read
 from ragvault.model import (
     AbstainReason,
     Abstention,
@@ -45,10 +45,12 @@ _UNSURE = "It isn't certain that this answers the question; check the source."
 @dataclass(frozen=True, slots=True)
 class Decision:
     """``outcome``: what may be answered from, or nothing. ``quotes`` are what would be printed
-    without a model, best first; ``judgement`` is None where no scores were judged."""
+    without a model, best first, out of ``reading``; ``judgement`` is None where no scores were
+    judged."""
 
     outcome: Evidence | Abstention
     quotes: tuple[Quote, ...] = ()
+    reading: Reading | None = None
     judgement: Judgement | None = None
 
 
@@ -74,17 +76,18 @@ def decide(
     question = found.query.text
     beside = (hit for hits in found.neighbours.values() for hit in hits)
     hits = (*found.near, *beside)
-    quotes = tuple(extract(question, hits, detail=detail, embed=embed, today=today))
+    reading = read(question, hits, embed=embed, today=today)
+    quotes = tuple(reading.quotes(detail))
     if is_recent:
-        return Decision(Evidence(found.kept, RECENT_CONFIDENCE), quotes)
+        return Decision(Evidence(found.kept, RECENT_CONFIDENCE), quotes, reading)
     judgement = judge(question, found, quotes, embed)
     confidence = judgement.confidence
     if judgement.topic < LEAST:
         none = _nothing(found, AbstainReason.NO_RELEVANT_CONTEXT, _NOTHING, confidence)
-        return Decision(none, quotes, judgement)
+        return Decision(none, quotes, reading, judgement)
     caveats = _caveats(found, quotes, confidence)
     evidence = Evidence(found.kept, confidence, caveats, found.near)
-    return Decision(evidence, quotes, judgement)
+    return Decision(evidence, quotes, reading, judgement)
 
 
 def _caveats(found: Retrieval, quotes: Sequence[Quote], confidence: float) -> tuple[str, ...]:

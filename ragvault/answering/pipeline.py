@@ -32,7 +32,7 @@ from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle, Mar
 from ragvault.answering.context import Neighbours
 from ragvault.answering.pointed import beside, point
 from ragvault.answering.prompt import alone_messages, build_prompt
-from ragvault.answering.quote.extract import Quote, extract
+from ragvault.answering.quote.extract import Quote, Reading, extract
 from ragvault.config.settings import AnswerSettings, OllamaSettings
 from ragvault.errors import ModelError, ModelServerError, NoModelServerError
 from ragvault.model import (
@@ -75,9 +75,9 @@ class AnswerRequest:
     """A question with what may be answered from.
 
     ``neighbours`` are the chunks around the evidence's, which may be answered from too. ``chat``
-    None: quote the notes, which is ``quotes``; ``today`` is told to the model. Evidence of less
-    than ``min_confidence`` isn't quoted as an answer: it is pointed at. ``earlier``: the turns of
-    the conversation before, which prove nothing.
+    None: quote the notes, which is ``quotes``, out of ``reading``; ``today`` is told to the model.
+    Evidence of less than ``min_confidence`` isn't quoted as an answer: it is pointed at.
+    ``earlier``: the turns of the conversation before, which prove nothing.
     """
 
     question: str
@@ -88,6 +88,7 @@ class AnswerRequest:
     detail: Detail = Detail.NORMAL
     neighbours: Neighbours = field(default_factory=dict)
     quotes: Sequence[Quote] = ()
+    reading: Reading | None = None
     today: date | None = None
     style: CitationStyle = FILE_SECTION
     min_confidence: float = 0.0
@@ -314,7 +315,7 @@ def _quoted(
         return AnswerRun(_pointed(request), None, spent, notices)
     said = compose(quotes, request.evidence, request.style)
     if said.caveats:  # not sure: who reads on finds what else there is
-        more = beside(request.question, request.evidence, quotes, request.today)
+        more = beside(request.question, request.evidence, quotes, request.reading)
         said = replace(said, also=more)
     said = replace(said, caveats=(*said.caveats, *caveats))
     for reference in said.references:
@@ -375,7 +376,7 @@ def _also(
     page = "\n".join((text, *(one.evidence for one in references)))
     rest = [Reference(0, quote.hit, snippet(quote.shown), quote.shown) for quote in request.quotes]
     if request.evidence.caveats:
-        rest += beside(request.question, request.evidence, request.quotes, request.today)
+        rest += beside(request.question, request.evidence, request.quotes, request.reading)
     more = [one for one in rest if not _says(page, one.evidence.rstrip(" …"))]
     return tuple(replace(one, marker=n) for n, one in enumerate(more, len(references) + 1))
 
@@ -386,7 +387,7 @@ def _says(text: str, words: str) -> bool:
 
 
 def _pointed(request: AnswerRequest) -> Abstention:
-    return point(request.question, request.evidence, request.neighbours, request.today)
+    return point(request.question, request.evidence, request.neighbours, request.reading)
 
 
 def _notice(error: ModelError) -> str:

@@ -9,12 +9,11 @@ stand a few other places.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date
 from itertools import pairwise
 
 from ragvault.answering.context import Neighbours, joined
 from ragvault.answering.quote import show
-from ragvault.answering.quote.extract import Quote, of_each
+from ragvault.answering.quote.extract import Quote, Reading, read
 from ragvault.model import AbstainReason, Abstention, Detail, Evidence, Hit, Reference
 from ragvault.text import one_line, snippet, strip_controls
 
@@ -27,7 +26,7 @@ _BENEATH = 4  # places beneath an answer
 
 
 def point(
-    question: str, evidence: Evidence, neighbours: Neighbours, today: date | None = None
+    question: str, evidence: Evidence, neighbours: Neighbours, reading: Reading | None = None
 ) -> Abstention:
     """Where the first passage is, with what is shown of it and of each plausible one; the others
     stand behind them, for who wants more."""
@@ -38,7 +37,7 @@ def point(
     whole = _section(first, neighbours.get(first.chunk.id, ()), hits)
     least = _CLOSE if evidence.confidence < _UNLIKELY else _PLAUSIBLE
     likely = [hit for hit in hits[1:] if hit.scores.final >= least * first.scores.final]
-    quotes = of_each(question, likely, today=today)
+    quotes = (reading or read(question, likely)).of_each()
     shown = [hit for hit in likely if hit.chunk.id in quotes]
     rest = [hit for hit in hits[1:] if hit not in shown]
     return Abstention(
@@ -51,7 +50,7 @@ def point(
 
 
 def beside(
-    question: str, evidence: Evidence, quoted: Sequence[Quote], today: date | None = None
+    question: str, evidence: Evidence, quoted: Sequence[Quote], reading: Reading | None = None
 ) -> tuple[Reference, ...]:
     """The plausible places that nothing was ``quoted`` from, each with its best lines; of a
     section one."""
@@ -63,7 +62,7 @@ def beside(
         if place not in seen and hit.scores.final >= _PLAUSIBLE * hits[0].scores.final:
             places.setdefault(place, hit)
     likely = list(places.values())[:_BENEATH]
-    best = of_each(question, likely, detail=Detail.BRIEF, today=today)
+    best = (reading or read(question, likely)).of_each(Detail.BRIEF)
     shown = [(hit, _body(best[hit.chunk.id])) for hit in likely if hit.chunk.id in best]
     number = len({q.hit.chunk.id for q in quoted}) + 1
     return tuple(

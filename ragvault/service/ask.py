@@ -138,6 +138,7 @@ def _answered(
                 detail=request.detail,
                 neighbours=retrieval.neighbours,
                 quotes=decision.quotes,
+                reading=decision.reading,
                 today=now.date(),
                 style=STYLES[settings.citations.style],
                 min_confidence=settings.gate.min_confidence,

@@ -60,7 +60,8 @@ def asked(container: Container, question: Question, text: str) -> Outcome:
     found = result.retrieval
     gold = {place.file for place in question.gold}
     gain = ndcg(ranking_of(found).notes, gold, 10) if found else 0.0
-    return Outcome(isinstance(result.outcome, Answer), gain, found.query.text if found else text)
+    read_as = found.query.text if found else text
+    return Outcome(isinstance(result.outcome, Answer), gain, read_as)
 
 
 def main() -> None:

@@ -21,12 +21,12 @@ from ragvault.answering.quote.units import Group, Unit, pages_of
 from ragvault.model import Detail, Hit
 from ragvault.text import strip_controls
 
-_LIMIT = {Detail.BRIEF: 1, Detail.NORMAL: 3, Detail.DETAILED: 5}
+_LIMIT = {Detail.BRIEF: 1, Detail.NORMAL: 5, Detail.DETAILED: 7}
 _ENOUGH = 0.7  # the probability that the answer is among what is shown, if a unit holds it
 _LEAST = 0.1  # of the best unit's odds, for a further one
 _LEAST_NEW = 0.05  # and for one that holds words of the question that those before it don't
 _RIVAL = 0.8  # of the best unit's words and place: another note speaks of the same
-_MAX_WORDS = 60  # that people read at once; one unit may be longer
+_MAX_WORDS = 100  # that people read at once; one unit may be longer
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,44 @@ class Quote:
         return "\n".join(self.parts)
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Passages as they were read for a question, each unit rated."""
+
+    hits: tuple[Hit, ...]
+    wanted: Asks
+    scored: tuple[Rated, ...]
+
+    def quotes(self, detail: Detail = Detail.NORMAL) -> list[Quote]:
+        """One to seven quotations that answer best, the best first; not empty when any hit has
+        text."""
+        longest = (0, 0) if detail is Detail.BRIEF else (_MAX_FIRST, _MAX_BESIDE_FIRST)
+        found = _quotes(self.scored, self.wanted, _LIMIT[detail], longest, detail)
+        return found or _anything(self.hits)
+
+    def of_each(self, detail: Detail = Detail.NORMAL) -> dict[str, Quote]:
+        """What best answers of each passage, by its chunk's id; nothing of one without text, or
+        that only leads elsewhere."""
+        by_chunk: dict[str, list[Rated]] = {}
+        for one in self.scored:
+            if not one.unit.is_pointer:
+                by_chunk.setdefault(one.unit.hit.chunk.id, []).append(one)
+        longest = (0 if detail is Detail.BRIEF else _MAX_BESIDE_FIRST,) * 2
+        limit = min(2, _LIMIT[detail])
+        best = (_quotes(own, self.wanted, limit, longest, detail) for own in by_chunk.values())
+        return {quote.hit.chunk.id: quote for quote, *_ in best}
+
+
+def read(
+    question: str, hits: Sequence[Hit], *, embed: Embed | None = None, today: date | None = None
+) -> Reading:
+    """``embed`` gives unit rows for texts; without it the words alone decide. Linear in the hits'
+    text."""
+    wanted = asks(question, today)
+    scored = rated(question, wanted, pages_of(hits), embed, today)
+    return Reading(tuple(hits), wanted, tuple(scored))
+
+
 def extract(
     question: str,
     hits: Sequence[Hit],
@@ -56,31 +94,8 @@ def extract(
     embed: Embed | None = None,
     today: date | None = None,
 ) -> list[Quote]:
-    """One to five quotations that answer best, the best first.
-
-    Not empty when any hit has text. ``embed`` gives unit rows for texts; without it the words
-    alone decide. Linear in the hits' text.
-    """
-    wanted = asks(question, today)
-    scored = rated(question, wanted, pages_of(hits), embed, today)
-    longest = (0, 0) if detail is Detail.BRIEF else (_MAX_FIRST, _MAX_BESIDE_FIRST)
-    return _quotes(scored, wanted, _LIMIT[detail], longest, detail) or _anything(hits)
-
-
-def of_each(
-    question: str, hits: Sequence[Hit], *, detail: Detail = Detail.NORMAL, today: date | None = None
-) -> dict[str, Quote]:
-    """What best answers of each passage, by its chunk's id, chosen by words alone; nothing of one
-    without text, or that only leads elsewhere."""
-    wanted = asks(question, today)
-    by_chunk: dict[str, list[Rated]] = {}
-    for one in rated(question, wanted, pages_of(hits), None, today):
-        if not one.unit.is_pointer:
-            by_chunk.setdefault(one.unit.hit.chunk.id, []).append(one)
-    longest = 0 if detail is Detail.BRIEF else _MAX_BESIDE_FIRST
-    limit = min(2, _LIMIT[detail])
-    quotes = (_quotes(own, wanted, limit, (longest, longest), detail) for own in by_chunk.values())
-    return {quote.hit.chunk.id: quote for quote, *_ in quotes}
+    """What answers best of the passages, see ``Reading.quotes``."""
+    return read(question, hits, embed=embed, today=today).quotes(detail)
 
 
 def _quotes(
@@ -354,4 +369,4 @@ def _subject(best: Rated, body: str) -> str:
     return " · ".join(names)
 
 
-__all__ = ["Embed", "Quote", "extract", "of_each"]
+__all__ = ["Embed", "Quote", "Reading", "extract", "read"]

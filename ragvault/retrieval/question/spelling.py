@@ -18,7 +18,9 @@ from ragvault.model import Filter, Query
 from ragvault.ports import Catalog
 from ragvault.retrieval.question.wordlists import TIME_WORDS
 
-_SHORTEST = 5  # letters of a word that is corrected; below, too many words are one letter apart
+# Letters of a word that is corrected: below, too many words are one letter apart. In one of four
+# only two that are swapped are put right.
+_SHORTEST = 4
 _LONG = 8  # letters from which any letter may be wrong,
 _LONGER = 10  # and two mistakes may be in a word
 _FREQUENT = 1_000_000  # a word that questions are made of comes before one of the notes
@@ -79,13 +81,15 @@ def _nearest(
     ranked = sorted(
         (far, -known[other], other)
         for other, far, _ in near
-        if other.isalpha() and len(other) >= _SHORTEST and _is_slip(word, other)
+        if other.isalpha() and len(other) >= min(5, len(word)) and _is_slip(word, other)
     )
     return ranked[0][2] if ranked else None
 
 
 def _is_slip(typed: str, meant: str) -> bool:
     """False for another letter in a word that isn't long, unless their keys are neighbours."""
+    if len(typed) == _SHORTEST:
+        return sorted(typed) == sorted(meant)
     if len(typed) != len(meant) or len(typed) >= _LONG:
         return True
     wrong = [(a, b) for a, b in zip(typed, meant, strict=True) if a != b]

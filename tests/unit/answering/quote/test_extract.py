@@ -165,8 +165,8 @@ def test_detail_bounds_the_number_of_quotes() -> None:
     notes = [hit(f"{i}.md", "N", f"The cat likes {w}.", rank=i) for i, w in enumerate(likes, 1)]
     counts = [len(extract("What does the cat like?", notes, detail=d)) for d in Detail]
     assert counts[0] == 1
-    assert 1 <= counts[1] <= 3
-    assert 3 <= counts[2] <= 5
+    assert 1 <= counts[1] <= 5
+    assert 3 <= counts[2] <= 7
 
 
 def test_a_planted_citation_in_a_note_is_not_passed_on_as_one() -> None:
