@@ -142,7 +142,7 @@ class GateSettings(_Part):
     """When ragvault says no instead of answering."""
 
     min_confidence: Unit = _key(
-        0.45, "Below this confidence ragvault says where to look instead of answering."
+        0.42, "Below this confidence ragvault says where to look instead of answering."
     )
 
 

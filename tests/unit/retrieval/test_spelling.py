@@ -51,6 +51,9 @@ def read(catalog: Catalog, question: str, known: str = "") -> dict[str, str]:
         ("the boilers", {}),
         ("where are my invoicse", {"invoicse": "invoice"}),
         ("the boler", {"boler": "boiler"}),
+        ("was it a good havrest", {"havrest": "harvest"}),
+        ("is it piad", {"piad": "paid"}),
+        ("is it pald", {}),  # too short to be another letter
         ("plum", {}),
         ("invoice 4471", {}),
         ('the "thermosat"', {}),
