@@ -11,6 +11,7 @@ other may follow.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 from difflib import SequenceMatcher
 
@@ -143,8 +144,12 @@ def _are_twins(one: Candidate, other: Candidate, asked: Collection[str]) -> bool
     if one.note == other.note or shorter < _LENGTHS * longer or apart > _COSINES:
         return False
     here, there = _words_of(one.text), _words_of(other.text)
+    # At most so many words stand alike: it spares nearly all pairs the look at their order.
+    shared = (Counter(here) & Counter(there)).total()
+    if min(len(here), len(there)) < MIN_WORDS or 2 * shared < SAME * (len(here) + len(there)):
+        return False
     matcher = SequenceMatcher(None, here, there, autojunk=False)
-    if min(len(here), len(there)) < MIN_WORDS or matcher.ratio() < SAME:
+    if matcher.ratio() < SAME:
         return False
     changes = (places for kind, *places in matcher.get_opcodes() if kind != "equal")
     differing = (word for a, b, c, d in changes for word in (*here[a:b], *there[c:d]))
