@@ -164,7 +164,11 @@ def _described(prefixes: Prefixes) -> str:
             "not a model that ragvault knows, so it is given bare text (if it was trained with "
             "prefixes, set embedding.query_prefix and embedding.document_prefix)"
         )
-    says = f"as the {prefixes.source} says"
+    says = {
+        "configuration": "as the configuration says",
+        "model": "as its own folder says",
+        "family": "as its family was trained",
+    }[prefixes.source]
     if not prefixes.query and not prefixes.document:
         return f"given bare text, {says}"
     query, document = (
