@@ -469,8 +469,8 @@ def _passes(vault: str, write: NoteWrite, where: Filter) -> bool:
         (not where.vaults or vault in where.vaults)
         and (not where.folders or (vault, folder) in where.folders)
         and (not wanted or any(t == w or t.startswith(w + "/") for t in tags for w in wanted))
-        and (where.since is None or write.note.date >= where.since)
-        and (where.until is None or write.note.date <= where.until)
+        and (where.since is None or 0 != write.note.date >= where.since)
+        and (where.until is None or 0 != write.note.date <= where.until)
     )
 
 
@@ -565,6 +565,7 @@ def test_recent_notes_newest_first(catalog: Catalog) -> None:
     put(
         catalog,
         note_write("notes", "old.md", [((), "old")], date=1 * DAY),
+        note_write("notes", "undated.md", [((), "of no time")], date=0),
         note_write("notes", "b.md", [((), "b first"), (("H",), "b second")], date=3 * DAY),
         note_write("notes", "a.md", [((), "a first")], date=3 * DAY),
         note_write("notes", "empty.md", [], date=9 * DAY),

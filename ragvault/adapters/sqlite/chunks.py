@@ -53,7 +53,7 @@ def condition_of(where: Filter) -> tuple[str, list[Any]]:
             params.append(json.dumps(sorted(notes)))
     for operator, bound in ((">=", where.since), ("<=", where.until)):
         if bound is not None:
-            parts.append(f"n.date {operator} ?")
+            parts.append(f"n.date != 0 AND n.date {operator} ?")  # 0: nothing dates it
             params.append(bound)
     return " AND ".join(parts) or "1", params
 
