@@ -6,7 +6,8 @@ an ``AnswerRun``.
 
     gate       answered, pointed at or nothing: by the quotes that would be printed
     confidence how likely these quotes answer
-    pipeline   the steps: prompt, draft, a second attempt, the outcome, or quotations instead
+    pipeline   the steps: prompt, draft, the outcome, or quotations instead
+    page       what is printed of it, with the words of the notes
     prompt     what the model is told
     context    the evidence as blocks of text, packed into the model's window
     citations  the draft's citations: read, resolved to chunks, shown in the configured style

@@ -27,12 +27,12 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING, TypeAlias
 
-from ragvault.answering.check.support import is_verbatim
-from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle, Marks
+from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle
 from ragvault.answering.context import Neighbours
+from ragvault.answering.page import quoted, written
 from ragvault.answering.pointed import beside, point
 from ragvault.answering.prompt import alone_messages, build_prompt
-from ragvault.answering.quote.extract import Quote, Reading, extract
+from ragvault.answering.quote.extract import Quote, Reading
 from ragvault.config.settings import AnswerSettings, OllamaSettings
 from ragvault.errors import ModelError, ModelServerError, NoModelServerError
 from ragvault.model import (
@@ -40,23 +40,19 @@ from ragvault.model import (
     Answer,
     ChatOptions,
     ChatUsage,
-    Citation,
-    CitationStatus,
     Cited,
     Detail,
     Drafted,
     Evidence,
-    Hit,
     Intent,
     ModelInfo,
     Prompt,
-    Reference,
     Token,
     Turn,
     Written,
 )
 from ragvault.ports import ChatModel
-from ragvault.text import snippet, strip_controls
+from ragvault.text import strip_controls
 
 if TYPE_CHECKING:
     from ragvault.answering.citations.stream import CitedText
@@ -202,10 +198,13 @@ def _options(info: ModelInfo, ollama: OllamaSettings) -> ChatOptions:
 
 
 def _prompt(request: AnswerRequest, options: ChatOptions, *, is_small: bool) -> Prompt:
+    """Of the passages found, and of those that would be quoted without the model."""
     citing = request.settings.citing
+    quoted_of = (quote.hit for quote in request.quotes if quote.hit.is_ranked)
+    passages = (*request.evidence.hits, *quoted_of)
     return build_prompt(
         request.question,
-        request.evidence.hits,
+        tuple({hit.chunk.id: hit for hit in passages}.values()),
         settings=request.settings,
         context_tokens=options.num_ctx,
         answer_tokens=options.max_tokens,
@@ -269,38 +268,10 @@ def _concluded(request: AnswerRequest, draft: _Draft, prompt: Prompt, model: str
 
 
 def _written(request: AnswerRequest, draft: _Draft) -> Answer:
-    """The draft with its references, its caveats and what of the confidence remains."""
-    from ragvault.answering.check.uncertainty import admits
-
-    text, evidence = draft.cited, request.evidence
-    claims = [s for s in text.statements if not s.is_uncertain]
-    wrong = text.unsupported
-    share = len(wrong) / len(claims) if claims else 0.0
-    caveats = list(evidence.caveats)
-    if text.uncertain or any(
-        admits(s.text) and not is_verbatim(s.text, s.cited) for s in text.statements
-    ):
-        caveats.append("The notes answer only a part of the question.")
-    if wrong:
-        noun = "statement" if len(wrong) == 1 else "statements"
-        struck = f"{len(wrong)} {noun} left out: not in your notes."
-        kept = f"{len(wrong)} of {len(claims)} {noun}: not in the notes cited; check them."
-        caveats.append(struck if wrong[0].is_struck else kept)
-    if draft.is_looping:
-        caveats.append("The model began to repeat itself; its answer ends there.")
-    if draft.error is not None:
-        caveats.append("The answer was cut off.")
-    references = _references(request, text)
-    return Answer(
-        text=text.text,
-        mode="llm",
-        confidence=evidence.confidence * (1 - 0.5 * share),
-        references=references,
-        citations=text.citations,
-        unsupported=tuple(s.text for s in wrong),
-        caveats=tuple(caveats),
-        also=_also(request, references, text.text),
-    )
+    said = written(request.question, draft.cited, request.evidence, request.quotes, request.reading)
+    ends = ["The model began to repeat itself; its answer ends there."] * draft.is_looping
+    ends += ["The answer was cut off."] * (draft.error is not None)
+    return replace(said, caveats=(*said.caveats, *ends))
 
 
 def _quoted(
@@ -313,7 +284,7 @@ def _quoted(
     quotes = request.quotes
     if not quotes or request.evidence.confidence < request.min_confidence:
         return AnswerRun(_pointed(request), None, spent, notices)
-    said = compose(quotes, request.evidence, request.style)
+    said = quoted(quotes, request.evidence, request.style)
     if said.caveats:  # not sure: who reads on finds what else there is
         more = beside(request.question, request.evidence, quotes, request.reading)
         said = replace(said, also=more)
@@ -325,67 +296,6 @@ def _quoted(
     return AnswerRun(said, None, spent, notices)
 
 
-def compose(
-    quotes: Sequence[Quote], evidence: Evidence, style: CitationStyle = FILE_SECTION
-) -> Answer:
-    """The extractive answer: each quotation with its citation, as a paragraph of its own."""
-    text = ""
-    marks = Marks(style)
-    citations: list[Citation] = []
-    best: dict[str, tuple[Hit, str]] = {}
-    for quote in quotes:
-        mark = marks.text(quote.hit)
-        body = quote.shown
-        is_fenced = body.endswith(("```", "~~~"))
-        text += ("\n\n" if text else "") + body + ("\n" if is_fenced else " ")
-        citations.append(Citation(mark, len(text), CitationStatus.EXACT, quote.hit.chunk.id))
-        text += mark
-        best.setdefault(quote.hit.chunk.id, (quote.hit, body))
-    references = tuple(
-        Reference(marker, hit, snippet(body)) for marker, (hit, body) in enumerate(best.values(), 1)
-    )
-    return Answer(
-        text=text,
-        mode="extractive",
-        confidence=evidence.confidence,
-        references=references,
-        citations=tuple(citations),
-        caveats=evidence.caveats,
-    )
-
-
-def _references(request: AnswerRequest, text: CitedText) -> tuple[Reference, ...]:
-    """Numbered in order of first citation, each with the words of its chunk that hold what is
-    said of it: as it would be quoted without the model, where that holds it."""
-    references: list[Reference] = []
-    for marker, hit in enumerate(text.cited, 1):
-        said = " ".join(s.text for s in text.statements if hit in s.cited)
-        best = extract(f"{request.question} {said}", [hit], detail=Detail.BRIEF)
-        body = best[0].shown if best else ""
-        quoted = (quote.shown for quote in request.quotes if quote.hit == hit)
-        body = next((whole for whole in quoted if _says(whole, body)), body)
-        references.append(Reference(marker, hit, snippet(body), "" if _says(said, body) else body))
-    return tuple(references)
-
-
-def _also(
-    request: AnswerRequest, references: Sequence[Reference], text: str
-) -> tuple[Reference, ...]:
-    """What would be printed without the model and isn't there yet: a model takes nothing away,
-    and where it and the quotes disagree, both are seen."""
-    page = "\n".join((text, *(one.evidence for one in references)))
-    rest = [Reference(0, quote.hit, snippet(quote.shown), quote.shown) for quote in request.quotes]
-    if request.evidence.caveats:
-        rest += beside(request.question, request.evidence, request.quotes, request.reading)
-    more = [one for one in rest if not _says(page, one.evidence.rstrip(" …"))]
-    return tuple(replace(one, marker=n) for n, one in enumerate(more, len(references) + 1))
-
-
-def _says(text: str, words: str) -> bool:
-    """Word for word."""
-    return " ".join(words.split()).casefold() in " ".join(text.split()).casefold()
-
-
 def _pointed(request: AnswerRequest) -> Abstention:
     return point(request.question, request.evidence, request.neighbours, request.reading)
 
@@ -394,4 +304,4 @@ def _notice(error: ModelError) -> str:
     return f"{error.message.rstrip('.')}. {error.hint}".strip()
 
 
-__all__ = ["AnswerRequest", "AnswerRun", "answer", "compose", "small_talk"]
+__all__ = ["AnswerRequest", "AnswerRun", "answer", "small_talk"]

@@ -79,12 +79,12 @@ def resolve(
 
 def _numbered(number: int, hits: Sequence[Hit]) -> list[Hit]:
     """The n-th passage of the prompt: its hit, and the neighbours that may be in it. Neighbours
-    (not kept) follow the hits and have no number."""
-    found = [hit for hit in hits if hit.kept]
+    (not ranked) follow the hits and have no number."""
+    found = [hit for hit in hits if hit.is_ranked]
     if not 1 <= number <= len(found):
         return []
     own = found[number - 1]
-    return [own, *(h for h in hits if not h.kept and _place_of(h) == _place_of(own))]
+    return [own, *(h for h in hits if not h.is_ranked and _place_of(h) == _place_of(own))]
 
 
 def _best(

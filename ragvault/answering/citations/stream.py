@@ -45,6 +45,7 @@ _ECHO = re.compile(
     r"\s*(?:#{1,6}\s|(?:content|section|file|vault|chunk \d+)\s*:|(?:\d{1,3}[.)]\s*){3,}\Z)",
     re.IGNORECASE,
 )
+_MARKER = re.compile(r"\s*(?:#{1,6}\s+)?(?:\d{1,3}[.)]\s+)?")  # of a heading or list item
 _NARROW = str.maketrans("［］", "[]")
 _ENDED = re.compile(r"(?:[.!?…][\"'”’)\]*_`]*\s+|[。！？｡؟۔][」』”’)]*\s*|\n[^\n]{0,8})\S\Z")
 
@@ -229,7 +230,12 @@ class CitationStream:
             return _Settled(sentence, Statement(text, cited, is_uncertain=True))
         if _is_heading(text) or (not cited and _claims_nothing(text)):
             leads = _is_heading(text) and not cited
-            return _Settled(sentence, Statement(text, cited), leads=leads)
+            is_figure = re.search(r"\d", _MARKER.sub("", text, count=1))
+            reasons = unsupported(text, self._context.hits) if is_figure else ()
+            struck = self._strike and bool(reasons)
+            return _Settled(
+                sentence, Statement(text, cited, reasons, is_struck=struck), leads=leads
+            )
         reasons = unsupported(text, self._basis(cited))
         if not reasons:
             return _Settled(sentence, Statement(text, cited))

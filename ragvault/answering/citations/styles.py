@@ -92,8 +92,8 @@ class Numeric(CitationStyle):
         return f"[{number}]"
 
     def forms(self, hits: Sequence[Hit]) -> dict[str, RawCitation]:
-        """One a block; neighbours (not kept) are in the block of the hit beside them."""
-        count = sum(hit.kept for hit in hits)
+        """One a block; neighbours (not ranked) are in the block of the hit beside them."""
+        count = sum(hit.is_ranked for hit in hits)
         return {f"[{n}]": RawCitation("", 0, 0, number=n) for n in range(1, count + 1)}
 
     def guard(self, text: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ragvault.answering.check.uncertainty import is_uncertain
+from ragvault.answering.citations.styles import STYLES
 from ragvault.answering.context import Neighbours
 from ragvault.answering.pipeline import AnswerRequest, AnswerRun, answer, small_talk
 from ragvault.answering.pointed import point
@@ -24,6 +25,7 @@ from ragvault.model import (
     Answer,
     CitationStatus,
     Cited,
+    DroppedBy,
     Hit,
     Intent,
     Token,
@@ -119,6 +121,18 @@ def test_a_statement_with_a_wrong_figure_is_left_out_and_counted() -> None:
     assert "1 statement left out: not in your notes." in answered(run).caveats
 
 
+@pytest.mark.parametrize(
+    "lead", ["# Budget: 9,500 dollars\n\n", "They paid 9,500 dollars, namely:\n"]
+)
+def test_what_leads_to_a_statement_has_no_figure_of_its_own(lead: str) -> None:
+    run, shown = ask(ScriptedChat(f"{lead}We chose Go for the backend."))
+    assert "Go" in shown
+    assert "9,500" not in shown
+    assert len(answered(run).unsupported) == 1
+    held, said = "## 1. Decision of 2024-03-01\n\n", "We chose Go for the backend."
+    assert "Decision of 2024-03-01" in ask(ScriptedChat(held + said))[1]
+
+
 def test_where_nothing_of_the_draft_is_held_the_notes_are_quoted() -> None:
     run, shown = ask(ScriptedChat("It is Rust, of course [File: made-up.md]."))
     result = answered(run)
@@ -132,6 +146,13 @@ def test_where_nothing_of_the_draft_is_held_the_notes_are_quoted() -> None:
 def test_what_a_statement_rests_on_stands_beneath_it() -> None:
     result = answered(ask(ScriptedChat("On 1 March 2024 we chose Go."))[0])
     assert "We chose Go for the backend on 2024-03-01." in result.references[0].evidence
+
+
+def test_an_answer_from_another_passage_than_the_best_quote_says_so() -> None:
+    for draft, is_elsewhere in (("Bob writes the docs.", True), ("We chose Go.", False)):
+        result = answered(ask(ScriptedChat(draft))[0])
+        assert any("Another passage" in caveat for caveat in result.caveats) is is_elsewhere
+        assert (BACKEND in [one.hit for one in result.also]) is is_elsewhere
 
 
 @pytest.mark.parametrize(
@@ -325,6 +346,24 @@ def test_a_small_model_is_not_asked_where_the_passages_hardly_answer() -> None:
     run, _ = ask(chat, min_confidence=0.9)
     assert isinstance(run.outcome, Abstention)
     assert chat.asked == []
+
+
+def test_what_would_be_quoted_is_read_by_the_model_too() -> None:
+    """Also where it ranks lower than what is kept; it can be cited by its number."""
+    question = "Who writes the docs?"
+    lower = replace(TEAM, kept=False, dropped_by=DroppedBy.RANK)
+    request = AnswerRequest(
+        question,
+        evidence(BACKEND),
+        AnswerSettings(),
+        OllamaSettings(),
+        ScriptedChat("Bob writes the docs [2]."),
+        quotes=extract(question, (lower, BACKEND)),
+        style=STYLES["numeric"],
+    )
+    said = answered(finished(answer(request))[0])
+    assert [one.hit for one in said.references] == [lower]
+    assert [one.status for one in said.citations] == [CitationStatus.EXACT]
 
 
 def test_a_place_is_shown_with_the_rest_of_its_section() -> None:

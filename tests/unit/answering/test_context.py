@@ -14,7 +14,7 @@ from ragvault.answering.pipeline import AnswerRequest, answer
 from ragvault.answering.prompt import build_prompt
 from ragvault.answering.quote.extract import extract
 from ragvault.config.settings import AnswerSettings, OllamaSettings
-from ragvault.model import Answer, Hit, Prompt
+from ragvault.model import Answer, DroppedBy, Hit, Prompt
 from tests.support.answering import ScriptedChat, evidence, finished, hit
 
 COLOURS = ("amber", "blue", "coral", "green", "ivory", "mauve")
@@ -26,7 +26,9 @@ def piece(ordinal: int, first: int, last: int, *, kept: bool = False) -> Hit:
     """Lines first..last of one section as its chunk number ``ordinal``."""
     made = hit("plan.md", "Plan", "\n".join(LINES[first - 1 : last]), ordinal=ordinal)
     chunk = replace(made.chunk, start_line=first, end_line=last)
-    return replace(made, stored=replace(made.stored, chunk=chunk), kept=kept)
+    dropped_by = None if kept else DroppedBy.NEIGHBOUR
+    stored = replace(made.stored, chunk=chunk)
+    return replace(made, stored=stored, kept=kept, dropped_by=dropped_by)
 
 
 BEFORE, MIDDLE, AFTER = piece(0, 1, 10), piece(1, 9, 20, kept=True), piece(2, 19, 30)

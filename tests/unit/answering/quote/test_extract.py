@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
-from ragvault.answering.pipeline import compose
+from ragvault.answering.page import quoted
 from ragvault.answering.quote.extract import extract
 from ragvault.answering.quote.units import pages_of
 from ragvault.model import Answer, Detail, Hit
@@ -42,7 +42,7 @@ HITS = (BACKEND, HOWTO, TABLE)
 
 def said(question: str, *hits: Hit, detail: Detail = Detail.NORMAL) -> Answer:
     chosen = hits or HITS
-    return compose(extract(question, chosen, detail=detail), evidence(*chosen))
+    return quoted(extract(question, chosen, detail=detail), evidence(*chosen))
 
 
 def units_of(*hits: Hit) -> list[str]:
@@ -76,7 +76,7 @@ def test_every_quote_is_verbatim_and_every_citation_in_its_place() -> None:
         text = " ".join(quote.hit.chunk.text.split())
         for part in quote.parts:
             assert " ".join(part.split()) in text
-    answer = compose(quotes, evidence(*HITS))
+    answer = quoted(quotes, evidence(*HITS))
     assert len(answer.citations) == len(quotes)
     for citation in answer.citations:
         assert answer.text.startswith(citation.raw, citation.position)

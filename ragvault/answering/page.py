@@ -1,0 +1,116 @@
+"""What is printed of an answer: quotations of the notes, or what a model wrote with the words of
+the notes beneath it. A model's page holds whatever would have been printed without one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ragvault.answering.check.support import is_verbatim
+from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle, Marks
+from ragvault.answering.pointed import beside
+from ragvault.answering.quote.extract import Quote, Reading, extract
+from ragvault.model import Answer, Citation, CitationStatus, Detail, Evidence, Hit, Reference
+from ragvault.text import snippet
+
+if TYPE_CHECKING:
+    from ragvault.answering.citations.stream import CitedText
+
+_ELSEWHERE = "Another passage matches the question better; what it says is shown too."
+
+
+def quoted(
+    quotes: Sequence[Quote], evidence: Evidence, style: CitationStyle = FILE_SECTION
+) -> Answer:
+    """The extractive answer: each quotation with its citation, as a paragraph of its own."""
+    text = ""
+    marks = Marks(style)
+    citations: list[Citation] = []
+    best: dict[str, tuple[Hit, str]] = {}
+    for quote in quotes:
+        mark = marks.text(quote.hit)
+        body = quote.shown
+        is_fenced = body.endswith(("```", "~~~"))
+        text += ("\n\n" if text else "") + body + ("\n" if is_fenced else " ")
+        citations.append(Citation(mark, len(text), CitationStatus.EXACT, quote.hit.chunk.id))
+        text += mark
+        best.setdefault(quote.hit.chunk.id, (quote.hit, body))
+    references = tuple(
+        Reference(marker, hit, snippet(body)) for marker, (hit, body) in enumerate(best.values(), 1)
+    )
+    return Answer(
+        text=text,
+        mode="extractive",
+        confidence=evidence.confidence,
+        references=references,
+        citations=tuple(citations),
+        caveats=evidence.caveats,
+    )
+
+
+def written(
+    question: str,
+    text: CitedText,
+    evidence: Evidence,
+    quotes: Sequence[Quote] = (),
+    reading: Reading | None = None,
+) -> Answer:
+    """A draft that something is left of, with its references, its caveats and what of the
+    confidence remains; ``also`` is what would be printed without the model and isn't yet: where it
+    and the quotes disagree, both are seen."""
+    from ragvault.answering.check.uncertainty import admits
+
+    claims = [s for s in text.statements if not s.is_uncertain]
+    wrong = text.unsupported
+    share = len(wrong) / len(claims) if claims else 0.0
+    references = _references(question, text, quotes)
+    plain = [Reference(0, quote.hit, snippet(quote.shown), quote.shown) for quote in quotes]
+    if evidence.caveats:
+        plain += beside(question, evidence, quotes, reading)
+    page = "\n".join((text.text, *(one.evidence for one in references)))
+    more = (one for one in plain if not _says(page, one.evidence.rstrip(" …")))
+    also = tuple(replace(one, marker=n) for n, one in enumerate(more, len(references) + 1))
+    caveats = list(evidence.caveats)
+    best = quotes[0].hit if quotes else None
+    if best not in text.cited and best in [one.hit for one in also]:
+        caveats.append(_ELSEWHERE)
+    if text.uncertain or any(
+        admits(s.text) and not is_verbatim(s.text, s.cited) for s in text.statements
+    ):
+        caveats.append("The notes answer only a part of the question.")
+    if wrong:
+        noun = "statement" if len(wrong) == 1 else "statements"
+        struck = f"{len(wrong)} {noun} left out: not in your notes."
+        kept = f"{len(wrong)} of {len(claims)} {noun}: not in the notes cited; check them."
+        caveats.append(struck if wrong[0].is_struck else kept)
+    return Answer(
+        text=text.text,
+        mode="llm",
+        confidence=evidence.confidence * (1 - 0.5 * share),
+        references=references,
+        citations=text.citations,
+        unsupported=tuple(s.text for s in wrong),
+        caveats=tuple(caveats),
+        also=also,
+    )
+
+
+def _references(question: str, text: CitedText, quotes: Sequence[Quote]) -> tuple[Reference, ...]:
+    """Numbered in order of first citation, each with the words of its chunk that hold what is
+    said of it: as it would be quoted without the model, where that holds it."""
+    references: list[Reference] = []
+    for marker, hit in enumerate(text.cited, 1):
+        said = " ".join(s.text for s in text.statements if hit in s.cited)
+        best = extract(f"{question} {said}", [hit], detail=Detail.BRIEF)
+        body = best[0].shown if best else ""
+        whole = (quote.shown for quote in quotes if quote.hit == hit)
+        body = next((words for words in whole if _says(words, body)), body)
+        references.append(Reference(marker, hit, snippet(body), "" if _says(said, body) else body))
+    return tuple(references)
+
+
+def _says(text: str, words: str) -> bool:
+    """Word for word."""
+    return " ".join(words.split()).casefold() in " ".join(text.split()).casefold()
