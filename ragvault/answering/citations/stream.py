@@ -90,13 +90,13 @@ class CitedText:
 
 @dataclass(frozen=True, slots=True)
 class _Settled:
-    """A sentence with its verdict. ``holder``: what it is to cite instead of what it does;
-    ``leads``: it only announces what follows."""
+    """A sentence with its verdict. ``leads``: it only announces what follows; ``holder``: what it
+    is to cite instead of what it does."""
 
     sentence: Sentence
     statement: Statement
-    holder: Hit | None = None
     leads: bool = False
+    holder: Hit | None = None
 
 
 class CitationStream:
@@ -230,18 +230,16 @@ class CitationStream:
             return _Settled(sentence, Statement(text, cited, is_uncertain=True))
         if _is_heading(text) or (not cited and _claims_nothing(text)):
             leads = _is_heading(text) and not cited
-            is_figure = re.search(r"\d", _MARKER.sub("", text, count=1))
-            reasons = unsupported(text, self._context.hits) if is_figure else ()
+            said = _MARKER.sub("", text, count=1)
+            reasons = unsupported(said, self._context.hits) if re.search(r"\d", said) else ()
             struck = self._strike and bool(reasons)
-            return _Settled(
-                sentence, Statement(text, cited, reasons, is_struck=struck), leads=leads
-            )
+            return _Settled(sentence, Statement(text, cited, reasons, is_struck=struck), leads)
         reasons = unsupported(text, self._basis(cited))
         if not reasons:
             return _Settled(sentence, Statement(text, cited))
         holder = self._holder(text)
         if holder is not None:
-            return _Settled(sentence, Statement(text, (holder,)), holder)
+            return _Settled(sentence, Statement(text, (holder,)), holder=holder)
         so_far = tuple(self._cited.values())
         if not cited and so_far and not unsupported(text, self._basis(so_far)):  # it sums up
             return _Settled(sentence, Statement(text, so_far))
