@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ragvault.answering.check.support import is_verbatim
 from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle, Marks
-from ragvault.answering.pointed import beside
+from ragvault.answering.pointed import beside, body
 from ragvault.answering.quote.extract import Quote, Reading, extract
 from ragvault.model import Answer, Citation, CitationStatus, Detail, Evidence, Hit, Reference
 from ragvault.text import snippet
@@ -66,15 +66,15 @@ def written(
     wrong = text.unsupported
     share = len(wrong) / len(claims) if claims else 0.0
     references = _references(question, text, quotes)
-    plain = [Reference(0, quote.hit, snippet(quote.shown), quote.shown) for quote in quotes]
-    if evidence.caveats:
-        plain += beside(question, evidence, quotes, reading)
     page = "\n".join((text.text, *(one.evidence for one in references)))
-    more = (one for one in plain if not _says(page, one.evidence.rstrip(" …")))
+    rest = [quote for quote in quotes if not _says(page, body(quote))]
+    more = [Reference(0, quote.hit, snippet(quote.shown), quote.shown) for quote in rest]
+    if evidence.caveats:
+        near = beside(question, evidence, quotes, reading)
+        more += [one for one in near if not _says(page, one.evidence)]
     also = tuple(replace(one, marker=n) for n, one in enumerate(more, len(references) + 1))
     caveats = list(evidence.caveats)
-    best = quotes[0].hit if quotes else None
-    if best not in text.cited and best in [one.hit for one in also]:
+    if rest and rest[0] == quotes[0] and rest[0].hit not in text.cited:
         caveats.append(_ELSEWHERE)
     if text.uncertain or any(
         admits(s.text) and not is_verbatim(s.text, s.cited) for s in text.statements
@@ -104,10 +104,11 @@ def _references(question: str, text: CitedText, quotes: Sequence[Quote]) -> tupl
     for marker, hit in enumerate(text.cited, 1):
         said = " ".join(s.text for s in text.statements if hit in s.cited)
         best = extract(f"{question} {said}", [hit], detail=Detail.BRIEF)
-        body = best[0].shown if best else ""
-        whole = (quote.shown for quote in quotes if quote.hit == hit)
-        body = next((words for words in whole if _says(words, body)), body)
-        references.append(Reference(marker, hit, snippet(body), "" if _says(said, body) else body))
+        words = best[0].shown if best else ""
+        quoted_of = (quote.shown for quote in quotes if quote.hit == hit)
+        words = next((whole for whole in quoted_of if _says(whole, words)), words)
+        beneath = "" if _says(said, words) else words
+        references.append(Reference(marker, hit, snippet(words), beneath))
     return tuple(references)
 
 

@@ -45,7 +45,7 @@ def point(
         evidence.confidence,
         f"{Abstention.LIKELY} {place}",
         nearest=(first, *shown, *rest),
-        passages=(whole, *(_body(quotes[hit.chunk.id]) for hit in shown)),
+        passages=(whole, *(body(quotes[hit.chunk.id]) for hit in shown)),
     )
 
 
@@ -63,18 +63,18 @@ def beside(
             places.setdefault(place, hit)
     likely = list(places.values())[:_BENEATH]
     best = (reading or read(question, likely)).of_each(Detail.BRIEF)
-    shown = [(hit, _body(best[hit.chunk.id])) for hit in likely if hit.chunk.id in best]
+    shown = [(hit, body(best[hit.chunk.id])) for hit in likely if hit.chunk.id in best]
     number = len({q.hit.chunk.id for q in quoted}) + 1
     return tuple(
         Reference(n, hit, snippet(text), text) for n, (hit, text) in enumerate(shown, number)
     )
 
 
-def _body(quote: Quote) -> str:
+def body(quote: Quote) -> str:
     """Without the names of its place, which stands above it."""
-    names, dash, body = quote.shown.partition(" —")
+    names, dash, rest = quote.shown.partition(" —")
     place = {quote.hit.note.title, *quote.hit.chunk.heading_path, str(quote.hit.note.day)[:10]}
-    return body.strip() if dash and place.issuperset(names.split(" · ")) else quote.shown
+    return rest.strip() if dash and place.issuperset(names.split(" · ")) else quote.shown
 
 
 def _section(hit: Hit, beside: Sequence[Hit], found: Sequence[Hit]) -> str:
