@@ -40,7 +40,8 @@ _ESCAPES = re.compile(
 # C0 and C1 controls but tab and newline, and the bidirectional overrides that reorder a line.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
-# Their numbers by their names: English, German, Spanish, French, Italian, Portuguese, Dutch.
+# The numbers of months, and of weekdays from 0, by their names: English, German, Spanish, French,
+# Italian, Portuguese, Dutch.
 _MONTH_WORDS = (
     "january jan januar jänner enero janvier gennaio janeiro januari",
     "february feb februar febrero février fevrier febbraio fevereiro februari",
@@ -57,6 +58,19 @@ _MONTH_WORDS = (
 )
 MONTHS: dict[str, int] = {
     word: number for number, words in enumerate(_MONTH_WORDS, 1) for word in words.split()
+}
+
+_WEEKDAY_WORDS = (
+    "monday montag lunes lundi lunedì segunda-feira maandag",
+    "tuesday dienstag martes mardi martedì terça-feira dinsdag",
+    "wednesday mittwoch miércoles mercredi mercoledì quarta-feira woensdag",
+    "thursday donnerstag jueves jeudi giovedì quinta-feira donderdag",
+    "friday freitag viernes vendredi venerdì sexta-feira vrijdag",
+    "saturday samstag sonnabend sábado samedi sabato zaterdag",
+    "sunday sonntag domingo dimanche domenica zondag",
+)
+WEEKDAYS: dict[str, int] = {
+    word: number for number, words in enumerate(_WEEKDAY_WORDS) for word in words.split()
 }
 
 

@@ -166,7 +166,9 @@ def _held(
 
 def _place_stems(quote: Quote) -> frozenset[str]:
     note = quote.hit.note
-    return stems(" ".join((note.title, note.rel_path, *quote.hit.chunk.heading_path, *note.tags)))
+    return stems(
+        " ".join((note.vault, note.title, note.rel_path, *quote.hit.chunk.heading_path, *note.tags))
+    )
 
 
 # --------------------------------------------------------------------------- what it lacks

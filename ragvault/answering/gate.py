@@ -39,6 +39,7 @@ _NOTHING = "Your notes don't seem to hold anything about this."
 _NO_SUCH_TIME = "None of your notes is of the time that you ask about."
 _NO_SUCH_NOTE = "None of your notes is within the limits that you set."
 _CHANGED = "What your notes said of it has changed since they were indexed."
+_BY_FILE = "These notes say no day: they are of that time by when their files were last written."
 _UNSURE = "It isn't certain that this answers the question; check the source."
 
 
@@ -79,7 +80,9 @@ def decide(
     reading = read(question, hits, embed=embed, today=today)
     quotes = tuple(reading.quotes(detail))
     if is_recent:
-        return Decision(Evidence(found.kept, RECENT_CONFIDENCE), quotes, reading)
+        by_file = not any(hit.note.says_its_day for hit in found.kept)
+        told = (_BY_FILE,) if by_file and found.query.time_hint else ()
+        return Decision(Evidence(found.kept, RECENT_CONFIDENCE, told), quotes, reading)
     judgement = judge(question, found, quotes, embed)
     confidence = judgement.confidence
     if judgement.topic < LEAST:

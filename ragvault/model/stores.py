@@ -69,6 +69,11 @@ class NoteInfo:
         except (ValueError, OverflowError, OSError):
             return None
 
+    @property
+    def says_its_day(self) -> bool:
+        """``date`` stands in the note or its name: it is not its file's time."""
+        return self.day is not None and abs(self.date - self.mtime) > 1
+
 
 @dataclass(frozen=True, slots=True)
 class StoredChunk:

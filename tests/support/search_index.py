@@ -42,6 +42,7 @@ class Source:
     sections: tuple[tuple[tuple[str, ...], str], ...]
     date: datetime = datetime(2024, 1, 1, 12)
     tags: tuple[str, ...] = ()
+    by_file: bool = False  # that date is when its file was written
 
 
 def source(
@@ -162,5 +163,7 @@ def _write(vault: str, note: Source) -> NoteWrite:
                 text_hash=digest,
             )
         )
-    file = NoteFile(note.rel_path, str(Path("/notes") / vault / note.rel_path), 100, 1_700_000_000)
+    written = note.date.timestamp() if note.by_file else 1.7
+    path = str(Path("/notes") / vault / note.rel_path)
+    file = NoteFile(note.rel_path, path, 100, int(written * 1e9))
     return NoteWrite(file, "hash", parsed, tuple(chunks))

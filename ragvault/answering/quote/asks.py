@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from ragvault.answering.check.values import find_dates
+from ragvault.text import WEEKDAYS
 
 _DATE_LIKE = re.compile(
     r"\b(?:1[5-9]|20)\d\d\b|\b\d{1,2}[:.]\d\d\b|\b\d{1,2}\s?(?:[ap]m|uhr|h)\b|\b\d{1,2}\.\s?\d{1,2}\."
@@ -64,7 +65,7 @@ _LIST = re.compile(
 )
 _TASKS = re.compile(
     r"\b(?:to-?dos?|tasks?|overdue|outstanding|remains? to|left to|needs? (?:\w+ing|to be)"
-    r"|still (?:\w+ ){0,2}(?:do|to do|open|need|have)|have to|due|what must|aufgaben?"
+    r"|still (?:\w+ ){0,2}(?:do|to do|open|need|have)|ha(?:ve|s) to|due|what must|aufgaben?"
     r"|noch (?:zu|offen|nicht)|zu tun|erledigen|muss ich|soll(?:te)? ich|überfällig|fällig)\b",
     re.IGNORECASE,
 )
@@ -159,12 +160,18 @@ _WINDOWS: tuple[tuple[str, Callable[[date], tuple[date, date]]], ...] = (
 )
 
 
+_BY_DAY = re.compile(rf"\b(?:by|until|till|bis)\s+({'|'.join(WEEKDAYS)})\b", re.IGNORECASE)
+
+
 def _week(day: date, later: int) -> tuple[date, date]:
     monday = day - timedelta(day.weekday()) + timedelta(weeks=later)
     return monday, monday + timedelta(6)
 
 
 def _window(question: str, today: date) -> tuple[date, date] | None:
+    if match := _BY_DAY.search(question):
+        ahead = (WEEKDAYS[match[1].lower()] - today.weekday()) % 7
+        return date.min, today + timedelta(ahead)
     found = (make(today) for asked, make in _WINDOWS if re.search(asked, question, re.IGNORECASE))
     return next(found, None)
 

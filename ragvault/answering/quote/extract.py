@@ -181,8 +181,7 @@ def _newest_first(chosen: list[list[Rated]]) -> list[list[Rated]]:
 def _day(hit: Hit) -> str:
     """The day that the note is from by its own word, not by its file's time."""
     note = hit.note
-    has_date = note.day is not None and abs(note.date - note.mtime) > 1
-    return f"{note.day:%Y-%m-%d}" if has_date else ""
+    return f"{note.day:%Y-%m-%d}" if note.says_its_day else ""
 
 
 def _same(a: Rated, b: Rated) -> bool:

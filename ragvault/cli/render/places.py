@@ -51,8 +51,8 @@ class PlaceView:
 
     def _when(self, hit: Hit) -> list[str]:
         note = hit.note
-        of_file = abs(note.date - note.mtime) < 1e-3  # seconds: as exact as a catalog keeps it
-        return [f"{'modified ' if of_file else ''}{local_day(note.date)}"] if note.date else []
+        of_file = "" if note.says_its_day else "modified "
+        return [f"{of_file}{local_day(note.date)}"] if note.date else []
 
     def print(
         self,

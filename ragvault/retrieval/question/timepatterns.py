@@ -13,7 +13,7 @@ from datetime import date, timedelta
 from functools import cache
 from typing import NamedTuple
 
-from ragvault.text import MONTHS
+from ragvault.text import MONTHS, WEEKDAYS
 
 # ------------------------- words: English, German, Spanish, French, Italian, Portuguese, Dutch
 
@@ -28,19 +28,6 @@ _UNIT_WORDS = {
 }
 UNITS: dict[str, str] = {
     word: unit for unit, words in _UNIT_WORDS.items() for word in words.split()
-}
-
-_WEEKDAY_WORDS = (
-    "monday montag lunes lundi lunedì segunda-feira maandag",
-    "tuesday dienstag martes mardi martedì terça-feira dinsdag",
-    "wednesday mittwoch miércoles mercredi mercoledì quarta-feira woensdag",
-    "thursday donnerstag jueves jeudi giovedì quinta-feira donderdag",
-    "friday freitag viernes vendredi venerdì sexta-feira vrijdag",
-    "saturday samstag sonnabend sábado samedi sabato zaterdag",
-    "sunday sonntag domingo dimanche domenica zondag",
-)
-WEEKDAYS: dict[str, int] = {
-    word: number for number, words in enumerate(_WEEKDAY_WORDS) for word in words.split()
 }
 
 NUMBERS: dict[str, int] = {
@@ -299,7 +286,7 @@ PATTERNS = (
     _relative(
         rf"(?P<w>{_WEEKDAY})",
         _read_weekday,
-        r"on|since|before|after|until|till|by|am|seit|el|desde\s+el|depuis",
+        r"on|since|before|after|am|seit|el|desde\s+el|depuis",  # "by Friday" is the next one
     ),
     _relative(
         r"recently|lately|kürzlich|neulich|recientemente|récemment|recentemente|onlangs",

@@ -125,6 +125,11 @@ def test_the_same_of_another_person_is_no_answer() -> None:
     assert judged[0] is not None and judged[1] is not None
     assert (judged[0].features["name_missing"], judged[1].features["name_missing"]) == (1, 0)
     assert judged[0].confidence < judged[1].confidence
+    vault = hit("Claims/Anna Webster.md", "", "the claim", vault="webster", rank=2)
+    of_vault = hit("People/Anna.md", "", "birthday: 1984-03-02", vault="webster")
+    named = replace(findings(at(of_vault, 0.7), at(vault, 0.5)), term_weights=terms)
+    judged = [decided(named).judgement]
+    assert judged[0] is not None and judged[0].features["name_missing"] == 0  # all are of it
 
 
 @pytest.mark.parametrize(

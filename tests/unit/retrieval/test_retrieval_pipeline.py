@@ -202,6 +202,17 @@ def test_recent_notes_of_a_named_time_are_of_that_time(real: SearchIndex) -> Non
     assert "No note is dated" in found.notices[0]
 
 
+def test_a_note_that_says_its_day_comes_before_one_that_was_only_saved_then(
+    fake: SearchIndex,
+) -> None:
+    yesterday = datetime(2024, 5, 14, 9)
+    diary = source("diary.md", "Rain.", date=yesterday)
+    saved = Source("bread.md", (((), "Flour."),), datetime(2024, 5, 14, 20), by_file=True)
+    fake.add("more", [saved, diary])
+    listed = paths(fake.search(Request("what did I do yesterday?", vaults=("more",))))
+    assert listed == ["diary.md", "bread.md"]
+
+
 def test_search_may_list_more_than_an_answer_is_made_from(real: SearchIndex) -> None:
     settings = Settings(retrieval=RetrievalSettings(min_vector=-1.0))
     found = real.search(Request("API backend", k=1), settings=settings)

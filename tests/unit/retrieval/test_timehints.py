@@ -120,6 +120,7 @@ def test_a_time_that_is_named_is_understood(text: str, first: str, last: str) ->
         "the last day",
         "left, right and march",
         "Monday standup template",
+        "what has to be done by friday",
         "january's budget",
         "who is april kepner",
         "the year of the cat",

@@ -13,6 +13,7 @@ from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
 from ragvault.answering.page import quoted
+from ragvault.answering.quote.asks import asks
 from ragvault.answering.quote.extract import extract
 from ragvault.answering.quote.units import pages_of
 from ragvault.model import Answer, Detail, Hit
@@ -524,3 +525,10 @@ def test_when_something_is_due_is_no_question_for_other_tasks() -> None:
     note = hit("Grimma.md", "Grimma", "The draft is due on 2026-12-11.", rank=2)
     tasks = hit("Other.md", "Other", "- [ ] send the table 📅 2026-11-24")
     assert "2026-12-11" in shown("when is the Grimma draft due", tasks, note, detail=Detail.BRIEF)
+
+
+def test_a_weekday_that_tasks_are_due_by_is_the_next_one() -> None:
+    wednesday = date(2024, 5, 15)
+    wanted = asks("what has to be done by friday", wednesday)
+    assert wanted.tasks and wanted.due == (date.min, date(2024, 5, 17))
+    assert asks("was muss ich bis Mittwoch erledigen", wednesday).due == (date.min, wednesday)
