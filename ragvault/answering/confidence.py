@@ -17,13 +17,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ragvault.answering.check.support import USUAL_BACKGROUND, lift, nearness
 from ragvault.answering.quote.asks import NAME, asks, has_date
 from ragvault.answering.quote.extract import Embed, Quote
 from ragvault.model import Judgement, Retrieval, Strategy, sigmoid
 from ragvault.text import stem, stems, tokens
 
-# What unrelated questions reach, where it isn't known of the model.
-USUAL_BACKGROUND = 0.25
 # Where the model can read less of the question, its cosines tell nothing.
 LEAST_TRUST = 0.5
 MOST_COMPARED = 40  # words of a quote that a missing word is compared with
@@ -122,9 +121,9 @@ def features_of(
     held = _place_stems(quote) | stems(quote.shown)
     titles = stems(" ".join(hit.note.title for hit in found.near))
     return {
-        "lift": _lift(top, base),
-        "best": _lift(found.near[0].scores.final if found.near else 0.0, base),
-        "quote_lift": _lift(quote.cosine or 0.0, base),
+        "lift": lift(top, base),
+        "best": lift(found.near[0].scores.final if found.near else 0.0, base),
+        "quote_lift": lift(quote.cosine or 0.0, base),
         "held": _held(words, held, quote, base, embed),
         "share": quote.share,
         "number_missing": float(bool(numbers_missing(question, [quote]))),
@@ -132,10 +131,6 @@ def features_of(
         "kind_missing": float(kind_missing(question, quote.shown)),
         "form_missing": float(form_missing(question, quote)),
     }
-
-
-def _lift(cosine: float, background: float) -> float:
-    return (cosine - background) / (1.0 - background)
 
 
 def _words(found: Retrieval) -> dict[str, float]:
@@ -157,10 +152,10 @@ def _held(
     held = total - sum(words[word] for word in missing)
     said = [w for w in dict.fromkeys(tokens(f"{quote.shown} {quote.hit.note.title}")) if len(w) > 2]
     if embed is not None and missing and said:
-        vectors = embed([*missing, *said[:MOST_COMPARED]])
-        near = (vectors[: len(missing)] @ vectors[len(missing) :].T).max(axis=1)
-        for word, cosine in zip(missing, near, strict=True):
-            held += words[word] * max(0.0, _lift(float(cosine), base))
+        for word, cosine in zip(
+            missing, nearness(missing, said[:MOST_COMPARED], embed), strict=True
+        ):
+            held += words[word] * max(0.0, lift(cosine, base))
     return held / (total or 1.0)
 
 

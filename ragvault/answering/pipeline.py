@@ -12,9 +12,8 @@
    quoted from the evidence, marked ``mode: extractive``, with a caveat or notice that says why. A
    model that finds no answer is one voice: it takes away nothing that was found without it. Where
    the passages hardly answer, they are pointed at instead (``pointed``), and a small model isn't
-   asked. With
-   ``answer.fallback: none`` the error is raised instead, and a draft that nothing holds is an
-   abstention.
+   asked. With ``answer.fallback: none`` the error is raised instead, and a draft that nothing
+   holds is an abstention.
 A server that fails after something was shown leaves what is shown, marked as cut off. A caller
 that closes the generator ends the model's stream.
 """
@@ -27,6 +26,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING, TypeAlias
 
+from ragvault.answering.check.support import Embed
 from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle
 from ragvault.answering.context import Neighbours
 from ragvault.answering.page import quoted, written
@@ -73,7 +73,7 @@ class AnswerRequest:
     ``neighbours`` are the chunks around the evidence's, which may be answered from too. ``chat``
     None: quote the notes, which is ``quotes``, out of ``reading``; ``today`` is told to the model.
     Evidence of less than ``min_confidence`` isn't quoted as an answer: it is pointed at.
-    ``earlier``: the turns of the conversation before, which prove nothing.
+    ``earlier``: the turns of the conversation before, which prove nothing. ``embed``: of words.
     """
 
     question: str
@@ -89,6 +89,7 @@ class AnswerRequest:
     style: CitationStyle = FILE_SECTION
     min_confidence: float = 0.0
     earlier: Sequence[Turn] = ()
+    embed: Embed | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +228,7 @@ def _drafted(
     assert request.chat is not None
     strike = request.settings.unsupported == "drop"
     stream = CitationStream(
-        prompt.included, request.style, question=request.question, strike=strike
+        prompt.included, request.style, request.question, strike=strike, embed=request.embed
     )
     started = time.perf_counter()
     error: ModelError | None = None

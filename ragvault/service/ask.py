@@ -32,6 +32,7 @@ from ragvault.service.search import retrieve
 from ragvault.text import one_line, snippet
 
 if TYPE_CHECKING:
+    from ragvault.answering.check.support import Embed
     from ragvault.answering.gate import Decision
     from ragvault.answering.pipeline import AnswerEvents
     from ragvault.service.status import VaultLook
@@ -106,9 +107,13 @@ def _decided(
     return decide(
         retrieval,
         detail=request.detail,
-        embed=container.embedder.embed_documents if retrieval.by_vector else None,
+        embed=_embed(container, retrieval),
         today=now.date(),
     )
+
+
+def _embed(container: Container, retrieval: Retrieval) -> Embed | None:
+    return container.embedder.embed_documents if retrieval.by_vector else None
 
 
 def _answered(
@@ -120,6 +125,7 @@ def _answered(
 ) -> AnswerEvents:
     from ragvault.answering import pipeline as answering
     from ragvault.answering.citations.styles import STYLES
+    from ragvault.answering.confidence import LEAST_TRUST
 
     if decision is None:
         return (yield from answering.small_talk(retrieval.query.intent))
@@ -127,6 +133,8 @@ def _answered(
     if isinstance(outcome, Abstention):
         return answering.AnswerRun(outcome)
     settings = container.settings
+    # Of a script that the model can't read all words are near to each other.
+    is_read = retrieval.vocabulary_trust >= LEAST_TRUST
     return (
         yield from answering.answer(
             answering.AnswerRequest(
@@ -143,6 +151,7 @@ def _answered(
                 style=STYLES[settings.citations.style],
                 min_confidence=settings.gate.min_confidence,
                 earlier=request.earlier,
+                embed=_embed(container, retrieval) if is_read else None,
             )
         )
     )

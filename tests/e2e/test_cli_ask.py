@@ -199,14 +199,22 @@ def test_a_model_that_finds_no_answer_takes_none_away(cli: Cli, server: OllamaHa
     assert "The model found no answer in these passages." in run.json["caveats"]
 
 
-def test_what_no_note_holds_is_left_out_and_listed_on_request(
-    cli: Cli, server: OllamaHandle
-) -> None:
-    play(server, "{sentence:1} It cost 9,123 euros.")
-    run = cli("ask", QUESTION, "--all", RAGVAULT_OLLAMA_HOST=server.url)
-    assert "1 statement left out: not in your notes." in run.out
-    assert "Not in your notes: It cost 9,123 euros." in run.out
-    play(server, "{sentence:1} It cost 9,123 euros.")
+def test_each_statement_cites_what_holds_it_or_is_left_out(cli: Cli, server: OllamaHandle) -> None:
+    """One cites nothing, one the wrong passage, one no passage holds."""
+    draft = (
+        "Managed Postgres cost £48 a month. The API stays in Go [Ref. 1]. It cost 9,123 euros [1]."
+    )
+    play(server, draft)
+    said = cli("ask", QUESTION, "--json", RAGVAULT_OLLAMA_HOST=server.url).json
+    sections = {r["chunk_id"]: r["heading_path"][-1] for r in said["references"]}
+    cited = [(sections[c["chunk_id"]], c["status"]) for c in said["citations"]]
+    assert cited == [("Reasons", "added"), ("Decision", "repaired")]
+    assert said["unsupported"] == ["It cost 9,123 euros."]
+    play(server, draft)
+    whole = cli("ask", QUESTION, "--all", RAGVAULT_OLLAMA_HOST=server.url).out
+    assert "1 statement left out: not in your notes." in whole
+    assert "Not in your notes: It cost 9,123 euros." in whole
+    play(server, draft)
     assert "9,123" not in cli("ask", QUESTION, RAGVAULT_OLLAMA_HOST=server.url).out
 
 

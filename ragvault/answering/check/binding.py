@@ -7,7 +7,8 @@ clauses:
   passage (title, headings, file), and so do most of the words;
 - nothing of its kind stands in the place of a number or name: beside the same word, in the same
   unit, or with what the statement says of another ("14 kg, 23 bottles" of "23 kg, 14 bottles");
-- both say no, or neither does.
+- both say no, or neither does; and what is only planned, asked or past there is said to be so
+  (``moods``).
 """
 
 from __future__ import annotations
@@ -17,13 +18,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, combinations
 
-from ragvault.answering.check.facts import NEGATION, PART, Fact, Item, facts_of, items, keys_of
+from ragvault.answering.check.facts import PART, Fact, Item, facts_of, items, keys_of
+from ragvault.answering.check.moods import is_opposite, moods, not_said
 from ragvault.model import Hit
 
 _MOST_LOST = 0.34  # of the words that the passage has elsewhere
 _BESIDE = 2  # items
 _CLAUSE = re.compile(
-    r";\s|,?\s(?:and|und|while|but|aber|whereas|während)\s|,\s(?=\w+\s\w)", re.IGNORECASE
+    r";\s|,?\s(?:and|und|y|et|while|but|aber|pero|mais|whereas|während)\s|,\s(?=\w+\s\w)",
+    re.IGNORECASE,
 )
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _VALUES = "#:@"
@@ -82,10 +85,10 @@ def _best(clause: str, facts: Sequence[Fact], place: Sequence[Item], known: froz
         ]
         for part in PART.split(clause)
     ]
-    denies = bool(NEGATION.search(clause))
+    how = moods(clause)
     reasons = []
     for fact in facts:
-        reason = _lost(said, fact, named) or _denied(said, fact, denies) or _moved(said, fact)
+        reason = _lost(said, fact, named) or _told(said, fact, how) or _moved(said, fact)
         if not reason:
             return ""
         reasons.append(reason)
@@ -115,9 +118,18 @@ def _lost(said: Segments, fact: Fact, named: frozenset[str]) -> str:
     return ""
 
 
-def _denied(said: Segments, fact: Fact, denies: bool) -> str:
+def _told(said: Segments, fact: Fact, how: frozenset[str]) -> str:
+    """What is told otherwise than it is said."""
     touched = {number for item in chain(*said) for number, _ in fact.where(item)}
-    return "it says the opposite of its source" if denies != bool(touched & fact.denies) else ""
+    if is_opposite(how, frozenset().union(*(fact.moods[number] for number in touched))):
+        return "it says the opposite of its source"
+    for segment in said:
+        strong = [item for item in segment if item.kind in "#:@A"]
+        homes = [fact.moods[number] for number in fact.home(strong or segment, whole=False)]
+        kept_back = homes and not_said(how, frozenset.intersection(*homes))
+        if kept_back:
+            return f"it is {kept_back} there"
+    return ""
 
 
 def _moved(said: Segments, fact: Fact) -> str:

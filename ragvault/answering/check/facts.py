@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 
+from ragvault.answering.check.moods import DENIED, OPEN, UNSURE, moods
 from ragvault.answering.check.values import Date, find_dates, find_numbers, without_dates
 from ragvault.answering.quote.show import row
 from ragvault.answering.quote.units import Unit, pages_of
@@ -22,16 +23,10 @@ from ragvault.text import language_of, sentence_spans, stem, stopwords, tokens
 
 _SENTENCES = 3  # of a paragraph that may be one fact
 _PREFIX = 5  # letters in common make one word of two: "Ergozeit", "Ergometer"
-NEGATION = re.compile(
-    r"\b(?:not|never|no(?!\.?\s*[\d:–|,])(?!\.:)|none|nobody|nothing|neither|cannot|without|nicht|kein\w*|nie"
-    r"|niemand|nichts|weder|ohne|nunca|jamais|ne|pas)\b|n['’]t\b",
-    re.IGNORECASE,
-)
-_NO = re.compile(r"\W*(?:no|none|nein|keine?|nicht)\W*", re.IGNORECASE)
 PART = re.compile(
     r"(?:[;|()\n→·!?\"“”„«»]|(?<!\bno)(?<!\bnr)(?:,|(?<!\d)\.)(?=\s|$)|:(?=\s*(?:no|not|kein\w*|nicht)\b)"
-    r"|\s[-–—/]\s|\b(?:but|aber|and|und|or|oder|while|because|weil"
-    r"|so|instead of|statt)\b)+",
+    r"|\s[-–—/]\s|\b(?:but|aber|pero|mais|and|und|y|et|or|oder|o|ou|while|because|weil|so|except"
+    r"|außer|instead of|statt)\b)+",
     re.IGNORECASE,
 )
 # Scripts without spaces: there a number is no part of a word.
@@ -70,22 +65,25 @@ class Item:
 
 class Fact:
     """``segments``: the items of each, in order; ``sentence``: the number of that each stands in;
-    ``denies``: those that say no."""
+    ``moods``: how each is said. A task and a doubt are those of the whole sentence."""
 
     def __init__(self, *texts: str) -> None:
         self.segments: list[Sequence[Item]] = []
         self.sentence: list[int] = []
-        self.denies: set[int] = set()
+        self.moods: list[frozenset[str]] = []
         sentences = (text[slice(*span)] for text in texts for span in sentence_spans(text))
         for number, sentence in enumerate(sentences):
+            of_all = moods(sentence) & {UNSURE, OPEN}
             for part in PART.split(sentence):
-                if self.segments and _NO.fullmatch(part):  # "buy a canoe? no"
-                    self.denies.add(len(self.segments) - 1)
-                elif part.strip():
-                    if NEGATION.search(part):
-                        self.denies.add(len(self.segments))
-                    self.segments.append(items(part))
+                found, how = items(part), moods(part)
+                if found:
+                    self.segments.append(found)
                     self.sentence.append(number)
+                    self.moods.append(how | of_all)
+                elif DENIED in how:  # "buy a canoe? no", "coffee, oddly, doesn't"
+                    for at in range(len(self.moods))[-2:]:
+                        if self.sentence[at] == self.sentence[-1]:
+                            self.moods[at] = self.moods[at] - {UNSURE} | {DENIED}
         self.keys = keys_of(chain(*self.segments))
 
     def home(self, some: Sequence[Item], *, whole: bool) -> set[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ragvault.answering.check.support import content_stems
+from ragvault.answering.check.support import content_words
 
 _SOURCE = (
     r"(?:context|notes?|information|documents?|sources?|texts?|passages?|excerpts?|chunks?"
@@ -60,7 +60,7 @@ def is_uncertain(sentence: str) -> bool:
     if not _UNCERTAIN.search(sentence):
         return False
     return not any(
-        clause and not _UNCERTAIN.search(clause) and len(content_stems(clause)) >= _MIN_SUBSTANCE
+        clause and not _UNCERTAIN.search(clause) and len(content_words(clause)) >= _MIN_SUBSTANCE
         for clause in _CONTRAST.split(sentence)
     )
 

@@ -30,7 +30,7 @@ _LABEL = re.compile(
     r"(?P<file>(?:source\s+)?(?:file\s*name|file|source|note|datei|quelle|fichier|archivo|fuente))"
     r"\s*:\s*|(?P<section>section|sec\.|heading|abschnitt|sección|seccion)\s*(?::|(?=[#\"']))\s*"
     r"|(?P<number>(?:chunk|citation|document|doc|source|note|passage|context|ref"
-    r"(?:erence)?|quelle)[sn]?\s*#?\s*|n|\^|#)"
+    r"(?:erence|s?\.)?|quelle)[sn]?\s*#?\s*|n|\^|#)"
     r"(?=\d)|(?P<vault>vault\s*:\s*[^\],;\n)]*)"
     r"|(?P<extra>(?:lines?|page|p\.)\s*:?\s*\d[\d\s–-]*)",
     re.IGNORECASE,

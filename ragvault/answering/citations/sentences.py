@@ -89,7 +89,7 @@ def _in_bracket(text: str) -> bool:
         opened >= 0
         and "]" not in line[opened:]
         and len(line) - opened < LOOKAHEAD
-        and bool(re.match(r"\[\s*(?:\w+\s*:|chunk|$)", line[opened:], re.IGNORECASE))
+        and bool(re.match(r"\[\s*(?:\w+\s*[:.]|chunk|$)", line[opened:], re.IGNORECASE))
     )
 
 

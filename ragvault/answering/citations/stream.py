@@ -19,9 +19,11 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from ragvault.answering.check.support import (
-    content_stems,
+    Embed,
+    content_words,
     coverage,
     evidence_text,
     is_verbatim,
@@ -103,21 +105,24 @@ class CitationStream:
     """Feed tokens, show what comes back. See the module's docstring.
 
     ``question`` decides between chunks that hold a statement equally. With ``strike`` a statement
-    that no chunk holds is left out, else it is shown and only listed.
+    that no chunk holds is left out, else it is shown and only listed. ``embed`` helps with words
+    that the chunks lack.
     """
 
     def __init__(
         self,
         hits: Sequence[Hit],
         style: CitationStyle = FILE_SECTION,
-        *,
         question: str = "",
+        *,
         strike: bool = True,
+        embed: Embed | None = None,
     ) -> None:
         self._context = CitedContext(hits, style)
         self._marks = Marks(style)
         self._question = question
         self._strike = strike
+        self._embed = embed
         self._buffer = ""
         self._tried = 0  # length of the buffer when it was last found to hold no whole sentence
         self._waiting: Waiting = ""  # a sentence has ended, but a citation of it may follow
@@ -234,7 +239,7 @@ class CitationStream:
             reasons = unsupported(said, self._context.hits) if re.search(r"\d", said) else ()
             struck = self._strike and bool(reasons)
             return _Settled(sentence, Statement(text, cited, reasons, is_struck=struck), leads)
-        reasons = unsupported(text, self._basis(cited))
+        reasons = unsupported(text, self._basis(cited), self._embed)
         if not reasons:
             return _Settled(sentence, Statement(text, cited))
         holder = self._holder(text)
@@ -248,20 +253,20 @@ class CitationStream:
     def _holder(self, statement: str) -> Hit | None:
         """The chunk of the context that holds the statement; of several the one that says it word
         for word, then the one that is most about the question, then the first. Between two
-        languages no words are compared: there it takes a name or a number in common."""
+        languages no words are compared: there it takes a name or a number in common. By meaning
+        only the likeliest is looked at."""
         has_number = bool(re.search(r"\d", statement))
-        holding = [
-            h
-            for h in self._context.hits
-            if not unsupported(statement, self._basis((h,)))
-            and (has_number or coverage(statement, evidence_text(h)) > 0)
-        ]
         asked = f"{self._question} {statement}"
-        return max(
-            holding,
+        likely = sorted(
+            (h for h in self._context.hits if has_number or coverage(statement, evidence_text(h))),
             key=lambda h: (is_verbatim(statement, (h,)), coverage(asked, evidence_text(h))),
-            default=None,
+            reverse=True,
         )
+        holding = (h for h in likely if not unsupported(statement, self._basis((h,))))
+        by_meaning = (
+            h for h in likely[:1] if not unsupported(statement, self._basis((h,)), self._embed)
+        )
+        return next(chain(holding, by_meaning), None)
 
     # -- showing
 
@@ -321,14 +326,14 @@ def _answers(statement: Statement) -> bool:
     text = statement.text
     if statement.is_uncertain or statement.reasons or not statement.cited or _ECHO.match(text):
         return False
-    if _is_heading(text) and len(content_stems(text)) < 2:  # "In summary:"
+    if _is_heading(text) and len(content_words(text)) < 2:  # "In summary:"
         return False
-    return bool(content_stems(text) or re.search(r"\d", text))
+    return bool(content_words(text) or re.search(r"\d", text))
 
 
 def _claims_nothing(text: str) -> bool:
     """ "Sure!", "I hope this helps.": an uncited sentence of few words and no number."""
-    return len(content_stems(text)) < _MIN_CLAIM and not re.search(r"\d", text)
+    return len(content_words(text)) < _MIN_CLAIM and not re.search(r"\d", text)
 
 
 def _is_heading(statement: str) -> bool:

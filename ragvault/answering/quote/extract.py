@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import groupby
 
+from ragvault.answering.check.support import Embed
 from ragvault.answering.context import neutralise
 from ragvault.answering.quote import show
 from ragvault.answering.quote.asks import Asks, asks
-from ragvault.answering.quote.rate import Embed, Rated, content_stems, is_menu, is_weak_field, rated
+from ragvault.answering.quote.rate import Rated, content_stems, is_menu, is_weak_field, rated
 from ragvault.answering.quote.units import Group, Unit, pages_of
 from ragvault.model import Detail, Hit
 from ragvault.text import strip_controls

@@ -13,21 +13,15 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, TypeAlias
 
-from ragvault.answering.check.support import stopwords_of
+from ragvault.answering.check.support import Embed, stopwords_of
 from ragvault.answering.context import neutralise
 from ragvault.answering.quote.asks import Asks, days_in
 from ragvault.answering.quote.units import Page, Unit
 from ragvault.text import MONTHS, stem, stopwords, strip_controls, tokens
-
-if TYPE_CHECKING:
-    from ragvault.model import Matrix
-
-Embed: TypeAlias = "Callable[[Sequence[str]], Matrix]"
 
 _OWN, _PLACE, _COSINE, _PASSAGE = 4.0, 3.0, 3.0, 4.0  # for all of each, 0..1
 _FORM = _KEY = _TASK = _TIME = 2.0

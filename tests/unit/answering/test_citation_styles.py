@@ -129,8 +129,9 @@ LOGS = [
 @pytest.mark.parametrize(
     "form",
     [
-        "[2]", "[N2]", "[^2]", "[Citation 2]", "[Source 2]", "[Ref 2]", "[Quelle 2]", "［2］",
-        "【2】", "(File: home/plan.md, Section: Plan)", "【File: home/plan.md, Section: Plan】",
+        "[2]", "[N2]", "[^2]", "[Citation 2]", "[Source 2]", "[Ref 2]", "[Ref. 2]", "[Quelle 2]",
+        "［2］", "【2】", "(File: home/plan.md, Section: Plan)",
+        "【File: home/plan.md, Section: Plan】",
         "[File: home/plan.md]", "[File: plan.md]", "(Source: home/plan.md)", "[[home/plan#Plan]]",
     ],
 )  # fmt: skip

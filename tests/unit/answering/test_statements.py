@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.bench.statements import Case, is_held, load, make
+from tests.bench.statements import is_held, load, make
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def cases() -> list[Case]:
-    return [case for case in load() if not case.kept]
 
 
 def test_the_cases_are_those_that_the_script_makes() -> None:
@@ -19,11 +14,19 @@ def test_the_cases_are_those_that_the_script_makes() -> None:
     assert len(load()) >= 400
 
 
-@pytest.mark.parametrize(("held", "most"), [(False, 0.04), (True, 0.07)])
+@pytest.mark.parametrize(
+    ("name", "held", "most"),
+    [
+        ("cases", False, 0.05),
+        ("cases", True, 0.08),
+        ("others", False, 0.38),  # planned as done, another's, half of it made up
+        ("others", True, 0.25),
+    ],
+)
 def test_few_wrong_statements_pass_and_few_right_ones_are_refused(
-    cases: list[Case], held: bool, most: float
+    name: str, held: bool, most: float
 ) -> None:
-    """The share that is decided wrongly, over all kinds; 0.47 and 0.20 where only the passage's
-    words are counted."""
-    of = [case for case in cases if case.held is held]
+    """The share that is decided wrongly, over all kinds. Where only the passage's words are counted
+    .47 and .20 of the first."""
+    of = [case for case in load(name) if case.held is held and not case.kept]
     assert sum(is_held(case) is not held for case in of) <= most * len(of)

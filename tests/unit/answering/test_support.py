@@ -8,7 +8,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from ragvault.adapters.onnx.embedder import OnnxEmbedder
 from ragvault.answering.check.support import coverage, unsupported
+from ragvault.config.settings import Settings
 from tests.support.answering import hit
 
 CHUNK = hit(
@@ -132,6 +134,52 @@ def test_nothing_else_stands_in_its_place(held: str, wrong: str) -> None:
     )
     assert unsupported(held, [note]) == ()
     assert unsupported(wrong, [note]) != ()
+
+
+@pytest.mark.parametrize(
+    ("held", "wrong"),
+    [
+        ("You want to prune the plum tree.", "You pruned the plum tree."),
+        ("Gwen might have the key.", "Gwen has the key."),
+        ("The old code was 8852.", "The code is 8852."),
+        ("The chimney has not been cleaned.", "The chimney has been cleaned."),
+        ("Tea brings it on.", "Coffee brings it on."),
+    ],
+)
+def test_what_is_planned_doubted_or_past_is_not_told_as_so(held: str, wrong: str) -> None:
+    """All the words are right, and the answer says what the note only meant to do."""
+    note = hit(
+        "home/list.md",
+        "Home",
+        "- [ ] clean the chimney\n- want to prune the plum tree\n\n"
+        "Perhaps Gwen still has the key.\n\nCode: 4190 (old: 8852)\n\n"
+        "Tea brings it on; coffee, oddly, doesn't.",
+    )
+    assert unsupported(held, [note]) == ()
+    assert unsupported(wrong, [note]) != ()
+
+
+def test_what_says_no_in_other_words_is_no_contradiction() -> None:
+    note = hit("kit.md", "Kit", "First aid kit: checked 2026-09-06, burn gel missing")
+    assert unsupported("The first aid kit was checked and has no burn gel.", [note]) == ()
+    assert unsupported("The first aid kit was not checked on 2026-09-06.", [note]) != ()
+
+
+def test_a_word_in_other_words_counts_by_its_meaning() -> None:
+    """Without a model the words are all there is to compare."""
+    model = OnnxEmbedder(Settings())
+    note = hit("car.md", "Car", "The automobile was repaired; the mechanic replaced both brakes.")
+    statement = "The vehicle was fixed by a garage that changed its brakes."
+    assert unsupported(statement, [note]) != ()
+    assert unsupported(statement, [note], model.embed_documents) == ()
+    invented = "Penguins breed in colonies along the southern coast."
+    assert unsupported(invented, [note], model.embed_documents) != ()
+
+
+def test_a_german_noun_is_no_name() -> None:
+    note = hit("brille.md", "Brille", "Die Fassung kostete 310 € und liegt im Kasten von Mila.")
+    assert unsupported("Die Fassung kostete laut der Notiz 310 €.", [note]) == ()
+    assert unsupported("Die Fassung von Henrike kostete 310 €.", [note]) != ()
 
 
 def test_a_raised_digit_is_no_number() -> None:

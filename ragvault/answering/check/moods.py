@@ -1,0 +1,78 @@
+"""How something is said, beside its words: that it isn't so, not sure, not done, no longer so.
+
+A note plans, asks and remembers; an answer that states as a fact what its source only plans has
+all the right words. English, German, Spanish and French, some Italian and Portuguese.
+"""
+
+from __future__ import annotations
+
+import re
+
+DENIED, LACKING, UNSURE, OPEN, OLD, PAST = "denied", "lacking", "unsure", "open", "old", "past"
+
+
+def _form(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+_FORMS = {
+    DENIED: _form(
+        r"\b(?:not|never|no(?!\.?\s*[\d:–|,])(?!\.:)|none|nobody|nothing|neither|cannot|without|nicht"
+        r"|kein\w*|nie|niemand|nichts|weder|ohne|nunca|tampoco|ning[uú]n\w*|sin|jamais|aucun\w*|sans"
+        r"|ne|pas|não|nem|non)\b|\bn['’](?=[aeiouyéè])|n['’]t\b"
+    ),
+    # Says no without such a word.
+    LACKING: _form(
+        r"\[ \]|\b(?:missing|lack\w*|fehl\w*|negativ\w*|cancel\w*|refus\w*|stop\w*|drop\w*"
+        r"|former\w*|less|fewer|weniger|menos|moins|empty|leer|manqu\w*|falta\w*|instead|rather|statt"
+        r"|hardly|kaum|un(?!d|ter|ser|s\b|til|ion)\w{4,})\b"
+    ),
+    UNSURE: _form(
+        r"\?|\b(?:maybe|perhaps|probably|possibly|might|could|suspect\w*|apparently|guess\w*|likely"
+        r"|seems?|unsure|vielleicht|wohl|vermutlich|möglicherweise|wahrscheinlich|könnte\w*"
+        r"|verdacht\w*|peut-être|probable\w*|pourrait|quizás?|tal vez|podría|forse|talvez)\b"
+    ),
+    OPEN: _form(
+        r"\[ \]|\b(?:plan\w*|will|wants?|wish\w*|going to|to do|todo|intend\w*|should|next|idea"
+        r"|target|goal|quotes?|offer\w*|estimat\w*|yet|hopes?|due|pending|if|open|outstanding"
+        r"|consider\w*|geplant\w*|soll\w*|möchte\w*|wollen|angebot\w*|fällig|falls|wenn|offen"
+        r"|überleg\w*|prévu\w*|veut|voudrait|devis|encore|à faire|quiere\w*|pendiente\w*"
+        r"|hay que|presupuesto|previst\w*|vorrebbe|ainda)\b"
+    ),
+    OLD: _form(
+        r"~~|\b(?:old|until|till|before|former\w*|previous\w*|used to|had|no longer|once|originally"
+        r"|alte[rnms]?|bis|früher\w*|vorher|ehemal\w*|zuvor|damals|ursprünglich|anci\w+|avant|jusqu\w*"
+        r"|antes|anterior\w*|hasta|antigu\w+|ya no|prima|vecchi\w+|velho)\b"
+    ),
+    # Of a statement: as done, or as it was.
+    PAST: _form(
+        r"\b(?:was|were|did|has(?! to)|have(?! to)|had|ran|got|went|came|bought|took|gave|kept"
+        r"|made|led|\w{2,}ed|already|hat|habt|haben|hast|wurden?|ge\w{3,}t|war\w*|bereits|schon|été"
+        r"|a \w+[éiu]e?s?|déjà|ha|han|fue\w*|\w+ó|\w+aste|ya|è stat\w|já|\w+ou)\b"
+    ),
+}
+_SAYS_NO = frozenset({DENIED, LACKING})
+
+
+def moods(text: str) -> frozenset[str]:
+    """Those of DENIED, LACKING, … that a word of the text tells."""
+    return frozenset(mood for mood, form in _FORMS.items() if form.search(text))
+
+
+def is_opposite(said: frozenset[str], told: frozenset[str]) -> bool:
+    """One of them says no and the other doesn't."""
+    if DENIED in said:
+        return not told & _SAYS_NO
+    return DENIED in told and LACKING not in said
+
+
+def not_said(said: frozenset[str], told: frozenset[str]) -> str:
+    """Of what is told, the UNSURE, OPEN or OLD that a statement keeps back; "" for nothing."""
+    if said & _SAYS_NO:
+        return ""
+    kept_back = told - said
+    if UNSURE in kept_back:
+        return UNSURE
+    if OPEN in kept_back and PAST in said:
+        return OPEN
+    return OLD if OLD in kept_back and PAST not in said else ""
