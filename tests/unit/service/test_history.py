@@ -127,14 +127,13 @@ def test_a_damaged_history_is_set_aside_and_another_begun(kept: Container, tmp_p
     assert len(kept.history.entries()) == 1
 
 
-def test_a_history_that_can_not_be_written_costs_a_notice_only(
+def test_what_stands_in_the_place_of_the_history_is_set_aside(
     kept: Container, tmp_path: Path
 ) -> None:
     (tmp_path / "history.sqlite3").mkdir()
     done = keep(kept, result(), NOW, None)
-    assert done.id is None
-    assert done.outcome == result().outcome
-    assert "could not be kept in the history" in done.notices[0]
+    assert (done.id, done.outcome) == (1, result().outcome)
+    assert (tmp_path / "history.sqlite3.damaged-1").is_dir()
 
 
 def test_a_busy_history_costs_a_notice_only(kept: Container, tmp_path: Path) -> None:
@@ -145,7 +144,9 @@ def test_a_busy_history_costs_a_notice_only(kept: Container, tmp_path: Path) -> 
     other.execute("BEGIN IMMEDIATE")
     done = keep(kept, result(), NOW, None)
     other.close()
-    assert done.id is None and "Another process" in done.notices[0]
+    assert done.id is None and done.outcome == result().outcome
+    assert "could not be kept in the history" in done.notices[0]
+    assert "Another process" in done.notices[0]
 
 
 RENDERED = [file for kind, file in golden.cases() if kind == "rendering"]
