@@ -197,9 +197,12 @@ class Catalog(Protocol):
     def file_states(self, vault: str) -> dict[str, FileState]:
         """By path, of every note in the index."""
 
-    def touch_files(self, vault: str, states: Sequence[FileState]) -> None:
-        """Content is the same, only mtime moved (or was racy): remember mtime and ``seen_ns``.
-        Unknown paths are ignored. Does not move ``generation``: nothing that is found changes."""
+    def touch_files(
+        self, vault: str, states: Sequence[FileState], copied: range = range(0)
+    ) -> None:
+        """Content is the same, only mtime moved (or was racy): remember mtime and ``seen_ns``. A
+        date that was mtime's is the new one's, or none where that is ``copied``, as in a clean
+        run. Unknown paths are ignored. Does not move ``generation``: nothing found changes."""
 
     def chunk_ids(self, vault: str, rel_paths: Collection[str] | None = None) -> set[str]:
         """Visible chunk ids, of all notes or of some."""

@@ -24,12 +24,13 @@ _ELSEWHERE = "Another passage matches the question better; what it says is shown
 def quoted(
     quotes: Sequence[Quote], evidence: Evidence, style: CitationStyle = FILE_SECTION
 ) -> Answer:
-    """The extractive answer: each quotation with its citation, as a paragraph of its own."""
+    """The extractive answer: each quotation with its citation, as a paragraph of its own; those of
+    one section together, in its order."""
     text = ""
     marks = Marks(style)
     citations: list[Citation] = []
     best: dict[str, tuple[Hit, str]] = {}
-    for quote in quotes:
+    for quote in _by_section(quotes):
         mark = marks.text(quote.hit)
         body = quote.shown
         is_fenced = body.endswith(("```", "~~~"))
@@ -48,6 +49,19 @@ def quoted(
         citations=tuple(citations),
         caveats=evidence.caveats,
     )
+
+
+def _by_section(quotes: Sequence[Quote]) -> list[Quote]:
+    sections: dict[object, list[Quote]] = {}
+    for quote in quotes:
+        chunk = quote.hit.chunk
+        place = (chunk.vault, chunk.rel_path, chunk.heading_path)
+        sections.setdefault(place, []).append(quote)
+    return [
+        quote
+        for of_one in sections.values()
+        for quote in sorted(of_one, key=lambda quote: quote.hit.chunk.start_line)
+    ]
 
 
 def written(

@@ -275,7 +275,7 @@ class _Run:
             )
             for file in files
         ]
-        self.catalog.touch_files(self.vault.name, states)
+        self.catalog.touch_files(self.vault.name, states, self.loader.copied)
 
     # -- vectors
 

@@ -124,18 +124,27 @@ class SqliteNotes(OnDatabase):
             )
             return {row[0]: FileState(*row) for row in rows}
 
-    def touch_files(self, vault: str, states: Sequence[FileState]) -> None:
-        """A date that came from the modification time moves with it, as in a clean run."""
+    def touch_files(
+        self, vault: str, states: Sequence[FileState], copied: range = range(0)
+    ) -> None:
         if not states:
             return
         with self.database.write() as con:
             number = vault_id(con, vault)
             con.executemany(
                 "UPDATE note SET"
-                " date = CASE WHEN abs(date - mtime_ns / 1e9) < 1e-5 THEN ? ELSE date END,"
+                " date = CASE WHEN date = 0 OR abs(date - mtime_ns / 1e9) < 1e-5"
+                " THEN ? ELSE date END,"
                 " size = ?, mtime_ns = ?, seen_ns = ? WHERE vault_id = ? AND rel_path = ?",
                 [
-                    (s.mtime_ns / 1e9, s.size, s.mtime_ns, s.seen_ns, number, s.rel_path)
+                    (
+                        0.0 if s.mtime_ns in copied else s.mtime_ns / 1e9,
+                        s.size,
+                        s.mtime_ns,
+                        s.seen_ns,
+                        number,
+                        s.rel_path,
+                    )
                     for s in states
                 ],
             )

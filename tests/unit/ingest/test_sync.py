@@ -176,7 +176,7 @@ def test_delete_rename_and_move(world: World, tmp_path: Path) -> None:
     world.agrees_with_clean(tmp_path)
 
 
-def test_the_time_of_a_copy_dates_no_note(world: World) -> None:
+def test_the_time_of_a_copy_dates_no_note(world: World, tmp_path: Path) -> None:
     for n in range(30):
         world.put(f"copied {n}.md", f"# Note {n}\n\nText.\n")
     world.put("dated.md", "---\ndate: 2024-01-01\n---\n\nText.\n")
@@ -192,6 +192,10 @@ def test_the_time_of_a_copy_dates_no_note(world: World) -> None:
     assert found["copied 1.md"] is None
     assert found["dated.md"] and found["copied 3.md"]
     assert not world.sync().notices  # said once
+    for note in world.root.iterdir():  # another copy of it
+        os.utime(note, ns=(OLD, OLD + 2 * 10**14))
+    world.sync()
+    world.agrees_with_clean(tmp_path)
 
 
 def test_a_touched_note_is_no_news_but_its_date_moves(world: World, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ragvault.answering.page import quoted
 from ragvault.answering.quote.asks import asks
-from ragvault.answering.quote.extract import extract
+from ragvault.answering.quote.extract import Quote, extract
 from ragvault.answering.quote.units import pages_of
 from ragvault.model import Answer, Detail, Hit
 from tests.support.answering import evidence, hit
@@ -532,3 +532,14 @@ def test_a_weekday_that_tasks_are_due_by_is_the_next_one() -> None:
     wanted = asks("what has to be done by friday", wednesday)
     assert wanted.tasks and wanted.due == (date.min, date(2024, 5, 17))
     assert asks("was muss ich bis Mittwoch erledigen", wednesday).due == (date.min, wednesday)
+
+
+def test_quotes_of_one_section_stand_together_in_its_order() -> None:
+    second = hit("Export.md", "Steps", "3. Print it.", first_line=3)
+    other = hit("Other.md", "", "You need a printer.", rank=2)
+    first = hit("Export.md", "Steps", "1. Open it.\n2. Choose a page.", rank=3)
+    given = [Quote(one, (one.chunk.text,), one.chunk.text) for one in (second, other, first)]
+    answer = quoted(given, evidence(second, other, first))
+    said = ["1. Open", "3. Print", "printer"]
+    assert sorted(said, key=answer.text.index) == said
+    assert [one.hit for one in answer.references] == [first, second, other]
