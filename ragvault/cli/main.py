@@ -81,6 +81,7 @@ def run(argv: list[str] | None = None, *, clock: Callable[[], float] = time.time
         close_stdout_quietly()
         code = 0
     except (Exception, KeyboardInterrupt) as error:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C has nothing left to stop
         if os.environ.get("RAGVAULT_DEBUG"):
             import traceback
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
+import signal
 import stat
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,6 +46,30 @@ def test_a_clock_before_1970_is_one_sentence(capsys: pytest.CaptureFixture[str])
         os.umask(before)
     assert ended.value.code == 2
     assert "clock is before 1970" in capsys.readouterr().err
+
+
+def test_a_second_ctrl_c_while_the_first_is_told_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It ended in a traceback."""
+
+    class Impatient(io.StringIO):
+        def write(self, text: str) -> int:
+            signal.raise_signal(signal.SIGINT)
+            return super().write(text)
+
+    def stopped() -> float:
+        raise KeyboardInterrupt
+
+    umask, handler = os.umask(0o022), signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr(sys, "stderr", shown := Impatient())
+    try:
+        with pytest.raises(SystemExit) as ended:
+            run(["search", "pump"], clock=stopped)
+    finally:
+        os.umask(umask)
+        signal.signal(signal.SIGINT, handler)
+    assert ended.value.code == 130 and "Interrupted" in shown.getvalue()
 
 
 def test_names_with_line_ends_are_whole_behind_nul(tmp_path: Path) -> None:
