@@ -35,7 +35,7 @@ def _targets() -> dict[str, Callable[[bytes], None]]:
     from ragvault.config.settings import ChunkingSettings
     from ragvault.errors import ConfigError
     from ragvault.formats import reader_for
-    from ragvault.formats.decoding import NotTextError
+    from ragvault.formats.decoding import NotTextError, read_lines
     from ragvault.ingest.chunk import chunk_note
     from ragvault.ingest.paths import shown
     from ragvault.service.originals import file_uri, obsidian_uri
@@ -71,7 +71,8 @@ def _targets() -> dict[str, Callable[[bytes], None]]:
         assert "\x1b" not in heard([said])[1]
 
     def statement(data: bytes) -> None:
-        said, _, text = data.decode("utf-8", "replace").partition("\0")
+        said, _, read = data.decode("utf-8", "replace").partition("\0")
+        text = "\n".join(read_lines(read)[0])  # as a passage is
         cited = (hit("a.md", "Trips > Rome", text),)
         unsupported(said, cited)
         loose_parts(said, cited, "Rome")
