@@ -142,9 +142,12 @@ def check_vectors(
         what = "passages without an embedding"
         yield Finding("vectors", Kind.MISSING, what, vault.name, count, paths, how)
     try:
-        is_filled = catalog.vector_watermark(vault.name) is not None  # else `index` does it
-        for one in _in_store(container, vault, model, quick=quick, lacking=bool(lacking)):
-            yield one if is_filled else replace(one, remedy="Run `ragvault index`.")
+        found = list(_in_store(container, vault, model, quick=quick, lacking=bool(lacking)))
+        if catalog.vector_watermark(vault.name) is None:  # `index` goes on
+            if vault.chunks and not lacking and not found:
+                found = [Finding("vectors", Kind.DAMAGED, "not known to be whole", vault.name)]
+            found = [replace(one, remedy="Run `ragvault index`.") for one in found]
+        yield from found
     except StoreError as error:
         what = error.message.rstrip(".")
         yield Finding("vectors", Kind.DAMAGED, what, vault.name, remedy=error.hint)

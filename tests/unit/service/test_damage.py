@@ -212,6 +212,22 @@ def test_vectors_that_are_not_those_of_the_passages(container: Callable[[], Cont
     assert report_of(events).embedded == 0 and events[-1] == Remaining(())
 
 
+def test_a_store_that_a_run_left_just_before_its_end_is_mended_as_it_is_said(
+    container: Callable[..., Container],
+) -> None:
+    """All is in it, but nobody knows that."""
+    container().catalog.set_vector_watermark("notes", None)
+
+    def said() -> str:
+        asked = container(store={"search": "chroma"})
+        found = search(asked, Request("pump"), 3, now=datetime(2026, 1, 1))
+        return " ".join(found.retrieval.notices)
+
+    assert "didn't finish" in said() and "Run `ragvault repair`" in said()
+    assert list(repair(container()))[-1] == Remaining(())
+    assert said() == ""
+
+
 def test_an_embedding_that_is_gone_is_the_only_one_that_is_made_again(
     container: Callable[..., Container], tmp_path: Path
 ) -> None:
