@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from ragvault.config.file import settings_in
 from ragvault.config.keys import Key, as_yaml
@@ -39,35 +42,53 @@ def with_value(path: Path, text: str, key: Key, value: object) -> str:
 def _put(text: str, key: Key, value: str) -> str | None:
     """None where the section isn't written as a block."""
     lines = text.split("\n")
-    head = _find(lines, 0, len(lines), rf"{key.section}:")
-    if head is None:
+    section = _entry(yaml.compose(text, Loader=yaml.SafeLoader), key.section)
+    if section is None:
         before = text.rstrip() + "\n\n" if text.strip() else ""
         return f"{before}{key.section}:\n  {key.name}: {value}\n"
-    if not re.fullmatch(r"\w+:\s*(#.*|null|~)?", lines[head]):
+    if section[1].id == "mapping" and section[1].flow_style:
         return None
-    first = head + 1
-    end = _find(lines, first, len(lines), r"[^\s#]") or len(lines)
-    old = _find(lines, first, end, rf"\s+{key.name}:")
-    if old is None:  # below the line that `config init` wrote for it, commented out; else first
-        below = _find(lines, first, end, rf"\s*#\s*{key.name}:")
-        sibling = _find(lines, first, end, r"\s+[^\s#]")
-        indent = "  " if sibling is None else _indent(lines[sibling])
-        lines.insert(first if below is None else below + 1, f"{indent}{key.name}: {value}")
+    old = _entry(section[1], key.name)
+    if old is None:
+        at, indent = _place(lines, section, key.name)
+        lines.insert(at, f"{indent}{key.name}: {value}")
         return "\n".join(lines)
-    indent = _indent(lines[old])
-    comment = re.search(r"\s+#[^'\"]*$", lines[old])
-    # What is indented deeper, and a list's items, are the value's.
-    last = old
-    while last + 1 < end and re.match(rf"{indent}(\s+[^\s#]|- )", lines[last + 1]):
-        last += 1
-    lines[old : last + 1] = [f"{indent}{key.name}: {value}{comment[0] if comment else ''}"]
+    start, last = old[0].start_mark, _last_line(old[1])
+    if last == start.line:  # what follows on the line stays
+        begin, end = old[1].start_mark.index, old[1].end_mark.index
+        gap = "" if text[begin - 1 : begin] == " " else " "
+        return text[:begin] + gap + value + text[end:]
+    lines[start.line : last + 1] = [f"{' ' * start.column}{key.name}: {value}"]
     return "\n".join(lines)
 
 
-def _find(lines: list[str], first: int, end: int, pattern: str) -> int | None:
-    """The first line from ``first`` to before ``end`` that begins like it."""
-    return next((at for at in range(first, end) if re.match(pattern, lines[at])), None)
+def _entry(mapping: Any, name: str) -> tuple[Any, Any] | None:
+    """The nodes of a mapping's key and value, if it is one and has the key."""
+    if mapping is None or mapping.id != "mapping":
+        return None
+    return next(((k, v) for k, v in mapping.value if k.value == name), None)
 
 
-def _indent(line: str) -> str:
-    return line[: len(line) - len(line.lstrip())]
+def _place(lines: list[str], section: tuple[Any, Any], name: str) -> tuple[int, str]:
+    """Where a new key of a section goes, and its indent: below the line that `config init` wrote
+    for it, commented out; else first in the section."""
+    head, value = section
+    first = head.start_mark.line + 1
+    indent = "  "
+    if value.id == "mapping" and value.value:
+        indent = " " * value.value[0][0].start_mark.column
+    for at in range(first, len(lines)):
+        if re.match(r"[^\s#]", lines[at]):
+            break
+        if re.match(rf"\s*#\s*{re.escape(name)}:", lines[at]):
+            return at + 1, indent
+    return first, indent
+
+
+def _last_line(node: Any) -> int:
+    """The line of a node's last word. (A block's own end mark stands behind the comments that
+    follow it.)"""
+    if node.id == "scalar" or node.flow_style:
+        return int(node.end_mark.line)
+    parts = [part for item in node.value for part in (item if isinstance(item, tuple) else (item,))]
+    return max((_last_line(part) for part in parts), default=int(node.start_mark.line))

@@ -23,10 +23,10 @@ def put(text: str, key: str, value: Any) -> str:
     [
         ("", "embedding.profile", "multilingual", "embedding:\n  profile: multilingual\n"),
         (
-            "# mine\noutput:\n    links: off   # never\n    color: auto\n",
+            "# mine\noutput:\n    links: off   # don't: never\n    color: auto\n",
             "output.links",
             "file",
-            "# mine\noutput:\n    links: file   # never\n    color: auto\n",
+            "# mine\noutput:\n    links: file   # don't: never\n    color: auto\n",
         ),
         (
             "output:\n    # a note of mine\n    color: auto\n",
