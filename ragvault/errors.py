@@ -63,7 +63,7 @@ class QuestionError(UsageError):
 
 class VaultPathError(UsageError):
     type = "vault_path"
-    default_hint = "Give the folder that holds your notes: `ragvault index ~/notes`."
+    default_hint = "Give the path of the folder that holds the notes."
 
 
 class NoIndexError(RagvaultError):

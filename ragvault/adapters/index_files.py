@@ -192,6 +192,8 @@ def _into(target: Path) -> Iterator[None]:
 def _unpack(source: Path, index: Path) -> Path:
     """The pieces of a backup, each held against its hash, in a new folder below ``index``, which
     the caller removes. Raises UsageError for what isn't a whole backup, StoreError."""
+    if not source.exists():
+        raise UsageError(f"There is no file {source}.", "Give one that `ragvault backup` wrote.")
     private_folder(index)
     place = Path(tempfile.mkdtemp(prefix=".restore-", dir=index))
     try:

@@ -37,7 +37,9 @@ _AMBIGUOUS = (
 )
 _NOTHING = "Your notes don't seem to hold anything about this."
 _NO_SUCH_TIME = "None of your notes is of the time that you ask about."
-_NO_SUCH_NOTE = "None of your notes is within the limits that you set."
+_NO_SUCH_NOTE = (
+    "None of your notes is within the limits that you set. Widen them, or leave them out."
+)
 _CHANGED = "What your notes said of it has changed since they were indexed."
 _BY_FILE = "These notes say no day: they are of that time by when their files were last written."
 _UNSURE = "It isn't certain that this answers the question; check the source."

@@ -60,6 +60,11 @@ def as_reported(error: BaseException) -> RagvaultError:
 def _usage_error(error: Any) -> UsageError:
     message = str(error.format_message()).strip()
     message = message.replace("Value error, ", "")  # pydantic's, behind typer
+    param = getattr(error, "param", None)
+    low, high = getattr(param, "min", None), getattr(param, "max", None)
+    if low is not None and (split := message.partition(": Input should be"))[1]:
+        takes = f", at least {low}" if high is None else f" from {low} to {high:,}"
+        message = f"{split[0]}: it takes a whole number{takes}"
     if not is_bare_call(error) and message[-1:] not in ".?!)":
         message += "."
     path = getattr(getattr(error, "ctx", None), "command_path", "ragvault")

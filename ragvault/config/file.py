@@ -49,6 +49,11 @@ class Origin:
     label: str
     line: int | None = None
 
+    @property
+    def before(self) -> str:
+        """What a mistake's message begins with; nothing where it was just typed."""
+        return f"{self.label}: " if self.kind in ("file", "env") else ""
+
 
 DEFAULT = Origin("default", "default")
 FLAG = Origin("flag", "command line")
@@ -246,7 +251,7 @@ class _Sources:
                 self.gone.append(name)
                 continue
             if name not in known:
-                raise unknown("the environment", name, list(known), "variable")
+                raise unknown("the environment: ", name, list(known), "variable")
             origin = Origin("env", name)
             self._set(known[name].dotted, value_of(known[name], environ[name], origin), origin)
 
@@ -312,11 +317,11 @@ def _resolve(value: str, base: Path) -> str:
 
 def _explained(problem: ErrorDetails, origin: Origin) -> ConfigError:
     """What validation found, in ragvault's words."""
-    place, label = problem["loc"], origin.label
+    place = problem["loc"]
     if problem["type"] == "extra_forbidden":
         dotted, part = setting_at(place[:-1])
         what = f"key of `{dotted}`" if dotted else "section"
-        return unknown(label, str(place[-1]), names_in(part), what)
+        return unknown(origin.before, str(place[-1]), names_in(part), what)
     return _bad_value(place, problem["input"], origin)
 
 
@@ -324,14 +329,13 @@ def _bad_value(
     place: Sequence[str | int], value: Any, origin: Origin, takes: str | None = None
 ) -> ConfigError:
     dotted, part = setting_at(place)
-    before = f"{origin.label}: " if origin.kind != "default" else ""
     hint = f"{part.get('description', '')} The default is {part.get('default')!r}.".lstrip()
     if origin.kind == "file":
         hint = f"Mend line {origin.line}, then run `ragvault config show`."
     elif origin.kind == "env":
         hint = f"Unset {origin.label}, or give it such a value."
     return ConfigError(
-        f"{before}`{dotted}` is {_shown(value)}, but takes {takes or expected(part)}.", hint
+        f"{origin.before}`{dotted}` is {_shown(value)}, but takes {takes or expected(part)}.", hint
     )
 
 
@@ -341,13 +345,16 @@ def _shown(value: Any) -> str:
     return "null" if value is None else _short(" ".join(str(value).split())) or "empty"
 
 
-def unknown(place: str, name: str, known: list[str], what: str) -> ConfigError:
-    """For a name that isn't ``known``, with the nearest that is."""
+def unknown(
+    before: str, name: str, known: list[str], what: str, otherwise: str | None = None
+) -> ConfigError:
+    """For a name that isn't ``known``, with the nearest that is, or ``otherwise`` as next step.
+    ``before``: where it stands."""
     near = difflib.get_close_matches(name, known, n=1)
-    hint = f"Did you mean `{near[0]}`?" if near else None
+    hint = f"Did you mean `{near[0]}`?" if near else otherwise
     if hint is None and len(known) <= 12:
         hint = f"Known: {', '.join(known)}."
-    return ConfigError(f"{place}: `{_short(name)}` is not a {what} that ragvault knows.", hint)
+    return ConfigError(f"{before}`{_short(name)}` is not a {what} that ragvault knows.", hint)
 
 
 def _short(text: str) -> str:

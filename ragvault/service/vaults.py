@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ragvault.wiring import Container
 
 OBSIDIAN_FOLDER = ".obsidian"
+_NEAR = 0.75  # of difflib, from which a name may have been meant: one wrong letter in four
 
 
 def known_vaults(container: Container, names: Sequence[str] = ()) -> list[VaultInfo]:
@@ -171,8 +172,8 @@ def find_note(container: Container, note: str, vaults: tuple[str, ...]) -> tuple
                 f"Several notes are called {note!r}.",
                 f"Name one by its path: {', '.join(sorted(path for _, path in meant)[:5])}.",
             )
-    names = {path.rpartition("/")[2]: path for _, path in known}
-    near = difflib.get_close_matches(note.rpartition("/")[2], names, n=1, cutoff=0.4)
+    names = {normalise(path.rpartition("/")[2].rpartition(".")[0]): path for _, path in known}
+    near = difflib.get_close_matches(wanted.rpartition("/")[2], names, n=1, cutoff=_NEAR)
     hint = f"Did you mean {names[near[0]]}?" if near else "Give its path in the vault."
     raise UsageError(f"There is no note {note!r} in the index.", hint)
 
@@ -196,7 +197,7 @@ def find_place(container: Container, wanted: str) -> tuple[str, str, HeadingPath
     named = {normalise(s.heading_path[-1]): s for s in reversed(sections) if s.heading_path}
     found = named.get(normalise(heading.rpartition("#")[2].strip()))
     if found is None:
-        near = difflib.get_close_matches(normalise(heading), named, n=1, cutoff=0.4)
+        near = difflib.get_close_matches(normalise(heading), named, n=1, cutoff=_NEAR)
         hint = f"Did you mean #{named[near[0]].heading_path[-1]}?" if near else "Leave it out."
         raise UsageError(f"There is no heading {heading!r} in {rel_path}.", hint)
     return vault, rel_path, found.heading_path, found.start_line

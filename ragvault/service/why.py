@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from ragvault.model import Answer, AskResult, Hit, Request, shown_confidence
+from ragvault.model import Answer, AskResult, Hit, Request, Strategy, shown_confidence
 from ragvault.service.ask import answer_of, ask
 from ragvault.service.vaults import find_note
 from ragvault.text import one_line
@@ -33,10 +34,15 @@ def why(container: Container, note: str, request: Request, *, now: datetime) -> 
     ]
     name, outcome = one_line(rel_path), _outcome(result)
     if not found:
-        of = "its passage was" if chunks == 1 else f"none of its {chunks:,} passages was"
+        of = "its passage wasn't" if chunks == 1 else f"none of its {chunks:,} passages was"
+        reason = f"{of} near enough in meaning, nor held enough of the question's words"
+        if retrieval.strategy is Strategy.RECENT:
+            reason = "only the newest notes were, of the time that was asked for if any"
+        if request.folders or request.tags or request.since or request.until:
+            reason += ", or it is outside the limits that you set"
         return (
             f"{name} isn't among the {len(retrieval.candidates):,} passages that were looked at: "
-            f"{of} near enough in meaning, or held enough of the question's words. {outcome}"
+            f"{reason}. {outcome}"
         )
     return f"{name}: {_place(found[0], len(retrieval.candidates))} {_fate(found, result)} {outcome}"
 
@@ -50,8 +56,8 @@ def _place(hit: Hit, candidates: int) -> str:
     if scores.lexical is not None:
         parts.append(f"by words {scores.lexical:.2f}")
     return (
-        f"its best passage, from line {chunk.start_line}{section}, stands {hit.rank}. of "
-        f"{candidates:,} with a score of {', '.join(parts)}."
+        f"its best passage, from line {chunk.start_line}{section}, is number {hit.rank} of "
+        f"{candidates:,}, with a score of {', '.join(parts)}."
     )
 
 
@@ -60,6 +66,8 @@ def _fate(found: list[Hit], result: AskResult) -> str:
     if not kept:
         dropped = found[0].dropped_by
         return f"It was not kept: {dropped.description}." if dropped else "It was not kept."
+    if not isinstance(result.outcome, Answer):
+        return "It was kept."
     ids = {hit.chunk.id for hit in kept}
     if any(quote.hit.chunk.id in ids for quote in result.quotes):
         return "It was kept, and quoted."
@@ -70,8 +78,12 @@ def _outcome(result: AskResult) -> str:
     outcome = result.outcome
     sure = shown_confidence(outcome.confidence)
     if isinstance(outcome, Answer):
-        places = dict.fromkeys(one_line(ref.hit.chunk.rel_path) for ref in outcome.references)
-        return f"The answer is quoted from {', '.join(places)} ({sure})."
+        return f"The answer is quoted from {_notes(r.hit for r in outcome.references)} ({sure})."
     if outcome.passages:
-        return f"Nothing was quoted as an answer ({sure}), but pointed at."
+        pointed = _notes(outcome.nearest[: len(outcome.passages)])
+        return f"Nothing was quoted as an answer ({sure}): `ask` points at {pointed}."
     return f"There was no answer ({sure})."
+
+
+def _notes(hits: Iterable[Hit]) -> str:
+    return ", ".join(dict.fromkeys(one_line(hit.chunk.rel_path) for hit in hits))

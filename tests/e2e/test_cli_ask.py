@@ -102,7 +102,8 @@ def test_off_topic_question_is_refused_with_the_nearest_notes(cli: Cli) -> None:
 
 def test_limits_that_no_note_is_within_are_said_to_be_so(cli: Cli) -> None:
     run = cli("ask", QUESTION, "--no-llm", "--since", "2080-01-01")
-    assert run.code == 3 and "within the limits that you set" in run.out
+    assert run.code == 3 and "within the limits that you set. Widen them" in run.out
+    assert "Searched: notes in sample-vault, only" in run.out
     assert "since 2080-01-01" in run.out and "Use words" not in run.out
 
 
@@ -349,14 +350,22 @@ def test_why_says_where_a_note_stood(cli: Cli) -> None:
     told = cli("why", first["rel_path"], QUESTION)
     said = " ".join(told.out.split())
     assert told.code == 0, told.err
-    assert f"stands 1. of {value['meta']['retrieval']['candidate_count']}" in said
+    assert f"is number 1 of {value['meta']['retrieval']['candidate_count']}" in said
     assert "It was kept" in said
     kept = {chunk["rel_path"] for chunk in chunks if chunk["kept"]}
     dropped = next(chunk for chunk in chunks if chunk["rel_path"] not in kept)
     said = " ".join(cli("why", dropped["rel_path"], QUESTION).out.split())
     assert f"not kept: {DroppedBy(dropped['dropped_by']).description}." in said
+    pointed = "How much did the Tidepool logo cost?"
+    for question, says in (
+        ("What are my newest notes?", "only the newest notes were"),
+        (pointed, "It was kept. Nothing was quoted as an answer"),
+        (pointed, "`ask` points at Projects/Tidepool/Payments decision.md"),
+    ):
+        assert says in " ".join(cli("why", "Payments decision", question).out.split())
     unknown = cli("why", "No such note", QUESTION)
     assert unknown.code == 2 and "There is no note" in unknown.err
+    assert "Did you mean" not in unknown.err
 
 
 def test_debug_lists_every_candidate_with_its_fate(cli: Cli) -> None:

@@ -324,7 +324,10 @@ def test_a_setting_is_changed_by_a_command(cli: Cli, tmp_path: Path) -> None:
     assert "profile: multilingual" in cli("config", "show", *use).out
     for arguments, says in (
         (("embedding.profile", "french"), "takes one of bundled, multilingual"),
+        (("embedding.profile", "french"), "Error: `embedding.profile` is french"),
         (("embedding.profil", "bundled"), "Did you mean `embedding.profile`?"),
+        (("gate.foo", "1"), "Error: `gate.foo` is not a setting"),
+        (("gate.foo", "1"), "`ragvault config show` lists them all."),
     ):
         refused = cli("config", "set", *arguments, *use)
         assert refused.code == 2, refused.err

@@ -91,6 +91,9 @@ def test_the_history_outlives_the_catalog_and_is_forgotten_on_demand(cli: Cli) -
     assert cli("index", "--full").code == 0
     listed = cli("history").out.splitlines()
     assert [line.split()[0] for line in listed] == ["2", "1"]
+    newest = cli("history", "-n", "1")
+    assert newest.out.splitlines() == listed[:1] and "`--limit 2` lists more" in newest.err
+    assert not cli("history", "-n", "2").err
     assert listed[1].endswith(QUESTION)
     found = cli("history", "--search", "ANNA boiler", "--json").json["answers"]
     assert [one["question"] for one in found] == [QUESTION]
@@ -108,6 +111,7 @@ def test_the_history_outlives_the_catalog_and_is_forgotten_on_demand(cli: Cli) -
         refused = cli("history", "export", str(cli.folder / place / "out.md"))
         assert refused.code == 2 and "never written to" in refused.err
     assert cli("history", "-n", "9" * 20).code == 2
+    assert "takes a whole number from 1 to" in cli("history", "-n", "0").err
     assert cli("history", "clear").code == 2, "not without a yes"
     assert "Forgot 2 answers" in cli("history", "clear", "--yes").out
     assert cli("history").code == 3

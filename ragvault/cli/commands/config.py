@@ -112,7 +112,8 @@ def init(
 def _known(name: str) -> Key:
     """The setting of that name. Raises ConfigError."""
     if name not in keys():
-        raise unknown("the command line", strip_controls(name), list(keys()), "setting")
+        step = "`ragvault config show` lists them all."
+        raise unknown("", strip_controls(name), list(keys()), "setting", step)
     return keys()[name]
 
 

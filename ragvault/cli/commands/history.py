@@ -42,7 +42,10 @@ def history(
     if context.invoked_subcommand is not None:
         return 0
     with Session.open(config) as session:
-        entries = session.container.history.entries(words=search, limit=limit)
+        entries = session.container.history.entries(words=search, limit=limit + 1)
+        if len(entries) > limit:
+            session.notices([f"There are older ones: `--limit {2 * limit}` lists more."])
+            del entries[limit:]
         if as_json:
             print_json({"answers": [entry_object(entry) for entry in entries]})
         else:

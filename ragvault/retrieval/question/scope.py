@@ -63,10 +63,9 @@ def choose_vaults(request: Request, known: Sequence[VaultInfo]) -> list[VaultInf
 
 
 def searched_phrase(vaults: Sequence[VaultInfo], request: Request, where: Filter) -> str:
-    """ "1,204 notes in 2 vaults", with the limits that the user set."""
+    """ "1,204 notes in 2 vaults", or the limits that the user set."""
     notes = sum(vault.notes for vault in vaults)
     place = vaults[0].name if len(vaults) == 1 else f"{len(vaults)} vaults"
-    phrase = f"{notes:,} {'note' if notes == 1 else 'notes'} in {place}"
     limits = []
     if where.folders:
         limits.append(f"folder {', '.join(request.folders)}")
@@ -76,7 +75,9 @@ def searched_phrase(vaults: Sequence[VaultInfo], request: Request, where: Filter
         limits.append(f"since {_day(where.since)}")
     if where.until is not None:
         limits.append(f"until {_day(where.until)}")
-    return f"{phrase}, only {', '.join(limits)}" if limits else phrase
+    if limits:
+        return f"notes in {place}, only {', '.join(limits)}"
+    return f"{notes:,} {'note' if notes == 1 else 'notes'} in {place}"
 
 
 def _day(moment: float) -> str:

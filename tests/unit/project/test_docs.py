@@ -47,6 +47,11 @@ def commands() -> Iterator[list[str]]:
                 yield words[: words.index("|")] if "|" in words else words
 
 
+def test_every_variable_that_is_no_setting_is_told() -> None:
+    page = PAGES["docs/configuration.md"]
+    assert all(f"`{name}" in page for name in (*config_file.ENV_RESERVED, "NO_COLOR", "EDITOR"))
+
+
 def test_shows_commands_to_run() -> None:
     assert len(list(commands())) >= 12
 

@@ -161,8 +161,9 @@ def test_what_is_not_whole_is_refused_and_nothing_changes(
     DAMAGE[name](file)
     shutil.copytree(made / "index", tmp_path / "index")
     before = sorted(p for p in tmp_path.rglob("*") if "index.lock" not in p.name)
-    with stack(tmp_path / "index") as container, pytest.raises(UsageError):
+    with stack(tmp_path / "index") as container, pytest.raises(UsageError) as refused:
         restore(container, file)
+    assert refused.value.message.startswith("There is no file") == (name == "gone")
     assert sorted(p for p in tmp_path.rglob("*") if "index.lock" not in p.name) == before
 
 

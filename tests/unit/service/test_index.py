@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from ragvault.adapters.onnx.embedder import OnnxEmbedder
-from ragvault.errors import IndexBusyError
+from ragvault.errors import IndexBusyError, VaultPathError
 from ragvault.model import IndexReport
-from ragvault.service.index import Chosen, IndexRequest, OutOfReach, index, watch
+from ragvault.service.index import Chosen, IndexRequest, OutOfReach, index, move_vault, watch
 from ragvault.service.upkeep import verify
 from tests.support.cli import make_vault
 from tests.support.stack import stack
@@ -52,6 +52,16 @@ def test_ctrl_c_says_what_the_watch_leaves_and_index_goes_on(
 
 def interrupted(*_: object) -> None:
     raise KeyboardInterrupt
+
+
+def test_a_vault_that_is_moved_nowhere_has_a_next_step_of_its_own(tmp_path: Path) -> None:
+    vault = make_vault(tmp_path / "notes", NOTES)
+    with (
+        stack(tmp_path / "index", vault) as container,
+        pytest.raises(VaultPathError, match="There is no folder") as refused,
+    ):
+        move_vault(container, "notes", tmp_path / "nowhere")
+    assert "ragvault index" not in refused.value.hint
 
 
 def test_of_several_vaults_one_that_is_away_keeps_none_of_the_others(tmp_path: Path) -> None:
