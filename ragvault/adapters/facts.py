@@ -47,8 +47,10 @@ class FactStore:
                 atomic_write(self.path, json.dumps(document, indent=1))
 
     def _read(self) -> dict[str, str]:
+        if self.path is None or not self.path.is_file():  # a pipe would be waited for
+            return {}
         try:
-            document = json.loads(self.path.read_text(encoding="utf-8")) if self.path else {}
+            document = json.loads(self.path.read_text(encoding="utf-8"))
         except (OSError, ValueError):  # absent or damaged: a cache starts empty
             return {}
         known = document.get("facts") if isinstance(document, dict) else None

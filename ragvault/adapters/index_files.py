@@ -87,15 +87,16 @@ class IndexFiles:
         rows = [{"name": v.name, "path": str(v.path), "kind": v.kind} for v in vaults]
         text = json.dumps(rows, indent=1)
         with suppress(OSError, ValueError):
-            if file.read_text("ascii") == text:
+            if file.is_file() and file.read_text("ascii") == text:
                 return
         atomic_write(file, text)
 
     def vaults(self) -> list[VaultInfo]:
         """What is remembered of them, whatever became of the catalog, as far as anything still
         names them. Never raises: nothing read is an empty list."""
+        file = self._folder / VAULTS_NAME
         try:
-            rows = json.loads((self._folder / VAULTS_NAME).read_bytes())
+            rows = json.loads(file.read_bytes() if file.is_file() else b"")
             return [VaultInfo(str(r["name"]), Path(str(r["path"])), str(r["kind"])) for r in rows]
         except (OSError, ValueError, TypeError, KeyError, RecursionError):
             return list(self._in_catalog())

@@ -112,20 +112,21 @@ _DATED = 4  # times k: so many notes are looked through for those that say their
 def _recent(context: Context) -> Retrieval | None:
     """The newest notes by their first chunks, of the question's own time if it names one, with
     recency as their one score; those that say their day come before what only a file's time puts
-    there; None when there are none. Where no note is of that time the newest
-    are listed, but dropped: they say nothing about it."""
+    there; None when there are none. Where no note is of that time the newest are listed, but
+    dropped: they say nothing about it. A note that nothing dates is not among them."""
     catalog, k, hint = context.catalog, context.k, context.query.time_hint
     half_life = context.settings.retrieval.recency_half_life_days
     # "recently" bounds nothing: the newest, however old they are
     of_time = None if hint is None or hint.phrase.lower() in RECENCY else context.of_time
     with context.timed(Timing.RECENT):
         found = catalog.recent(_DATED * k, of_time or context.where)
+        found = [stored for stored in found if stored.note.date]
         found = sorted(found, key=lambda s: of_time is not None and not s.note.says_its_day)[:k]
         window, dropped_by = TimeWindow(None, context.now, half_life), None
         if hint is not None and of_time is not None:
             window = TimeWindow(hint.since, hint.until, half_life)
             if not found:
-                found = catalog.recent(k, context.where)
+                found = [s for s in catalog.recent(k, context.where) if s.note.date]
                 dropped_by = DroppedBy.TIME
                 context.notices.append(f"No note is dated “{hint.phrase}”; these are the newest.")
     if not found:

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import re
 
+from ragvault.text import MONTHS
+
 DENIED, LACKING, UNSURE, OPEN, OLD, PAST = "denied", "lacking", "unsure", "open", "old", "past"
+
+_MONTH = "|".join(MONTHS)
 
 
 def _form(pattern: str) -> re.Pattern[str]:
@@ -25,7 +29,8 @@ _FORMS = {
     LACKING: _form(
         r"\[ \]|\b(?:missing|lack\w*|fehl\w*|negativ\w*|cancel\w*|refus\w*|stop\w*|drop\w*"
         r"|former\w*|less|fewer|weniger|menos|moins|empty|leer|manqu\w*|falta\w*|instead|rather|statt"
-        r"|hardly|kaum|un(?!d|ter|ser|s\b|til|ion)\w{4,})\b"
+        r"|hardly|kaum|un(?:paid|known|signed|finished|used|read|able|likely|available|resolved"
+        r"|changed|done|bezahlt|bekannt|gültig|fertig|möglich|klar|benutzt)\w*)\b"
     ),
     UNSURE: _form(
         r"\?|\b(?:maybe|perhaps|probably|possibly|might|could|suspect\w*|apparently|guess\w*|likely"
@@ -39,10 +44,13 @@ _FORMS = {
         r"|überleg\w*|prévu\w*|veut|voudrait|devis|encore|à faire|quiere\w*|pendiente\w*"
         r"|hay que|presupuesto|previst\w*|vorrebbe|ainda)\b"
     ),
+    # "Until 2023" is over; "before baking" says in what order.
     OLD: _form(
-        r"~~|\b(?:old|until|till|before|former\w*|previous\w*|used to|had|no longer|once|originally"
-        r"|alte[rnms]?|bis|früher\w*|vorher|ehemal\w*|zuvor|damals|ursprünglich|anci\w+|avant|jusqu\w*"
-        r"|antes|anterior\w*|hasta|antigu\w+|ya no|prima|vecchi\w+|velho)\b"
+        r"~~|\b(?:(?<!years )(?<!year )(?<!months )old|former\w*|previous\w*|used to|no longer"
+        r"|originally|alte[nms]?|früher\w*|vorher|ehemal\w*|zuvor|damals|ursprünglich|anci\w+"
+        r"|anterior\w*|antigu\w+|ya no|vecchi\w+|velho"
+        rf"|(?:until|till|before|bis|avant|jusqu\w*|antes|hasta)(?:\W+\w+){{0,2}}?\W+(?:\d+|{_MONTH}))\b"
+        r"|\b(?:before|vorher|avant|antes)\s*(?:[.;)]|$)"
     ),
     # Of a statement: as done, or as it was.
     PAST: _form(
