@@ -30,14 +30,14 @@ HOLDER_NAME = "index.lock.json"
 _ELSEWHERE = "set index.path in the config to another folder."
 CHECK_FOLDER = f"Check its owner and permissions, or {_ELSEWHERE}"
 _ALMOST_FULL_BYTES = 1 << 20
-_FULL = frozenset(
+FULL = frozenset(
     {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}  # Windows has no EDQUOT
 )
 
 
 def os_error(error: OSError, path: Path | str) -> StoreError:
     """What the operating system says of one of ragvault's own files, read or written."""
-    if error.errno in _FULL:
+    if error.errno in FULL:
         return DiskFullError(f"There is no space left for the index at {path}.")
     reason = error.strerror or str(error)
     return StoreError(
@@ -53,12 +53,16 @@ def access_hint(path: Path) -> str:
     try:
         if os.statvfs(folder).f_flag & os.ST_RDONLY:
             return f"The disk is mounted read-only: mount it for writing, or {_ELSEWHERE}"
-        below = (Path(place) / name for place, _, names in os.walk(folder) for name in ("", *names))
+        # Only a folder that is ragvault's own is looked through, and opened with all that is in it.
+        is_own = any((at / LOCK_NAME).exists() for at in (folder, folder.parent))
+        walked = os.walk(folder) if is_own else ()
+        below = (Path(place) / name for place, _, names in walked for name in ("", *names))
         closed = (one for one in (folder, *below) if not os.access(one, os.R_OK | os.W_OK))
         if (first := next(closed, None)) is None:
             return CHECK_FOLDER
         if first.stat().st_uid == os.geteuid():
-            return f"Run `chmod -R u+rwX {shlex.quote(str(folder))}`, or {_ELSEWHERE}"
+            how = "-R u+rwX" if is_own else "u+rwx"
+            return f"Run `chmod {how} {shlex.quote(str(folder))}`, or {_ELSEWHERE}"
         return f"{first} is another user's: have its permissions changed, or {_ELSEWHERE}"
     except (OSError, AttributeError):  # it may not be looked at; no owners on Windows
         return CHECK_FOLDER

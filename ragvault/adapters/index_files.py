@@ -25,6 +25,7 @@ from typing import IO, Any
 from ragvault import __version__
 from ragvault.adapters.facts import sha256_of
 from ragvault.adapters.files import (
+    FULL,
     atomic_write,
     os_error,
     private_folder,
@@ -182,8 +183,8 @@ def _into(target: Path) -> Iterator[None]:
             raise UsageError(what, "Choose another.")
         yield
     except OSError as error:
-        if isinstance(full := os_error(error, target), DiskFullError):
-            raise full from error
+        if error.errno in FULL:
+            raise os_error(error, target) from error
         raise UsageError(
             f"The backup can't be written in {target.parent}: {error.strerror or error}.",
             "Choose another place, in a folder that is there.",

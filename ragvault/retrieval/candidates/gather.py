@@ -35,8 +35,8 @@ _GROWTH = 4
 @dataclass(frozen=True, slots=True)
 class Store:
     """The vector store for the ``vaults`` that are too large to be compared in full, and what
-    turns out while it is asked: ``broken`` says for a vault why it can't be. It is compared in
-    full then, however large; ``lacking``: passages of these have no vector to compare."""
+    turns out while it is asked: ``broken`` says for a vault why it can't be ("" once told). It is
+    compared in full then, however large; ``lacking``: of these passages have no vector."""
 
     index: VectorIndex | None = None
     vaults: frozenset[str] = frozenset()
@@ -88,7 +88,11 @@ def open_store(context: Context, generation: int, fingerprint: str) -> Store:
             broken[vault.name] = error.message
             continue
         if context.catalog.vector_watermark(vault.name) is None:
-            broken[vault.name] = "the last run of `ragvault index` didn't finish, or is writing"
+            context.notices.append(
+                f"`ragvault index` is writing '{vault.name}', or its last run was cut off: the "
+                "passages are compared without the vector store until a run ends."
+            )
+            broken[vault.name] = ""
         elif held != vault.chunks:
             broken[vault.name] = f"it holds {held:,} vectors for {vault.chunks:,} passages"
     return Store(index, names, broken)
@@ -139,6 +143,7 @@ def nearest(context: Context, meaning: Meaning, scopes: Sequence[Scope]) -> tupl
         f"The vector store of {vault} can't be used ({why.rstrip('. ')}): searched without. "
         "Run `ragvault repair` to rebuild it."
         for vault, why in meaning.store.broken.items()
+        if why
     )
     return ids
 

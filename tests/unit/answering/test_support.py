@@ -159,6 +159,27 @@ def test_what_is_planned_doubted_or_past_is_not_told_as_so(held: str, wrong: str
     assert unsupported(wrong, [note]) != ()
 
 
+@pytest.mark.parametrize(
+    ("said", "passage"),
+    [
+        (
+            "Preheat the oven to 220 degrees.",
+            "Preheat the oven to 220 degrees before baking, then bake for 40 minutes.",
+        ),
+        ("Run the migration script.", "Run the migration script before you restart the server."),
+        ("Nico is 8 years old.", "Nico is 8 years old and plays football."),
+        ("The client makes 4 retries.", "The client makes 4 retries before it gives up."),
+    ],
+)
+def test_what_comes_first_is_not_over(said: str, passage: str) -> None:
+    assert unsupported(said, [hit("a.md", "", passage)]) == ()
+
+
+def test_a_word_that_begins_like_a_denial_is_none() -> None:
+    studies = hit("Ana.md", "", "Ana studies at the university in Porto.")
+    assert unsupported("Ana doesn't study at the university in Porto.", [studies])
+
+
 def test_what_says_no_in_other_words_is_no_contradiction() -> None:
     note = hit("kit.md", "Kit", "First aid kit: checked 2026-09-06, burn gel missing")
     assert unsupported("The first aid kit was checked and has no burn gel.", [note]) == ()

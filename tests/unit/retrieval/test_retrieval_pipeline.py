@@ -211,6 +211,9 @@ def test_a_note_that_says_its_day_comes_before_one_that_was_only_saved_then(
     fake.add("more", [saved, diary])
     listed = paths(fake.search(Request("what did I do yesterday?", vaults=("more",))))
     assert listed == ["diary.md", "bread.md"]
+    fake.add("copy", [source("undated.md", "Rain.", date=datetime.fromtimestamp(0))])
+    of_copy = fake.search(Request("what did I write recently?", vaults=("copy",)))
+    assert of_copy.strategy != "recent"  # nothing says which is
 
 
 def test_search_may_list_more_than_an_answer_is_made_from(real: SearchIndex) -> None:
@@ -306,10 +309,8 @@ def test_a_store_that_lacks_a_passage_is_not_asked(fake: SearchIndex) -> None:
     fake.catalog.set_vector_watermark("work", None)
     found = fake.search("API backend", deps=lacks)
     assert found.hits == healthy.hits
-    assert [(n.count("vectors for"), n.count("didn't finish")) for n in found.notices] == [
-        (1, 0),
-        (0, 1),
-    ]
+    told = sorted((n.count("vectors for"), n.count("was cut off")) for n in found.notices)
+    assert told == [(0, 1), (1, 0)]
 
 
 class OneBroken(FakeVectorIndex):
