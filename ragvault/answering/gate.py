@@ -117,6 +117,6 @@ def nearest(found: Retrieval) -> tuple[Hit, ...]:
     """The best three hits, of different notes, whatever floor dropped them."""
     by_note: dict[tuple[str, str], Hit] = {}
     for hit in found.candidates:
-        if hit.dropped_by is not DroppedBy.DUPLICATE:
+        if hit.dropped_by not in (DroppedBy.DUPLICATE, DroppedBy.CHANGED):
             by_note.setdefault((hit.note.vault, hit.note.rel_path), hit)
     return tuple(list(by_note.values())[:NEAREST])

@@ -4,6 +4,7 @@ the notes beneath it. A model's page holds whatever would have been printed with
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -128,4 +129,5 @@ def _references(question: str, text: CitedText, quotes: Sequence[Quote]) -> tupl
 
 def _says(text: str, words: str) -> bool:
     """Word for word."""
-    return " ".join(words.split()).casefold() in " ".join(text.split()).casefold()
+    said = re.escape(" ".join(words.split()).casefold())
+    return not said or bool(re.search(rf"(?<!\w){said}(?!\w)", " ".join(text.split()).casefold()))

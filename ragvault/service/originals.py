@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import difflib
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from ragvault.answering.gate import nearest
 from ragvault.config.settings import IndexSettings
 from ragvault.errors import NoIndexError
 from ragvault.formats.decoding import NotTextError, read_lines
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from ragvault.wiring import Container
 
 CHANGED = DroppedBy.CHANGED
+_NAMED = 3  # notes that changed, when it is said
 _AROUND = 200  # characters on each side of a place that are read for a sentence's border
 # What Obsidian leaves out of a heading when it makes a link to it.
 _NOT_IN_ANCHORS = str.maketrans(dict.fromkeys("#|^:%[]\\", " "))
@@ -156,7 +158,9 @@ class Originals:
 
     def notices(self) -> list[str]:
         """Of the notes that changed."""
-        names = ", ".join(one_line(name) for name in self._changed)
+        names = ", ".join(one_line(name) for name in list(self._changed)[:_NAMED])
+        if (more := len(self._changed) - _NAMED) > 0:
+            names += f" and {more:,} more"
         said = f"Changed since it was indexed, and left out: {names}. Run `ragvault index`."
         return [said] if names else []
 
@@ -168,13 +172,16 @@ class Originals:
             if hit.kept or standing < NEAR:
                 now = today[hit.chunk.id] = self.today(hit)
                 standing += now.is_ranked
+        shown = replace(retrieval, candidates=_as_today(retrieval, today))
+        while unread := [hit for hit in nearest(shown) if hit.chunk.id not in today]:
+            today.update((hit.chunk.id, self.today(hit)) for hit in unread)
+            shown = replace(retrieval, candidates=_as_today(retrieval, today))
         beside = {
             key: tuple(now for now in map(self.today, value) if now.dropped_by is not CHANGED)
             for key, value in retrieval.neighbours.items()
         }
         return replace(
-            retrieval,
-            candidates=tuple(today.get(hit.chunk.id, hit) for hit in retrieval.candidates),
+            shown,
             neighbours=beside,
             notices=(*retrieval.notices, *self.notices()),
         )
@@ -198,6 +205,10 @@ class Originals:
             return replace(hit, kept=False, dropped_by=CHANGED)
         moved = replace(chunk, start_line=place[0], end_line=place[1])
         return replace(hit, stored=replace(hit.stored, chunk=moved))
+
+
+def _as_today(retrieval: Retrieval, today: Mapping[str, Hit]) -> tuple[Hit, ...]:
+    return tuple(today.get(hit.chunk.id, hit) for hit in retrieval.candidates)
 
 
 def content_of(path: Path, settings: IndexSettings) -> Content | None:

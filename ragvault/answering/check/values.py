@@ -122,7 +122,7 @@ _NUMBER_WORDS = {
     "once": 1.0, "twice": 2.0, "half": 0.5,
 }  # fmt: skip
 _COUNT = re.compile(
-    r"\b(" + "|".join(_NUMBER_WORDS) + r")[\s-]+([^\W\d_]{3,})", re.IGNORECASE | re.UNICODE
+    r"\b(" + "|".join(_NUMBER_WORDS) + r"|\d{1,9})[\s-]+([^\W\d_]{3,})", re.IGNORECASE | re.UNICODE
 )
 
 
@@ -240,14 +240,16 @@ def _values(digits: str) -> set[float]:
 
 
 def spelled_counts(statement: str, text: str) -> list[str]:
-    """Counts in words ("six retries") where the text has the same thing in another such count. One
-    that the text doesn't spell may still be true of a list in it."""
+    """Counts in words ("six retries") where the text counts the same thing otherwise. One that the
+    text doesn't give may still be true of a list in it."""
     known: dict[str, set[float]] = {}
     for word, thing in _COUNT.findall(text):
-        known.setdefault(thing.lower().rstrip("s"), set()).add(_NUMBER_WORDS[word.lower()])
+        count = float(word) if word.isdecimal() else _NUMBER_WORDS[word.lower()]
+        known.setdefault(thing.lower().rstrip("s"), set()).add(count)
     return [
         f"there are not {word} {thing} there"
         for word, thing in _COUNT.findall(statement)
-        if _NUMBER_WORDS[word.lower()]
-        not in known.get(thing.lower().rstrip("s"), {_NUMBER_WORDS[word.lower()]})
+        if not word.isdecimal()
+        and (said := _NUMBER_WORDS[word.lower()])
+        not in known.get(thing.lower().rstrip("s"), {said})
     ]

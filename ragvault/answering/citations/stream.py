@@ -34,6 +34,7 @@ from ragvault.answering.citations.brackets import CitedContext
 from ragvault.answering.citations.render import Sentence, read, render
 from ragvault.answering.citations.sentences import LOOKAHEAD, Waiting, next_end
 from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle, Marks
+from ragvault.errors import ModelError
 from ragvault.model import Citation, Cited, Hit, Stated, Token, Written
 from ragvault.text import strip_controls, words
 
@@ -239,7 +240,7 @@ class CitationStream:
             reasons = unsupported(said, self._context.hits) if re.search(r"\d", said) else ()
             struck = self._strike and bool(reasons)
             return _Settled(sentence, Statement(text, cited, reasons, is_struck=struck), leads)
-        reasons = unsupported(text, self._basis(cited), self._embed)
+        reasons = self._reasons(text, cited)
         if not reasons:
             return _Settled(sentence, Statement(text, cited))
         holder = self._holder(text)
@@ -249,6 +250,13 @@ class CitationStream:
         if not cited and so_far and not unsupported(text, self._basis(so_far)):  # it sums up
             return _Settled(sentence, Statement(text, so_far))
         return _Settled(sentence, Statement(text, cited, reasons, is_struck=self._strike))
+
+    def _reasons(self, text: str, cited: tuple[Hit, ...]) -> tuple[str, ...]:
+        try:
+            return unsupported(text, self._basis(cited), self._embed)
+        except ModelError:  # of the embedding model: the draft goes on without it
+            self._embed = None
+            return unsupported(text, self._basis(cited))
 
     def _holder(self, statement: str) -> Hit | None:
         """The chunk of the context that holds the statement; of several the one that says it word
@@ -263,9 +271,7 @@ class CitationStream:
             reverse=True,
         )
         holding = (h for h in likely if not unsupported(statement, self._basis((h,))))
-        by_meaning = (
-            h for h in likely[:1] if not unsupported(statement, self._basis((h,)), self._embed)
-        )
+        by_meaning = (h for h in likely[:1] if not self._reasons(statement, (h,)))
         return next(chain(holding, by_meaning), None)
 
     # -- showing

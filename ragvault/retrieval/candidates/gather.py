@@ -90,7 +90,7 @@ def open_store(context: Context, generation: int, fingerprint: str) -> Store:
         if context.catalog.vector_watermark(vault.name) is None:
             context.notices.append(
                 f"`ragvault index` is writing '{vault.name}', or its last run was cut off: the "
-                "passages are compared without the vector store until a run ends."
+                "passages are compared without the vector store until `ragvault index` has ended."
             )
             broken[vault.name] = ""
         elif held != vault.chunks:

@@ -20,7 +20,7 @@ def test_the_cases_are_those_that_the_script_makes() -> None:
         ("cases", False, 0.05),
         ("cases", True, 0.08),
         ("others", False, 0.4),  # planned as done, another's, half of it made up
-        ("others", True, 0.25),
+        ("others", True, 0.28),
     ],
 )
 def test_few_wrong_statements_pass_and_few_right_ones_are_refused(

@@ -57,6 +57,7 @@ def test_what_the_chunk_says_in_other_words_is_held(statement: str) -> None:
         ("Alice Moreau approved 15,000 dollars.", "15,000"),
         ("Alice Moreau approved 1,500 dollars on March 6, 2024.", "March 6, 2024"),
         ("Alice Moreau approved 1,500 dollars in March 2023.", "March 2023"),
+        ("Deploys run every thirty minutes.", "thirty minutes"),
         ("The launch takes 4.2 billion users.", "another unit"),
         ("Deploys run every 20 hours.", "another unit"),
         ("The budget was approved by Alice Dupont.", "Dupont"),
