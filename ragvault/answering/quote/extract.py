@@ -27,6 +27,7 @@ _ENOUGH = 0.7  # the probability that the answer is among what is shown, if a un
 _LEAST = 0.1  # of the best unit's odds, for a further one
 _LEAST_NEW = 0.05  # and for one that holds words of the question that those before it don't
 _RIVAL = 0.8  # of the best unit's words and place: another note speaks of the same
+_LEAST_LATER = 0.25  # of the best unit's probability, for what a newer note says instead
 _MAX_WORDS = 100  # that people read at once; one unit may be longer
 
 
@@ -173,6 +174,8 @@ def _newest_first(chosen: list[list[Rated]]) -> list[list[Rated]]:
     """Where another note speaks of the same as the best one, and later, it comes first."""
     best = chosen[0][0]
     for n, (other, *_) in enumerate(chosen[1:], 1):
+        if other.share < _LEAST_LATER * best.share:
+            continue
         days = [_day(rated.unit.hit) for rated in (best, other)]
         if days[0] and days[1] and days[1] > days[0] and _rivals(other, best):
             return [chosen[n], *chosen[:n], *chosen[n + 1 :]]
