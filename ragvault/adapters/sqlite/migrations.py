@@ -1,5 +1,5 @@
-"""The catalog's schema and its migrations, see ``schema.py``. Numbers below 10 but 2 (0.1's) and 9
-were never released: ``_begin`` brings these two to where a new file begins.
+"""The catalog's schema and its migrations, see ``schema.py``. Below 10 only 2, 0.1's, was
+released: ``_begin`` brings it, and 9 of the last builds before, to where a new file begins.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from ragvault.adapters.sqlite.text_tables import (
     note_fts_table,
     stem_again,
 )
-from ragvault.errors import StoreError
 
 # It answers what each question asks of all notes (how many, with how many passages, in which
 # languages) without reading the notes.
@@ -110,11 +109,6 @@ def _begin(connection: sqlite3.Connection) -> None:
     if version == 0:
         _TABLES(connection)
         return
-    if version not in (2, 9):
-        raise StoreError(
-            f"The index is of a ragvault that was never released (schema {version}).",
-            "Move its folder away, and index again: `ragvault index PATH`.",
-        )
     if version == 2:
         _from_0_1(connection)
     connection.execute("DROP TABLE IF EXISTS background")
@@ -195,4 +189,4 @@ def _move_answers(connection: sqlite3.Connection) -> None:
     connection.execute("DROP TABLE answer")
 
 
-MIGRATIONS: tuple[Migration, ...] = (Migration(10, "initial", _begin),)
+MIGRATIONS: tuple[Migration, ...] = (Migration(10, "initial", _begin, begins_at=(2, 9)),)

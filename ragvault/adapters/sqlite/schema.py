@@ -1,4 +1,5 @@
-"""How a SQLite file of ragvault's comes by its schema: numbered migrations, only ever appended to.
+"""How a SQLite file of ragvault's comes by its schema: numbered migrations. A change after
+a release is a migration of its own; the first may begin at versions before it, which it names.
 
 Each runs in one transaction together with its row in ``schema_migration`` and the new
 ``user_version``: a crash leaves the schema before it or after it, never between. A file that is
@@ -23,11 +24,13 @@ APPLICATION_ID = 0x72676C74  # "rglt", in the file's header: tells it from other
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """``apply`` runs inside the migration's transaction and must not commit."""
+    """``apply`` runs inside the migration's transaction and must not commit. ``begins_at``: of the
+    first one, the versions before it, beside a new file, that it can bring to where it is."""
 
     number: int
     name: str
     apply: Callable[[sqlite3.Connection], None]
+    begins_at: tuple[int, ...] = ()
 
 
 def statements(*sql: str) -> Callable[[sqlite3.Connection], None]:
@@ -50,8 +53,9 @@ def migrate(connection: sqlite3.Connection, path: Path, migrations: tuple[Migrat
 
     A file that isn't new is copied first (``….schema-2-…``), and the copy goes once all is done: an
     older ragvault reads no file that was changed half way.
-    Raises StoreError for a newer schema and for a file that another program made. Safe when
-    several processes open a new file at once: each step is checked again under the write lock.
+    Raises StoreError for a newer schema, one that no migration begins at, and for a file that
+    another program made. Safe when several processes open a new file at once: each step is checked
+    again under the write lock.
     """
     newest = migrations[-1].number
     version = _recognise(connection, path)
@@ -59,6 +63,11 @@ def migrate(connection: sqlite3.Connection, path: Path, migrations: tuple[Migrat
         return
     if version > newest:
         raise _too_new(path, version, newest)
+    if 0 < version < migrations[0].number and version not in migrations[0].begins_at:
+        raise StoreError(
+            f"The index is of a ragvault that was never released (schema {version}).",
+            "Move its folder away, and index again: `ragvault index PATH`.",
+        )
     if version == 0:
         connection.execute("PRAGMA journal_mode = WAL")  # kept in the file from then on
     else:

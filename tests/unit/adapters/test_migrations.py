@@ -205,6 +205,7 @@ def test_a_file_of_no_release_is_left_alone(path: Path, version: int) -> None:
         connection.execute(f"PRAGMA user_version = {version}")
     with pytest.raises(StoreError, match="never released"):
         SqliteCatalog(path)
+    assert not list(path.parent.glob("*.schema-*")), "nor is it copied each time"
 
 
 def test_a_copy_is_kept_until_every_step_is_done(path: Path) -> None:
