@@ -6,11 +6,13 @@ run it.
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragvault.errors import EmbedderUnavailableError, ModelError, RerankerUnavailableError
@@ -130,8 +132,11 @@ class PrefixedEmbedder:
 # --------------------------------------------------------------------------- processors
 
 
-def usable_cores() -> int:
-    """How many processors this process may use: at least 1."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+def usable_cores(limit: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
+    """How many processors this process may use: at least 1, in a container (cgroup v2) no more
+    than its quota."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    with suppress(OSError, ValueError):  # no container, or "max": no limit
+        quota, period = map(int, limit.read_text().split())
+        cores = min(cores or 1, math.ceil(quota / period))
+    return cores or 1

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from ragvault.adapters.models import usable_cores
 from ragvault.adapters.onnx.embedder import OnnxEmbedder
 from ragvault.adapters.onnx.model_files import BUNDLED_TOKENIZER
 from ragvault.adapters.onnx.runtime import SideBySide
@@ -137,6 +138,15 @@ def test_ctrl_c_ends_a_run_and_leaves_no_work_behind(threads: int) -> None:
     pool.run(done.append, range(20))
     assert set(range(20)) <= set(done), "it works again afterwards"
     pool.close()
+
+
+def test_a_container_starts_no_more_threads_than_its_quota(tmp_path: Path) -> None:
+    file = tmp_path / "cpu.max"
+    file.write_text("50000 100000\n")
+    assert usable_cores(file) == 1
+    for none in ("max 100000\n", "6400000 100000\n", "odd"):
+        file.write_text(none)
+        assert usable_cores(file) == usable_cores(tmp_path / "none") >= 1
 
 
 def test_a_failure_in_a_thread_is_not_lost() -> None:
