@@ -25,6 +25,7 @@ _TEMPLATES = (
 # The tokens of moment.js that a note's name is made of; what else stands there is text.
 _TOKENS = {
     "YYYY": r"(?P<year>\d{4})", "YY": r"(?P<short>\d\d)",
+    "gggg": r"(?P<weekyear>\d{4})", "GGGG": r"(?P<weekyear>\d{4})",
     "MMMM": r"(?P<name>[^\W\d]+)", "MMM": r"(?P<name>[^\W\d]+)\.?",
     "MM": r"(?P<month>\d\d)", "M": r"(?P<month>\d\d?)",
     "DD": r"(?P<day>\d\d)", "Do": r"(?P<day>\d\d?)[^\W\d]*\.?", "D": r"(?P<day>\d\d?)",
@@ -103,7 +104,8 @@ def _journals(folder: Path) -> Iterator[re.Pattern[str]]:
 
 
 def _pattern(form: str) -> str | None:
-    """moment.js' format as a pattern; None for one without a year, which tells no day."""
+    """moment.js' format as a pattern; None for one without a year, which tells no day; the
+    year of a week does beside a day."""
     seen: set[str] = set()
     parts = []
     for literal, token, other in _FORMAT.findall(form):
@@ -114,14 +116,16 @@ def _pattern(form: str) -> str | None:
         elif name:
             seen.add(name)
         parts.append(part)
-    return "".join(parts) if seen & {"year", "short"} else None
+    is_dated = seen & {"year", "short"} or seen >= {"weekyear", "day"}
+    return "".join(parts) if is_dated else None
 
 
 def _day(found: dict[str, str | None]) -> float | None:
     from ragvault.formats.dates import noon
     from ragvault.text import MONTHS
 
-    year = found.get("year") or f"20{found.get('short')}"
+    short = found.get("short")
+    year = found.get("year") or (f"20{short}" if short else found["weekyear"]) or ""
     name = found.get("name")
     month: str | int | None = found.get("month") or 1
     if name:

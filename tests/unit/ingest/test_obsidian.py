@@ -76,6 +76,9 @@ def test_a_bad_pattern_is_named(tmp_path: Path) -> None:
         ("YYYYMMDD", "", "20250431.md", None),
         ("MM-DD", "", "04-03.md", None),
         ("YYYY/YYYY-MM-DD", "", "2025/2024-04-03.md", None),
+        ("gggg/[W]ww/YYYY-MM-DD", "", "2025/W01/2024-12-30.md", "2024-12-30"),
+        ("GGGG/MM-DD", "", "2025/04-03.md", "2025-04-03"),
+        ("gggg-[W]ww", "", "2025-W14.md", None),
     ],
 )
 def test_daily_notes_are_dated_by_their_format(
