@@ -10,7 +10,7 @@ from ragvault.answering.check.uncertainty import is_uncertain
 from ragvault.answering.citations.styles import STYLES
 from ragvault.answering.context import Neighbours
 from ragvault.answering.pipeline import AnswerRequest, AnswerRun, answer, small_talk
-from ragvault.answering.pointed import point
+from ragvault.answering.pointed import beside, point
 from ragvault.answering.quote.extract import extract
 from ragvault.config.settings import AnswerSettings, OllamaSettings
 from ragvault.errors import (
@@ -184,8 +184,8 @@ def test_whatever_a_model_says_what_the_notes_say_stands_on_the_page_once(
         )
         for chat in (ScriptedChat(draft), None)
     )
-    beside = [one.evidence for one in (*by_model.references, *by_model.also)]
-    printed = "\n".join((by_model.text, *beside))
+    under = [one.evidence for one in (*by_model.references, *by_model.also)]
+    printed = "\n".join((by_model.text, *under))
     wanted = [*(quote.shown for quote in quotes), *(one.evidence for one in by_none.also)]
     assert all(printed.count(words) == 1 for words in wanted)
     markers = [one.marker for one in (*by_model.references, *by_model.also)]
@@ -328,6 +328,14 @@ def test_an_answer_that_is_not_sure_shows_what_else_was_found() -> None:
         said = answered(finished(answer(request))[0])
         assert [one.hit for one in said.also] == also
         assert all("Bob writes the docs." in one.evidence for one in said.also if one.hit is TEAM)
+
+
+def test_a_note_of_the_same_path_in_another_vault_is_another_place() -> None:
+    chunk = replace(BACKEND.chunk, id="other", vault="another")
+    other = replace(BACKEND, stored=replace(BACKEND.stored, chunk=chunk))
+    found = replace(evidence(BACKEND), near=(BACKEND, other))
+    quoted = extract("backend", (BACKEND,))
+    assert [one.hit for one in beside("Which backend?", found, quoted)] == [other]
 
 
 def test_quotes_that_hardly_answer_are_not_shown_as_an_answer() -> None:
