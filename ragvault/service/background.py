@@ -64,9 +64,13 @@ def background_of(container: Container, embedder: Embedder) -> float:
 
     facts = container.facts
     known = facts.get("background", embedder.fingerprint)
-    if known is None:
-        questions = np.stack([embedder.embed_query(text) for text in QUESTIONS])
-        cosines = questions @ embedder.embed_documents(PASSAGES).T
-        known = f"{float(np.median(cosines.max(axis=1))):.3f}"
-        facts.put("background", embedder.fingerprint, known)
-    return max(0.0, float(known))
+    try:
+        if 0 <= (value := float(known or "")) <= 1:
+            return value
+    except ValueError:  # none yet, or a damaged one
+        pass
+    questions = np.stack([embedder.embed_query(text) for text in QUESTIONS])
+    cosines = questions @ embedder.embed_documents(PASSAGES).T
+    value = max(0.0, round(float(np.median(cosines.max(axis=1))), 3))
+    facts.put("background", embedder.fingerprint, f"{value:.3f}")
+    return value

@@ -77,6 +77,10 @@ def examine(container: Container, config_file: Path | None) -> Iterator[Check]:
             yield Check(name, State.WARNING, error.message, error.hint)
         except RagvaultError as error:
             yield Check(name, bad, error.message, error.hint)
+        except OSError as error:
+            place = error.filename or container.data_dir
+            said = f"{place} can't be used: {error.strerror or error}."
+            yield Check(name, bad, said, "Check its permissions.")
 
 
 def _check_python(_: Container) -> str:

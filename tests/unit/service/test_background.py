@@ -9,6 +9,7 @@ import pytest
 from ragvault.model import Request
 from ragvault.retrieval.ranking import blend
 from ragvault.service import search
+from ragvault.service.background import background_of
 from tests.support.cli import make_vault
 from tests.support.search_index import NOW
 from tests.support.stack import stack
@@ -40,5 +41,8 @@ def test_another_is_measured_once_and_comes_near_what_question_sets_told(
         assert known is not None, "while it was indexed"
         found = search.retrieve(container, REQUEST, now=NOW, for_answer=True)
         assert found.background == float(known) == pytest.approx(usual, abs=0.05)
+        for damaged in ("warm", "nan", "7"):
+            container.facts.put("background", container.embedder.fingerprint, damaged)
+            assert background_of(container, container.embedder) == found.background
         best = found.hits[0].scores.vector
         assert best is not None and best > 2 * usual
