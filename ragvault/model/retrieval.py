@@ -126,7 +126,7 @@ class Request:
     until: float | None = None
     k: int | None = None
     detail: Detail = Detail.NORMAL
-    folder_select: str | None = None  # "auto" | "llm" | "off"; None: the config's
+    folder_select: str | None = None  # "llm" | "off"; None: the config's
     expand: bool | None = None  # search other wordings too; None: the config's
     hyde: bool | None = None  # search a guess at the answer too; None: the config's
     rerank: bool | None = None  # read the best passages again; None: the config's

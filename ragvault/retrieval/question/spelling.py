@@ -87,7 +87,8 @@ def _nearest(
 
 
 def _is_slip(typed: str, meant: str) -> bool:
-    """False for another letter in a word that isn't long, unless their keys are neighbours."""
+    """False for another letter in a word that isn't long, unless their keys are neighbours; in the
+    shortest words only swapped letters are a slip."""
     if len(typed) == _SHORTEST:
         return sorted(typed) == sorted(meant)
     if len(typed) != len(meant) or len(typed) >= _LONG:
