@@ -54,7 +54,9 @@ def access_hint(path: Path) -> str:
         if os.statvfs(folder).f_flag & os.ST_RDONLY:
             return f"The disk is mounted read-only: mount it for writing, or {_ELSEWHERE}"
         # Only a folder that is ragvault's own is looked through, and opened with all that is in it.
-        is_own = any((at / LOCK_NAME).exists() for at in (folder, folder.parent))
+        is_closed = folder == path and not os.access(folder, os.X_OK)
+        locks = (at / LOCK_NAME for at in (folder, folder.parent))
+        is_own = is_closed or any(os.access(lock, os.F_OK) for lock in locks)
         walked = os.walk(folder) if is_own else ()
         below = (Path(place) / name for place, _, names in walked for name in ("", *names))
         closed = (one for one in (folder, *below) if not os.access(one, os.R_OK | os.W_OK))
