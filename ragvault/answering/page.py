@@ -55,9 +55,7 @@ def quoted(
 def _by_section(quotes: Sequence[Quote]) -> list[Quote]:
     sections: dict[object, list[Quote]] = {}
     for quote in quotes:
-        chunk = quote.hit.chunk
-        place = (chunk.vault, chunk.rel_path, chunk.heading_path)
-        sections.setdefault(place, []).append(quote)
+        sections.setdefault(quote.hit.chunk.place, []).append(quote)
     return [
         quote
         for of_one in sections.values()

@@ -55,10 +55,10 @@ def beside(
     """The plausible places that nothing was ``quoted`` from, each with its best lines; of a
     section one."""
     hits = evidence.near or evidence.hits
-    seen = {_place(q.hit) for q in quoted}
-    places: dict[tuple[str, str, tuple[str, ...]], Hit] = {}
+    seen = {q.hit.chunk.place for q in quoted}
+    places: dict[object, Hit] = {}
     for hit in hits:
-        place = _place(hit)
+        place = hit.chunk.place
         if place not in seen and hit.scores.final >= _PLAUSIBLE * hits[0].scores.final:
             places.setdefault(place, hit)
     likely = list(places.values())[:_BENEATH]
@@ -68,10 +68,6 @@ def beside(
     return tuple(
         Reference(n, hit, snippet(text), text) for n, (hit, text) in enumerate(shown, number)
     )
-
-
-def _place(hit: Hit) -> tuple[str, str, tuple[str, ...]]:
-    return hit.chunk.vault, hit.chunk.rel_path, hit.chunk.heading_path
 
 
 def body(quote: Quote) -> str:

@@ -119,6 +119,11 @@ class Chunk:
     embed_text: str
     text_hash: str
 
+    @property
+    def place(self) -> tuple[str, str, HeadingPath]:
+        """The section that it is of: vault, path, heading path."""
+        return self.vault, self.rel_path, self.heading_path
+
 
 # What the catalog can keep: 1677 to 2262. A file system carries time stamps beyond it.
 _NS_RANGE = (-(2**63), 2**63 - 1)

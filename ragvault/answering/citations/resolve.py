@@ -63,11 +63,11 @@ def resolve(
         candidates = _best(candidates, lambda h: _file_level(wanted, h), _file_of)
     if raw.section is not None:
         section, named = raw.section, candidates
-        candidates = _best(named, lambda h: _section_level(section, h), _place_of)
+        candidates = _best(named, lambda h: _section_level(section, h), lambda h: h.chunk.place)
         if not candidates and raw.file is not None:
             # The section is nowhere, but the one file it names holds the sentence.
             candidates = [h for h in named if _overlap(sentence, h, of_note=False) >= _HELD]
-        elif raw.file is None and len({_place_of(h) for h in candidates}) > 1 and not sentence:
+        elif raw.file is None and len({h.chunk.place for h in candidates}) > 1 and not sentence:
             candidates = []
     if not candidates:
         return Resolution(CitationStatus.REMOVED, None)
@@ -84,7 +84,7 @@ def _numbered(number: int, hits: Sequence[Hit]) -> list[Hit]:
     if not 1 <= number <= len(found):
         return []
     own = found[number - 1]
-    return [own, *(h for h in hits if not h.is_ranked and _place_of(h) == _place_of(own))]
+    return [own, *(h for h in hits if not h.is_ranked and h.chunk.place == own.chunk.place)]
 
 
 def _best(
@@ -100,10 +100,6 @@ def _best(
 
 def _file_of(hit: Hit) -> object:
     return hit.chunk.vault, hit.chunk.rel_path
-
-
-def _place_of(hit: Hit) -> object:
-    return hit.chunk.vault, hit.chunk.rel_path, hit.chunk.heading_path
 
 
 def _file_level(wanted: str, hit: Hit) -> _Level:

@@ -321,10 +321,7 @@ def _is_complete(source: str) -> bool:
 def _adjoin(a: Hit, b: Hit) -> bool:
     """Neighbouring chunks of one section."""
     one, other = a.chunk, b.chunk
-    return (
-        (one.vault, one.rel_path, one.heading_path)
-        == (other.vault, other.rel_path, other.heading_path)
-    ) and abs(one.ordinal - other.ordinal) == 1
+    return one.place == other.place and abs(one.ordinal - other.ordinal) == 1
 
 
 def _answers(statement: Statement) -> bool:
