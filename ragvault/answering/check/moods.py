@@ -7,6 +7,7 @@ all the right words. English, German, Spanish and French, some Italian and Portu
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from ragvault.text import MONTHS
 
@@ -14,30 +15,25 @@ DENIED, LACKING, UNSURE, OPEN, OLD, PAST = "denied", "lacking", "unsure", "open"
 
 _MONTH = "|".join(MONTHS)
 
-
-def _form(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
-
-
 _FORMS = {
-    DENIED: _form(
+    DENIED: (
         r"\b(?:not|never|no(?!\.?\s*[\d:–|,])(?!\.:)|none|nobody|nothing|neither|cannot|without|nicht"
         r"|kein\w*|nie|niemand|nichts|weder|ohne|nunca|tampoco|ning[uú]n\w*|sin|jamais|aucun\w*|sans"
         r"|ne|pas|não|nem|non)\b|\bn['’](?=[aeiouyéè])|n['’]t\b"
     ),
     # Says no without such a word.
-    LACKING: _form(
+    LACKING: (
         r"\[ \]|\b(?:missing|lack\w*|fehl\w*|negativ\w*|cancel\w*|refus\w*|stop\w*|drop\w*"
         r"|former\w*|less|fewer|weniger|menos|moins|empty|leer|manqu\w*|falta\w*|instead|rather|statt"
         r"|hardly|kaum|un(?:paid|known|signed|finished|used|read|able|likely|available|resolved"
         r"|changed|done|bezahlt|bekannt|gültig|fertig|möglich|klar|benutzt)\w*)\b"
     ),
-    UNSURE: _form(
+    UNSURE: (
         r"\?|\b(?:maybe|perhaps|probably|possibly|might|could|suspect\w*|apparently|guess\w*|likely"
         r"|seems?|unsure|vielleicht|wohl|vermutlich|möglicherweise|wahrscheinlich|könnte\w*"
         r"|verdacht\w*|peut-être|probable\w*|pourrait|quizás?|tal vez|podría|forse|talvez)\b"
     ),
-    OPEN: _form(
+    OPEN: (
         r"\[ \]|\b(?:plan\w*|will|wants?|wish\w*|going to|to do|todo|intend\w*|should|next|idea"
         r"|target|goal|quotes?|offer\w*|estimat\w*|yet|hopes?|due|pending|if|open|outstanding"
         r"|consider\w*|geplant\w*|soll\w*|möchte\w*|wollen|angebot\w*|fällig|falls|wenn|offen"
@@ -45,7 +41,7 @@ _FORMS = {
         r"|hay que|presupuesto|previst\w*|vorrebbe|ainda)\b"
     ),
     # "Until 2023" is over; "before baking" says in what order.
-    OLD: _form(
+    OLD: (
         r"~~|\b(?:(?<!years )(?<!year )(?<!months )old|former\w*|previous\w*|used to|no longer"
         r"|originally|alte[nms]?|früher\w*|vorher|ehemal\w*|zuvor|damals|ursprünglich|anci\w+"
         r"|anterior\w*|antigu\w+|ya no|vecchi\w+|velho"
@@ -53,7 +49,7 @@ _FORMS = {
         r"|\b(?:before|vorher|avant|antes)\s*(?:[.;)]|$)"
     ),
     # Of a statement: as done, or as it was.
-    PAST: _form(
+    PAST: (
         r"\b(?:was|were|did|has(?! to)|have(?! to)|had|ran|got|went|came|bought|took|gave|kept"
         r"|made|led|\w{2,}ed|already|hat|habt|haben|hast|wurden?|ge\w{3,}t|war\w*|bereits|schon|été"
         r"|a \w+[éiu]e?s?|déjà|ha|han|fue\w*|\w+ó|\w+aste|ya|è stat\w|já|\w+ou)\b"
@@ -62,9 +58,15 @@ _FORMS = {
 _SAYS_NO = frozenset({DENIED, LACKING})
 
 
+@cache
+def _form(mood: str) -> re.Pattern[str]:
+    """At the first use: what is quoted without a model needs none."""
+    return re.compile(_FORMS[mood], re.IGNORECASE)
+
+
 def moods(text: str) -> frozenset[str]:
     """Those of DENIED, LACKING, … that a word of the text tells."""
-    return frozenset(mood for mood, form in _FORMS.items() if form.search(text))
+    return frozenset(mood for mood in _FORMS if _form(mood).search(text))
 
 
 def is_opposite(said: frozenset[str], told: frozenset[str]) -> bool:
