@@ -199,7 +199,7 @@ def _unpack(source: Path, index: Path) -> Path:
     private_folder(index)
     place = Path(tempfile.mkdtemp(prefix=".restore-", dir=index))
     try:
-        if source.exists() and not source.is_file():  # a pipe, or a device without an end
+        if not source.is_file():  # a pipe, or a device without an end
             raise ValueError("it is no regular file")
         with source.open("rb") as file, zipfile.ZipFile(file) as archive, reported(index):
             if not _is_all(file):

@@ -73,7 +73,8 @@ _OF_FORM = re.compile(
     r"\b(?:how\s+(?:many|much|long|far|old|often|big|tall|high|deep|wide|heavy)"
     r"|(?:wie|hoe)\s+(?:viele?|vaak|oft|lange?|alt|oud|hoch|hoog|groß|groot|tief|schwer|weit)"
     r"|(?-i:names?|(?<!.)Names?)\s+of|name\s+(?:der|des|von)|nombres?\s+del?|noms?\s+d(?:e|u|es)"
-    r"|nom[ei]\s+d(?:i|ei|egli|el(?:l[aoe])?)|nomes?\s+d[aeo]|heißen|heißt|hieß(?:en)?|heet(?:te)?|se\s+llama(?:ba)?n?|s['’]appel(?:le|ait)"
+    r"|nom[ei]\s+d(?:i|ei|egli|el(?:l[aoe])?)|nomes?\s+d[aeo]|heißen|heißt|hieß(?:en)?"
+    r"|heet(?:te)?|se\s+llama(?:ba)?n?|s['’]appel(?:le|ait)"
     r"|si\s+chiama(?:va)?|se\s+chama(?:va)?|(?<!who )(?<!has )called(?=\W*$))(?!\w)",
     re.IGNORECASE,
 )
