@@ -36,7 +36,7 @@ _GROWTH = 4
 class Store:
     """The vector store for the ``vaults`` that are too large to be compared in full, and what
     turns out while it is asked: ``broken`` says for a vault why it can't be ("" once told). It is
-    compared in full then, however large; ``lacking``: of these passages have no vector."""
+    compared in full then, however large; ``lacking``: vaults with passages without a vector."""
 
     index: VectorIndex | None = None
     vaults: frozenset[str] = frozenset()
