@@ -1,30 +1,31 @@
 """Mistyped words, read as the nearest word that the notes hold.
 
 A word that any note holds, in whatever form, stays as it is; so does one that the embedding model
-knows in one piece ("passport", where no note has one), a number, a short word, and what stands in
-quotation marks. Few people mistype more than one letter, and then one beside the right one: in a
-word of middling length a letter counts as mistaken for its neighbours on the keyboard only, or
-"gemacht" would be "gedacht".
+knows in one piece ("passport", where no note has one), a number, and what stands in quotation
+marks. Few people mistype more than one letter, and then one beside the right one: in a word of
+middling length a letter counts as mistaken for its neighbours on the keyboard only, or "gemacht"
+would be "gedacht". Too many short words are one letter apart: they are read as a word that stands
+in a passage with other words of the question, or as one that questions are made of.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
-from itertools import pairwise
+from collections.abc import Callable, Collection, Mapping
+from itertools import groupby, pairwise
 
 from ragvault import text
 from ragvault.model import Filter, Query
 from ragvault.ports import Catalog
 from ragvault.retrieval.question.wordlists import TIME_WORDS
 
-# Letters of a word that is corrected: below, too many words are one letter apart. In one of four
-# only two that are swapped are put right.
-_SHORTEST = 4
-_LONG = 8  # letters from which any letter may be wrong,
+_SHORTEST = 3  # letters of a word that is corrected
+_SHORT = 5  # letters below which what was meant isn't told by the letters alone,
+_LONG = 8  # from which any letter may be wrong,
 _LONGER = 10  # and two mistakes may be in a word
-_FREQUENT = 1_000_000  # a word that questions are made of comes before one of the notes
 _MOST = 4  # words that are looked up: beyond, the question is in words that the notes don't have
+_BESIDE = 50  # passages with most of the other words
+_CLOSEST = 10  # words that are looked for there
 
 
 def _neighbours() -> dict[str, set[str]]:
@@ -52,47 +53,73 @@ def corrections(
     """The mistyped words (lower case) with what they are read as. Reads the words of the notes
     that begin like each unknown one: bounded by the vocabulary, nothing where all are known."""
     quoted = {token for phrase in query.phrases for token in text.tokens(phrase)}
+    small = text.stopwords(query.language) | text.MONTHS.keys() | TIME_WORDS
     words = [
         word
         for word in query.terms
         if len(word) >= _SHORTEST
         and word.isalpha()
-        and word not in quoted
-        and not text.is_unspaced(word)
+        and not (word in quoted or word in small or text.is_unspaced(word))
     ]
-    held = catalog.document_frequencies(words, Filter(vaults=tuple(vaults))) if words else {}
-    unknown = [word for word in words if not held[word]][:_MOST]
-    small = text.stopwords(query.language) | text.MONTHS.keys() | TIME_WORDS
-    nearest = ((w, _nearest(w, catalog, vaults, small)) for w in unknown if not is_known(w))
-    return tuple((word, read) for word, read in nearest if read)
+    where = Filter(vaults=tuple(vaults))
+    held = catalog.document_frequencies(words, where) if words else {}
+    read: dict[str, str] = {}
+    for word in [word for word in words if not held[word]][:_MOST]:
+        if is_known(word):
+            continue
+        others = [read.get(term, term) for term in query.terms if term != word]
+        beside = {hit.chunk_id: hit.score for hit in catalog.lexical(others, _BESIDE, where)}
+
+        def fits(meant: str, beside: dict[str, float] = beside) -> float:
+            there = catalog.lexical_scores([meant], beside)
+            return max((beside[chunk_id] for chunk_id in there), default=0.0)
+
+        if meant := _nearest(word, catalog.vocabulary(word[:2], vaults), small, fits):
+            read[word] = meant
+    return tuple(read.items())
 
 
 def _nearest(
-    word: str, catalog: Catalog, vaults: Collection[str], small: Collection[str]
+    typed: str, held: Mapping[str, int], small: Collection[str], fits: Callable[[str], float]
 ) -> str | None:
-    """The word of the notes or of questions that is fewest mistakes away, of those the one in most
-    notes. A mistake is a letter too many, too few, wrong, or swapped with the next."""
+    """The word of the notes or of questions that is fewest mistakes away; of those one of questions
+    (``small``), else the one that ``fits`` the other words best, or that most notes hold. A mistake
+    is a letter too many, too few, wrong, or swapped with the next."""
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 
-    allowed = 1 if len(word) < _LONGER else 2
-    known = {**catalog.vocabulary(word[:2], vaults), **dict.fromkeys(small, _FREQUENT)}
-    near = process.extract(word, known.keys(), scorer=OSA.distance, score_cutoff=allowed, limit=50)
-    ranked = sorted(
-        (far, -known[other], other)
-        for other, far, _ in near
-        if other.isalpha() and len(other) >= min(5, len(word)) and _is_slip(word, other)
+    allowed = 1 if len(typed) < _LONGER else 2
+    near = process.extract(
+        typed, {*held, *small}, scorer=OSA.distance, score_cutoff=allowed, limit=None
     )
-    return ranked[0][2] if ranked else None
+    ranked = sorted(
+        (far, meant not in small, -held.get(meant, 0), meant)
+        for meant, far, _ in near
+        if meant.isalpha() and len(meant) > _SHORTEST and _is_slip(typed, meant)
+    )
+    likely = []
+    for far, is_held, notes, meant in ranked[:_CLOSEST]:
+        fit = fits(meant) if is_held else 0.0
+        is_plain = _is_clear(typed, meant) or min(len(typed), len(meant)) >= _SHORT
+        if is_plain or fit or (not is_held and len(typed) != len(meant)):
+            likely.append((far, is_held, -fit, notes, meant))
+    return min(likely)[-1] if likely else None
+
+
+def _is_clear(typed: str, meant: str) -> bool:
+    """Two letters are swapped, or one is there twice."""
+    if len(typed) > len(meant):
+        return [a for a, _ in groupby(typed)] == [a for a, _ in groupby(meant)]
+    return len(typed) > _SHORTEST and sorted(typed) == sorted(meant)
 
 
 def _is_slip(typed: str, meant: str) -> bool:
-    """False for another letter in a word that isn't long, unless their keys are neighbours; in the
-    shortest words only swapped letters are a slip."""
-    if len(typed) == _SHORTEST:
-        return sorted(typed) == sorted(meant)
-    if len(typed) != len(meant) or len(typed) >= _LONG:
+    """False for another letter in a word that isn't long, unless their keys are neighbours, and
+    for one too many in a short word, unless it is there twice."""
+    if len(typed) < len(meant) or len(typed) >= _LONG:
         return True
+    if len(typed) > len(meant):
+        return len(typed) > _SHORT or _is_clear(typed, meant)
     wrong = [(a, b) for a, b in zip(typed, meant, strict=True) if a != b]
     return len(wrong) > 1 or all(text.folded(b) in NEIGHBOURS.get(a, ()) for a, b in wrong)
 

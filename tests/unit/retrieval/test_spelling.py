@@ -53,7 +53,15 @@ def read(catalog: Catalog, question: str, known: str = "") -> dict[str, str]:
         ("the boler", {"boler": "boiler"}),
         ("was it a good havrest", {"havrest": "harvest"}),
         ("is it piad", {"piad": "paid"}),
-        ("is it pald", {}),  # too short to be another letter
+        ("is it piid", {}),  # too short to be another letter
+        ("is the invoice paud", {"paud": "paid"}),  # but beside a word of its passage
+        ("is the plunger paud", {}),
+        ("is the invoice pald", {}),
+        ("has the invoice been pid", {"pid": "paid"}),
+        ("pid", {}),
+        ("is it paaid", {"paaid": "paid"}),
+        ("is it prond", {}),
+        ("wht was repaired", {"wht": "what"}),
         ("plum", {}),
         ("invoice 4471", {}),
         ('the "thermosat"', {}),
