@@ -245,11 +245,16 @@ _SENTENCE_END = re.compile(
     re.UNICODE,
 )
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:mr|mrs|ms|dr|prof|sr|jr|st|vs|etc|eg|ie|cf|no|vol|fig|approx|inc|ltd|co|dept|est"
-    r"|e\.g|i\.e|a\.m|p\.m|u\.s|z\.b|bzw|ca|nr)|\b[A-Z])\.$",
+    r"(?:\b(?:mr|mrs|ms|dra?|prof|sra?|srta|dña|mmes?|mlle|fr|hr|sig|dott|jr|st|vs|etc|eg|ie|cf|vgl"
+    r"|bzw|ca|approx|aprox|evtl|inkl|inc|ltd|co|dept|est|e\.g|i\.e|a\.m|p\.m|u\.s|z\.b|d\.h|u\.a)"
+    r"|\b[A-Z])\.$",
     re.IGNORECASE,
 )
-
+_BEFORE_NUMBER = re.compile(  # "art. 5", "on Dec. 3"; without a number it may end a sentence
+    r"\b(?:no|nr|núm|vol|fig|abb|art|[ck]ap|chap|ch|sect?|pp|p[aá]gs?|bd|abs|tel|janv?|ene|feb"
+    r"|févr|m[aä]r|a[bpv]r|jun|jui?l|aug|ago|sept?|o[ck]t|nov|d[eé][cz]|dic)\.$",
+    re.IGNORECASE,
+)
 _CLOSES = re.compile(r"\S*[)\]][ \t]*\n?[ \t]*")  # "(Zed, …) can read": the sentence goes on
 
 
@@ -266,8 +271,10 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
         is_break = "\n" in match.group()
         if _CLOSES.fullmatch(match.group()) and text[match.end() : match.end() + 1].islower():
             continue
-        if not is_break and head.endswith(".") and _ABBREVIATION.search(head[-12:]):
-            continue
+        if not is_break and head.endswith("."):
+            before_number = text[match.end() : match.end() + 1].isdigit()
+            if _ABBREVIATION.search(head) or (before_number and _BEFORE_NUMBER.search(head)):
+                continue
         _append_trimmed(spans, text, start, match.end())
         start = match.end()
     _append_trimmed(spans, text, start, len(text))

@@ -12,6 +12,7 @@ import ragvault
 from ragvault.config.settings import ChunkingSettings
 from ragvault.ingest.chunk import chunk_note, embed_format
 from ragvault.ingest.plan import text_fingerprint
+from ragvault.text import sentence_spans
 from tests.support.chunking import (
     CharCounter,
     WordCounter,
@@ -431,3 +432,18 @@ def test_with_the_real_tokenizer_nothing_is_cut_off_by_the_model():
     assert max(sizes) <= 254
     assert sum(sizes) / len(sizes) > 150
     assert uncovered_lines(note, chunks) == []
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Dra. Llopis raised it to 200.",
+        "La Sra. Peris vino el 3 de dic. 2025 a casa.",
+        "Siehe Kap. 3 und Art. 5 im Vertrag.",
+        "Mme. Dupont l'a vu, p. 12, avec M. Roche.",
+        "He said no.",
+    ],
+)
+def test_an_abbreviation_ends_no_sentence(sentence: str):
+    text = f"{sentence} Then we left."
+    assert [text[a:b] for a, b in sentence_spans(text)] == [sentence, "Then we left."]
