@@ -255,6 +255,10 @@ class Catalog(Protocol):
     def note_chunks(self, vault: str, rel_path: str) -> list[StoredChunk]:
         """All chunks of one note, in order."""
 
+    def with_tasks(self, where: Filter) -> list[StoredChunk]:
+        """All chunks in which a task's box stands ("[ ] ", "[x] "), in no special order. Linear in
+        these."""
+
     def recent(self, n: int, where: Filter) -> list[StoredChunk]:
         """First chunks of the most recently dated notes, newest first."""
 

@@ -13,6 +13,7 @@ from datetime import date
 
 from ragvault.answering.confidence import judge, numbers_missing
 from ragvault.answering.quote.extract import Embed, Quote, Reading, read
+from ragvault.answering.quote.tasks import task_quotes
 from ragvault.model import (
     AbstainReason,
     Abstention,
@@ -29,14 +30,15 @@ from ragvault.model import (
 SURE = 0.8  # from here on without a caveat
 LEAST = 0.05  # of the topic: .6 % of the answerable questions are below it, a third of the foreign
 NEAREST = 3
-# That these are the newest notes is read from their dates, not guessed.
-RECENT_CONFIDENCE = 0.9
+# That these are the newest notes, or the tasks that are due, is read from them, not guessed.
+READ_CONFIDENCE = 0.9
 
 _AMBIGUOUS = (
     "The question names nothing to look for. Say what it is about: a topic, a name or a date."
 )
 _NOTHING = "Your notes don't seem to hold anything about this."
 _NO_SUCH_TIME = "None of your notes is of the time that you ask about."
+_NO_SUCH_TASK = "None of your {} tasks is of the time that you ask about."
 _NO_SUCH_NOTE = (
     "None of your notes is within the limits that you set. Widen them, or leave them out."
 )
@@ -71,20 +73,25 @@ def decide(
     is_recent = found.strategy is Strategy.RECENT
     if not found.kept:
         message = _NO_SUCH_TIME if is_recent else _NOTHING
+        if found.strategy is Strategy.TASKS and (asked := found.query.tasks):
+            message = _NO_SUCH_TASK.format("done" if asked.done else "open")
         if found.is_scope_empty:
             message = _NO_SUCH_NOTE
         if any(hit.dropped_by is DroppedBy.CHANGED for hit in found.candidates):
             message = _CHANGED
         return Decision(_nothing(found, AbstainReason.NO_RELEVANT_CONTEXT, message))
+    if found.strategy is Strategy.TASKS:
+        listed = tuple(task_quotes(found.tasks, found.kept))
+        return Decision(Evidence(found.kept, READ_CONFIDENCE), listed)
     question = found.query.text
     beside = (hit for hits in found.neighbours.values() for hit in hits)
     hits = (*found.near, *beside)
-    reading = read(question, hits, embed=embed, today=today)
+    reading = read(question, hits, embed=embed, today=today, tasks=found.query.tasks)
     quotes = tuple(reading.quotes(detail))
     if is_recent:
         by_file = not any(hit.note.says_its_day for hit in found.kept)
         told = (_BY_FILE,) if by_file and found.query.time_hint else ()
-        return Decision(Evidence(found.kept, RECENT_CONFIDENCE, told), quotes, reading)
+        return Decision(Evidence(found.kept, READ_CONFIDENCE, told), quotes, reading)
     judgement = judge(question, found, quotes, embed)
     confidence = judgement.confidence
     if judgement.topic < LEAST:

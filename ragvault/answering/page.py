@@ -26,16 +26,20 @@ def quoted(
     quotes: Sequence[Quote], evidence: Evidence, style: CitationStyle = FILE_SECTION
 ) -> Answer:
     """The extractive answer: each quotation with its citation, as a paragraph of its own; those of
-    one section together, in its order."""
+    one section together, in its order. Lines of a list stay as they come, without a gap."""
     text = ""
     marks = Marks(style)
     citations: list[Citation] = []
     best: dict[str, tuple[Hit, str]] = {}
-    for quote in _by_section(quotes):
+    is_list = any(quote.is_line for quote in quotes)
+    was_line = False
+    for quote in quotes if is_list else _by_section(quotes):
         mark = marks.text(quote.hit)
         body = quote.shown
         is_fenced = body.endswith(("```", "~~~"))
-        text += ("\n\n" if text else "") + body + ("\n" if is_fenced else " ")
+        gap = "\n" if was_line and quote.is_line else "\n\n"
+        was_line = quote.is_line
+        text += (gap if text else "") + body + ("\n" if is_fenced else " ")
         citations.append(Citation(mark, len(text), CitationStatus.EXACT, quote.hit.chunk.id))
         text += mark
         best.setdefault(quote.hit.chunk.id, (quote.hit, body))

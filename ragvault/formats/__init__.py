@@ -5,6 +5,7 @@
     blocks        its block structure (headings, lists, tables, fences …), by markdown-it-py
     frontmatter   its YAML
     inline        its #tags, and a heading's text without markup
+    tasks         list items with a box, and when they are due
     plain_text    paragraphs between blank lines
     dates         when a note is from: in words, in fields, in its path
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
 from enum import StrEnum
 from typing import ClassVar, Self
 
@@ -47,6 +48,10 @@ class Strategy(Described):
     HYBRID_RECENCY = "hybrid_recency", "by meaning, words and date: the question has a time in it"
     KEYWORD_RECENCY = "keyword_recency", "by words and date: the embedding model can't be used"
     RECENT = "recent", "by date alone: the question asks for recent notes and nothing else"
+    TASKS = (
+        "tasks",
+        "not at all: the question asks for tasks, which are read, and stand by due date",
+    )
     NONE = "none", "not at all: a greeting or thanks"
 
 
@@ -60,6 +65,7 @@ class Timing(Described):
     RERANK = "rerank", "reading the best again with a reranker"
     EXPAND = "expand", "the chat model's other wordings, or its guess at the answer"
     RECENT = "recent", "the newest notes, where nothing else was asked for"
+    TASKS = "tasks", "the tasks of all notes, where these were asked for"
     TOTAL = "total", "the whole search"
 
 
@@ -137,6 +143,31 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskQuery:
+    """What a question for tasks asks for: ``done`` ones or open ones; those of a ``period``, first
+    and last day, or of any time; ``words``: what they are about. ``by_due``: of the day that they
+    say to be due, not of the day of a daily note that they stand in; ``boxes_only``: tasks, not
+    whatever is due."""
+
+    done: bool = False
+    period: tuple[date, date] | None = None
+    words: tuple[str, ...] = ()
+    by_due: bool = False
+    boxes_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPlace:
+    """Where a task that was asked for stands: ``first..last`` are lines of the passage, from 0;
+    ``above``: the items that it stands below."""
+
+    chunk_id: str
+    first: int
+    last: int
+    above: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """An analysed question. ``keywords`` are its words without stopwords, in order, as typed but
     lower-cased; ``terms`` are the tokens for the word search (keywords, CJK runs as bigrams).
@@ -159,6 +190,7 @@ class Query:
     excluded: tuple[str, ...] = ()
     corrected: tuple[tuple[str, str], ...] = ()
     typed: str = ""
+    tasks: TaskQuery | None = None
 
     @property
     def asked(self) -> str:
@@ -272,7 +304,8 @@ class Retrieval:
     note. What the confidence is made from beside the scores: for an answer ``term_weights``, the
     question's terms with their IDF; ``vocabulary_trust`` (0..1), how far the embedding model can
     read the question; ``background``, what unrelated questions reach with the model (None:
-    not known, or nothing was searched by meaning)."""
+    not known, or nothing was searched by meaning). ``tasks``: those that were asked for, in order,
+    with the strategy of that name."""
 
     query: Query
     candidates: tuple[Hit, ...]
@@ -288,6 +321,7 @@ class Retrieval:
     notices: tuple[str, ...] = ()
     expansions: tuple[tuple[str, str], ...] = ()  # ("expand" | "hyde", what the model wrote)
     neighbours: Mapping[str, tuple[Hit, ...]] = field(default_factory=dict)
+    tasks: tuple[TaskPlace, ...] = ()
 
     @property
     def ranked(self) -> tuple[Hit, ...]:

@@ -1,7 +1,8 @@
 """One search, from an analysed question to ranked hits.
 
 1. Which vaults, which filter. No index or an unknown vault: NoIndexError.
-2. A question for recent notes and nothing else: the recent notes, newest first.
+2. A question for recent notes and nothing else: the recent notes, newest first. For an answer to
+   a question for tasks: those that fit (``candidates.tasks``).
 3. Side by side: the question's vector, the vector store's opening (where a vault is too large to
    be compared in full), and BM25 over everything that the filter lets through (with a time in the
    question, over that time once more).
@@ -88,11 +89,18 @@ def retrieve(
         total = {Timing.TOTAL: (perf_counter() - started) * 1000.0}
         return Retrieval(query, (), Strategy.NONE, timings_ms=total)
     context = make_context(request, query, deps, settings, now.timestamp())
-    found = _recent(context) if query.recent_only else None
+    found = None
+    if query.tasks and for_answer:
+        from ragvault.retrieval.candidates.tasks import find_tasks
+
+        with context.timed(Timing.TASKS):
+            found = find_tasks(context, query.tasks)
+    elif query.recent_only:
+        found = _recent(context)
     if found is None:
         found = _search(context, for_answer=for_answer)
     neighbours: Mapping[str, tuple[Hit, ...]] = {}
-    if for_answer and found.strategy is not Strategy.RECENT:
+    if for_answer and found.strategy not in (Strategy.RECENT, Strategy.TASKS):
         neighbours = _neighbours(context, found)
     times = {**context.times, Timing.TOTAL: (perf_counter() - started) * 1000.0}
     return replace(

@@ -25,6 +25,7 @@ from ragvault.model import (
     Request,
     Retrieval,
     Retrieved,
+    Strategy,
     Turn,
 )
 from ragvault.service.history import keep
@@ -133,6 +134,8 @@ def _answered(
     if isinstance(outcome, Abstention):
         return answering.AnswerRun(outcome)
     settings = container.settings
+    # A list of tasks is whole, and in order: there is nothing to tell of it.
+    is_told = outcome.hits and retrieval.strategy is not Strategy.TASKS
     # Of a script that the model can't read all words are near to each other.
     is_read = retrieval.vocabulary_trust >= LEAST_TRUST
     return (
@@ -142,7 +145,7 @@ def _answered(
                 evidence=outcome,
                 settings=settings.answer,
                 ollama=settings.ollama,
-                chat=container.chat if request.use_model and outcome.hits else None,
+                chat=container.chat if request.use_model and is_told else None,
                 detail=request.detail,
                 neighbours=retrieval.neighbours,
                 quotes=decision.quotes,

@@ -38,6 +38,8 @@ def why(container: Container, note: str, request: Request, *, now: datetime) -> 
         reason = f"{of} near enough in meaning, nor held enough of the question's words"
         if retrieval.strategy is Strategy.RECENT:
             reason = "only the newest notes were, of the time that was asked for if any"
+        if retrieval.strategy is Strategy.TASKS:
+            reason = "it holds no task of those that were asked for"
         if request.folders or request.tags or request.since or request.until:
             reason += ", or it is outside the limits that you set"
         return (

@@ -577,6 +577,23 @@ def test_recent_notes_newest_first(catalog: Catalog) -> None:
     assert catalog.recent(0, EVERYTHING) == []
 
 
+def test_chunks_with_tasks_are_told_from_others(catalog: Catalog) -> None:
+    put(
+        catalog,
+        note_write(
+            "notes",
+            "a.md",
+            [((), "- [ ] open"), ((), "1. [x] done"), ((), "[1] a source")],
+            date=1 * DAY,
+        ),
+        note_write("notes", "b.md", [((), "> - [/] begun"), ((), "- a [link] ")], date=3 * DAY),
+    )
+    found = [s.chunk.text for s in catalog.with_tasks(EVERYTHING)]
+    assert sorted(found) == ["- [ ] open", "1. [x] done", "> - [/] begun"]
+    since = catalog.with_tasks(Filter(since=2 * DAY))
+    assert [s.chunk.text for s in since] == ["> - [/] begun"]
+
+
 def test_folders_are_those_that_hold_notes(catalog: Catalog) -> None:
     paths = ("x/a.md", "y/b.md", "root.md")
     put(catalog, *(note_write("notes", path, [((), path)]) for path in paths))

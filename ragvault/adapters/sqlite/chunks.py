@@ -14,7 +14,7 @@ from typing import Any
 from ragvault.adapters.sqlite.connection import OnDatabase
 from ragvault.adapters.sqlite.integrity import DIGESTED, digest_of
 from ragvault.adapters.sqlite.rows import NS_PER_S
-from ragvault.adapters.sqlite.text_tables import fold_tag
+from ragvault.adapters.sqlite.text_tables import WITH_TASKS, fold_tag
 from ragvault.model import Chunk, Filter, NoteInfo, StoredChunk
 
 
@@ -168,6 +168,12 @@ class SqliteChunks(OnDatabase):
             vault,
             rel_path,
         )
+
+    def with_tasks(self, where: Filter) -> list[StoredChunk]:
+        """Through ``chunk_with_tasks``, an index of such chunks: the condition has to be its own,
+        word for word."""
+        condition, params = condition_of(where)
+        return self._stored(f"FROM chunk c{_JOINED} WHERE c.{WITH_TASKS} AND {condition}", *params)
 
     def recent(self, n: int, where: Filter) -> list[StoredChunk]:
         """Ties by vault and path."""

@@ -12,6 +12,7 @@ from ragvault.adapters.sqlite.history import HISTORY_NAME, SqliteHistory
 from ragvault.adapters.sqlite.integrity import DIGESTED, add_functions
 from ragvault.adapters.sqlite.schema import Migration, schema_version, statements
 from ragvault.adapters.sqlite.text_tables import (
+    WITH_TASKS,
     create_fts,
     create_note_fts,
     fts_table,
@@ -22,6 +23,8 @@ from ragvault.adapters.sqlite.text_tables import (
 # It answers what each question asks of all notes (how many, with how many passages, in which
 # languages) without reading the notes.
 _BY_LANGUAGE = "CREATE INDEX note_by_language ON note (vault_id, language, chunk_count)"
+# The chunks in which a task's box stands, found without reading the others.
+_WITH_TASKS = f"CREATE INDEX chunk_with_tasks ON chunk (note_id) WHERE {WITH_TASKS}"
 # Which embedder questions are read by, and how each is built.
 _EMBEDDER = """CREATE TABLE embedder (
     fingerprint TEXT PRIMARY KEY,
@@ -88,6 +91,7 @@ _TABLES = statements(
         digest BLOB
     )""",
     "CREATE INDEX chunk_by_note ON chunk (note_id, chunk_index)",
+    _WITH_TASKS,
     """CREATE TABLE fingerprint (
         id INTEGER PRIMARY KEY,
         name TEXT NOT NULL UNIQUE,
@@ -121,6 +125,7 @@ def _begin(connection: sqlite3.Connection) -> None:
         connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
     connection.execute("DROP INDEX IF EXISTS note_by_language")
     connection.execute(_BY_LANGUAGE)
+    connection.execute(_WITH_TASKS)
 
 
 # Vectors stand in another collection than in 0.1 (one for each vault and model): with no watermark

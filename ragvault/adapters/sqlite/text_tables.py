@@ -11,6 +11,8 @@ from pathlib import PurePosixPath
 
 from ragvault.text import language_of, stem, tokens
 
+# A chunk's text in which a task's box stands (``formats.tasks``), as a condition.
+WITH_TASKS = "text GLOB '*[[][ xX/]] *'"
 # What is stored is tokens already, and stems with their diacritics folded (``stemmed``).
 _TOKENIZER = "tokenize = 'unicode61 remove_diacritics 0'"
 

@@ -4,6 +4,7 @@
     asks      the question → the form of its answer, a list, tasks, a time
     rate      units → how likely each holds the answer
     extract   the units of all passages → the few that answer
+    tasks     tasks that were asked for → quotations
     show      a quotation → as people read it
 
 Comes in: the question and the hits that may be answered from. Goes out: quotations, best first,

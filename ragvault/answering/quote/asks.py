@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 
 from ragvault.answering.check.values import find_dates
-from ragvault.text import WEEKDAYS
+from ragvault.model import TaskQuery
 
 _DATE_LIKE = re.compile(
     r"\b(?:1[5-9]|20)\d\d\b|\b\d{1,2}[:.]\d\d\b|\b\d{1,2}\s?(?:[ap]m|uhr|h)\b|\b\d{1,2}\.\s?\d{1,2}\."
@@ -62,16 +61,6 @@ _LIST = re.compile(
     r"|(?:which|what) (?:\w+ ){0,2}\w{3,}s (?:are|were|do|does|did|ha[sd]|have|can|should|we|i)\b"
     r"|what (?:are|were)\b|was sind\b|who (?:still )?(?:has|have)n.?t|how (?:do|to|can)\b)",
     re.IGNORECASE,
-)
-_TASKS = re.compile(
-    r"\b(?:to-?dos?|tasks?|overdue|outstanding|remains? to|left to|needs? (?:\w+ing|to be)"
-    r"|still (?:\w+ ){0,2}(?:do|to do|open|need|have)|ha(?:ve|s) to|due|what must|aufgaben?"
-    r"|noch (?:zu|offen|nicht)|zu tun|erledigen|muss ich|soll(?:te)? ich|überfällig|fällig)\b",
-    re.IGNORECASE,
-)
-_ASKS_WHEN = re.compile(r"\W*(?:when|by when|(?:bis )?wann)\b", re.IGNORECASE)
-_DONE = re.compile(
-    r"\b(?:did|(?<!be )done|finished|completed|erledigt|gemacht(?! werden)|fertig)\b", re.IGNORECASE
 )
 # "Last week" is a time, "the last invoice" is one of several.
 _NO_PERIOD = (
@@ -130,11 +119,10 @@ class Asks:
         return self.attendance and bool(_ATTENDEES.match(text))
 
 
-def asks(question: str, today: date | None) -> Asks:
-    """Read the question; relative times count from ``today``."""
+def asks(question: str, tasks: TaskQuery | None = None) -> Asks:
+    """Read the question; ``tasks`` is what it asks for of such."""
     attendance = bool(_ATTENDANCE.search(question))
-    tasks = not (_DONE.search(question) or _ASKS_WHEN.match(question))
-    tasks = tasks and bool(_TASKS.search(question))
+    is_open = tasks is not None and not tasks.done
     when, who = bool(_WHEN.search(question)), bool(_WHO.search(question))
     definition = None if when or who else _DEFINITION.search(question)
     return Asks(
@@ -142,38 +130,13 @@ def asks(question: str, today: date | None) -> Asks:
         who=who,
         how=bool(_HOW.search(question)),
         defined=definition["subject"] if definition else "",
-        whole=attendance or tasks or bool(_LIST.search(question)),
+        whole=attendance or is_open or bool(_LIST.search(question)),
         attendance=attendance,
-        tasks=tasks,
+        tasks=is_open,
         direction=1 if _NEXT.search(question) else -1 if _LAST.search(question) else 0,
-        due=_window(question, today) if today else None,
+        due=tasks.period if tasks else None,
         explained=bool(_EXPLAINED.search(question)),
     )
-
-
-_WINDOWS: tuple[tuple[str, Callable[[date], tuple[date, date]]], ...] = (
-    (r"\b(?:overdue|überfällig)", lambda d: (date.min, d - timedelta(1))),
-    (r"\b(?:today|heute)\b", lambda d: (d, d)),
-    (r"\b(?:tomorrow|morgen)\b", lambda d: (d + timedelta(1), d + timedelta(1))),
-    (r"\b(?:this|diese) (?:week|woche)\b", lambda d: _week(d, 0)),
-    (r"\b(?:next|nächste) (?:week|woche)\b", lambda d: _week(d, 1)),
-)
-
-
-_BY_DAY = re.compile(rf"\b(?:by|until|till|bis)\s+({'|'.join(WEEKDAYS)})\b", re.IGNORECASE)
-
-
-def _week(day: date, later: int) -> tuple[date, date]:
-    monday = day - timedelta(day.weekday()) + timedelta(weeks=later)
-    return monday, monday + timedelta(6)
-
-
-def _window(question: str, today: date) -> tuple[date, date] | None:
-    if match := _BY_DAY.search(question):
-        ahead = (WEEKDAYS[match[1].lower()] - today.weekday()) % 7
-        return date.min, today + timedelta(ahead)
-    found = (make(today) for asked, make in _WINDOWS if re.search(asked, question, re.IGNORECASE))
-    return next(found, None)
 
 
 def days_in(text: str, near: date) -> list[date]:

@@ -19,7 +19,7 @@ from ragvault.answering.quote import show
 from ragvault.answering.quote.asks import Asks, asks
 from ragvault.answering.quote.rate import Rated, content_stems, is_menu, is_weak_field, rated
 from ragvault.answering.quote.units import Group, Unit, pages_of
-from ragvault.model import Detail, Hit
+from ragvault.model import Detail, Hit, TaskQuery
 from ragvault.text import strip_controls
 
 _LIMIT = {Detail.BRIEF: 1, Detail.NORMAL: 5, Detail.DETAILED: 7}
@@ -37,13 +37,15 @@ class Quote:
     as people read it, with what names its subject before it.
 
     ``share``: the probability (0..1) that it holds the answer if anything here does; ``cosine``:
-    of its best unit to the question, None without an embedder."""
+    of its best unit to the question, None without an embedder; ``is_line``: it stands with its like
+    as a line of a list, in the order that they come in."""
 
     hit: Hit
     parts: tuple[str, ...]
     shown: str
     share: float = 0.0
     cosine: float | None = None
+    is_line: bool = False
 
     @property
     def text(self) -> str:
@@ -79,11 +81,16 @@ class Reading:
 
 
 def read(
-    question: str, hits: Sequence[Hit], *, embed: Embed | None = None, today: date | None = None
+    question: str,
+    hits: Sequence[Hit],
+    *,
+    embed: Embed | None = None,
+    today: date | None = None,
+    tasks: TaskQuery | None = None,
 ) -> Reading:
-    """``embed`` gives unit rows for texts; without it the words alone decide. Linear in the hits'
-    text."""
-    wanted = asks(question, today)
+    """``embed`` gives unit rows for texts; without it the words alone decide. ``tasks``: what it
+    asks for of such. Linear in the hits' text."""
+    wanted = asks(question, tasks)
     scored = rated(question, wanted, pages_of(hits), embed, today)
     return Reading(tuple(hits), wanted, tuple(scored))
 

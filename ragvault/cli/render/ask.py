@@ -150,11 +150,12 @@ class AskView:
         out = self._out
         bar = out.style(out.symbol("│", "|"), "cyan")
         start = 0
-        for number, citation in enumerate(answer.citations):
-            body = answer.text[start : citation.position].strip("\n")
+        for citation in answer.citations:
+            body = answer.text[start : citation.position]
+            has_gap, body = body.startswith("\n\n"), body.strip("\n")
             start = citation.position + len(citation.raw)
             visible, printable = self._marks(strip_controls(citation.raw))
-            if number:
+            if has_gap:
                 out.print()
             lines = [row for line in body.rstrip().split("\n") for row in self._rows(line)]
             if out.is_tty and columns(lines[-1]) + len(visible) + 3 > out.width:

@@ -8,6 +8,7 @@ folders and k of its search.
     subject         the question less what only frames it ("what did I write about …")
     timehints       a time in a question, and the value of --since and --until
     timepatterns    the phrases for times, and the days that each means
+    tasks           whether it asks for tasks: which, of when, about what
     scope           vaults, tags and folders that the user named; k
     folders         the folders that a question points at, and what each place weighs
 """

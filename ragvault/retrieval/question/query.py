@@ -15,6 +15,7 @@ from ragvault import text
 from ragvault.errors import QuestionError
 from ragvault.model import Breadth, Intent, Query, TimeHint
 from ragvault.retrieval.question.subject import subject_of
+from ragvault.retrieval.question.tasks import task_query
 from ragvault.retrieval.question.timehints import find_hint
 from ragvault.retrieval.question.wordlists import (
     BROAD,
@@ -44,7 +45,9 @@ def analyse(
     likely = next(filter(None, languages), text.ENGLISH)
     language = text.language_of(cleaned, languages) or likely
     stopwords = text.stopwords(language)
-    hint = find_hint(cleaned, now)
+    tasks = task_query(cleaned, now, language)
+    # What is due is dated itself: when its note was written doesn't matter.
+    hint = find_hint(cleaned, now) if tasks is None or tasks.done else None
     asked = _without_salutation(cleaned)
     passing = hint if hint is not None and hint.relative else None
     subject = subject_of(asked.strip(), passing.phrase if passing else None)
@@ -52,7 +55,7 @@ def analyse(
         text=cleaned,
         keywords=_keywords(asked, hint, stopwords),
         terms=_terms(subject, _keywords(subject, hint, stopwords), passing, stopwords),
-        intent=_intent(cleaned, hint, stopwords),
+        intent=Intent.QUESTION if tasks else _intent(cleaned, hint, stopwords),
         breadth=_breadth(cleaned),
         time_hint=hint,
         recent_only=_is_recent_only(cleaned, hint, stopwords),
@@ -60,6 +63,7 @@ def analyse(
         phrases=tuple(dict.fromkeys(_quoted(match) for match in _PHRASE.finditer(cleaned))),
         excluded=excluded,
         typed=typed if cleaned != typed else "",
+        tasks=tasks,
     )
 
 

@@ -13,12 +13,14 @@ Linear in the question.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from typing import NamedTuple
 
 from ragvault.errors import UsageError
 from ragvault.model import TimeHint
 from ragvault.retrieval.question.timepatterns import (
+    AHEAD,
     DAY,
     FIRST_YEAR,
     NUMBER,
@@ -26,6 +28,7 @@ from ragvault.retrieval.question.timepatterns import (
     UNIT,
     UNITS,
     DayRange,
+    Pattern,
     back,
     calendar_unit,
     compiled,
@@ -61,11 +64,11 @@ class _Period(NamedTuple):
     relative: bool
 
 
-def _periods(text: str, today: date) -> list[_Period]:
+def _periods(text: str, today: date, patterns: Sequence[Pattern] = PATTERNS) -> list[_Period]:
     """The times that the text names, in order, none overlapping; the longest reading of each."""
     found = [
         _Period(*match.span(), *days, pattern.relative)
-        for pattern in (PATTERNS if may_name_a_time(text) else ())
+        for pattern in (patterns if may_name_a_time(text) else ())
         for match in compiled(pattern.words).finditer(text)
         if not pattern.lead or compiled(pattern.lead).search(text[: match.start()])
         if (days := pattern.read(match, today))
@@ -111,6 +114,22 @@ def find_hint(text: str, now: datetime) -> TimeHint | None:
     phrase = " ".join(text[period.begin : last.end].split())
     since, until = _timestamp(first, now), _timestamp(after, now) - 1e-3
     return TimeHint(since, until, phrase, period.relative)
+
+
+def due_period(text: str, today: date) -> tuple[date, date, str] | None:
+    """The days, the first and the last, that a question for what is due names, and its words for
+    them: to come, where these leave year or week open ("on Friday", "in March")."""
+    for begin, end, first, after, relative in _periods(text, today, AHEAD)[:1]:
+        if not relative and after <= today and not re.search(r"\d{4}", text[begin:end]):
+            first, after = back(first, -1, "year"), back(after, -1, "year")
+        bound = _BOUND.search(text[:begin])
+        kind = bound.lastgroup if bound else None
+        if kind in ("before", "until"):
+            first, after = date.min, first if kind == "before" else after
+        elif kind in ("since", "after"):
+            first, after = first if kind == "since" else after, date.max
+        return first, after - DAY, text[bound.start() if bound else begin : end]
+    return None
 
 
 # ------------------------------------------------------------------ --since, --until

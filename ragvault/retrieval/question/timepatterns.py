@@ -179,8 +179,33 @@ def _read_weekday(match: re.Match[str], today: date) -> DayRange:
     return calendar_unit("day", today - behind * DAY)
 
 
-def _days_ago(first: int, last: int) -> _Reader:
-    return lambda _match, today: (today - first * DAY, today - last * DAY + DAY)
+def _read_coming_weekday(match: re.Match[str], today: date) -> DayRange:
+    ahead = (WEEKDAYS[match["w"].lower()] - today.weekday()) % 7
+    if not ahead and not match.group().lower().startswith(match["w"].lower()):
+        ahead = 7  # "next Friday" on a Friday
+    return calendar_unit("day", today + ahead * DAY)
+
+
+def _read_coming(match: re.Match[str], today: date) -> DayRange:
+    """So many units from today on, or without a number the calendar unit after this one."""
+    unit, count = UNITS[match["u"].lower()], match.groupdict().get("n")
+    if count:
+        return today, back(today, -count_of(count), unit) + DAY
+    return calendar_unit(unit, calendar_unit(unit, today)[1])
+
+
+def _read_end(match: re.Match[str], today: date) -> DayRange:
+    """The last week of a month, the last day of another unit."""
+    if match["mon"]:
+        unit, day = "month", date(today.year, MONTHS[match["mon"].lower()], 1)
+    else:
+        unit, day = UNITS[match["u"].lower()], today
+    after = calendar_unit(unit, day)[1]
+    return after - (7 if unit == "month" else 1) * DAY, after
+
+
+def _days_from_today(first: int, last: int) -> _Reader:
+    return lambda _match, today: (today + first * DAY, today + last * DAY + DAY)
 
 
 # -------------------------------------------------------------------------- patterns
@@ -258,15 +283,16 @@ PATTERNS = (
     _relative(
         r"day\s+before\s+yesterday|vorgestern|anteayer|avant-hier|l['’]altro\s+ieri|anteontem"
         r"|eergisteren",
-        _days_ago(2, 2),
+        _days_from_today(-2, -2),
     ),
     _relative(
-        r"yesterday|last\s+night|gestern|ayer|hier\s+soir|ieri|ontem|gisteren", _days_ago(1, 1)
+        r"yesterday|last\s+night|gestern|ayer|hier\s+soir|ieri|ontem|gisteren",
+        _days_from_today(-1, -1),
     ),
     _relative(
         r"today|tonight|this\s+(?:morning|afternoon|evening)|heute|hoy|aujourd['’]hui|oggi|hoje"
         r"|vandaag",
-        _days_ago(0, 0),
+        _days_from_today(0, 0),
     ),
     _relative(
         rf"(?:this|current|dies(?:e|er|en|em|es)|n?est[ea]|cette|ce|quest[oa]|deze|dit)\s+(?P<u>{UNIT})",
@@ -290,8 +316,31 @@ PATTERNS = (
     ),
     _relative(
         r"recently|lately|kürzlich|neulich|recientemente|récemment|recentemente|onlangs",
-        _days_ago(RECENT_DAYS, 0),
+        _days_from_today(-RECENT_DAYS, 0),
     ),
+)
+
+_NEXT = r"next|coming|nächste[nrsm]?|kommende[nrsm]?|próxim[oa]s?|prochaine?s?|volgende"
+# What is to come: read before those of PATTERNS where something is due.
+AHEAD = (
+    _relative(
+        r"day\s+after\s+tomorrow|übermorgen|pasado\s+mañana|après-demain", _days_from_today(2, 2)
+    ),
+    _relative(r"tomorrow|morgen|mañana|demain|domani|amanhã", _days_from_today(1, 1)),
+    _relative(rf"(?:{_NEXT})\s+(?P<u>{UNIT})", _read_coming),
+    _relative(rf"(?P<u>{UNIT})\s+(?:que\s+viene|prochaine?|próxim[oa])", _read_coming),
+    _relative(
+        rf"(?:in|within|en|dans|(?:(?:in|over)\s+)?(?:the\s+|den\s+|los\s+|les\s+)?(?:{_NEXT}))\s+"
+        rf"(?P<n>{NUMBER})\s+(?P<u>{UNIT})",
+        _read_coming,
+    ),
+    _relative(
+        rf"(?:the\s+)?(?:end\s+of|ende|fin\s+d[eu]l?)\s+(?:the\s+|de[rs]\s+|la\s+)?(?:this\s+)?"
+        rf"(?:(?P<mon>{_MONTH})|(?P<u>{UNIT}))",
+        _read_end,
+    ),
+    _relative(rf"(?:(?:{_NEXT}|this|diesen)\s+)?(?P<w>{_WEEKDAY})", _read_coming_weekday),
+    *(pattern for pattern in PATTERNS if pattern.read is not _read_weekday),
 )
 
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -300,7 +349,7 @@ _TIME_WORDS = frozenset((*UNITS, *MONTHS)).union(
     *map(_LETTERS.findall, WEEKDAYS),
     *(
         _LETTERS.findall(re.sub(r"\(\?!.*|\\[bs]", " ", pattern.words))
-        for pattern in PATTERNS
+        for pattern in AHEAD
         if "(?P<" not in pattern.words
     ),
 )

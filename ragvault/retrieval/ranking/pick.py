@@ -80,7 +80,7 @@ def _floor(
     """``min_vector`` spares what the word search found."""
     if candidate.id in trimmed:
         return DroppedBy.MAX_CANDIDATES
-    if not wants_template and _TEMPLATE.search(candidate.stored.note.rel_path):
+    if not wants_template and is_template(candidate.stored.note.rel_path):
         return DroppedBy.TEMPLATE
     if "</" in candidate.text and _is_drawn(candidate.text):
         return DroppedBy.UNREADABLE
@@ -89,6 +89,11 @@ def _floor(
     if too_far and not candidate.by_keyword:
         return DroppedBy.MIN_VECTOR
     return None
+
+
+def is_template(rel_path: str) -> bool:
+    """What other notes are made from."""
+    return _TEMPLATE.search(rel_path) is not None
 
 
 def _is_drawn(passage: str) -> bool:

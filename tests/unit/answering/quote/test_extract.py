@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
 
 import numpy as np
 import pytest
@@ -13,10 +13,10 @@ from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
 from ragvault.answering.page import quoted
-from ragvault.answering.quote.asks import asks
-from ragvault.answering.quote.extract import Quote, extract
+from ragvault.answering.quote.extract import Quote, extract, read
 from ragvault.answering.quote.units import pages_of
 from ragvault.model import Answer, Detail, Hit
+from ragvault.retrieval.question.tasks import task_query
 from tests.support.answering import evidence, hit
 
 BACKEND = hit(
@@ -386,7 +386,8 @@ TODAY = date(2026, 11, 22)
 
 
 def shown(question: str, *hits: Hit, detail: Detail = Detail.NORMAL) -> str:
-    quotes = extract(question, hits, detail=detail, today=TODAY)
+    tasks = task_query(question, datetime(2026, 11, 22, 12), "en")
+    quotes = read(question, hits, today=TODAY, tasks=tasks).quotes(detail)
     return "\n\n".join(quote.shown for quote in quotes)
 
 
@@ -525,13 +526,6 @@ def test_when_something_is_due_is_no_question_for_other_tasks() -> None:
     note = hit("Grimma.md", "Grimma", "The draft is due on 2026-12-11.", rank=2)
     tasks = hit("Other.md", "Other", "- [ ] send the table 📅 2026-11-24")
     assert "2026-12-11" in shown("when is the Grimma draft due", tasks, note, detail=Detail.BRIEF)
-
-
-def test_a_weekday_that_tasks_are_due_by_is_the_next_one() -> None:
-    wednesday = date(2024, 5, 15)
-    wanted = asks("what has to be done by friday", wednesday)
-    assert wanted.tasks and wanted.due == (date.min, date(2024, 5, 17))
-    assert asks("was muss ich bis Mittwoch erledigen", wednesday).due == (date.min, wednesday)
 
 
 def test_quotes_of_one_section_stand_together_in_its_order() -> None:

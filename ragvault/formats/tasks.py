@@ -1,0 +1,139 @@
+"""Tasks in a stretch of a note: list items with a box, and lines that say when a thing is due.
+
+A due date is Obsidian Tasks' sign (``📅 2026-11-25``, ``⏳``), a field (``due:: 2026-11-25``, in
+brackets too) or in words ("due 25 Nov", "by 3 Dec", "bis 26.11."); a day without its year is the
+one nearest to when the note was written. ``[x]`` is done, ``[ ]`` and ``[/]`` are open, another
+mark is neither: given up, moved elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+
+from ragvault.text import MONTHS
+
+_NAMES = "|".join(sorted(MONTHS, key=len, reverse=True))
+_DATE = re.compile(
+    r"(?P<y>\d{4})-(?P<m>\d\d?)-(?P<d>\d\d?)(?!\d)"
+    rf"|(?P<d2>\d\d?)(?:st|nd|rd|th|\.)?\s*(?:of\s+|de\s+)?(?P<n2>{_NAMES})\b\.?"
+    r"(?:,?\s+(?:de\s+)?(?P<y2>\d{4}))?"
+    rf"|(?P<n3>{_NAMES})\.?\s+(?P<d3>\d\d?)(?:st|nd|rd|th)?\b(?!:)(?:,?\s+(?P<y3>\d{{4}}))?"
+    r"|(?P<d4>\d\d?)\.\s?(?P<m4>\d\d?)\.(?P<y4>\d{4}|\d\d(?!\d))?",
+    re.IGNORECASE,
+)
+# What stands right before a due date, the surest first.
+_SAYS_DUE = (
+    re.compile(r"(?:📅|📆|🗓️?|⏳|⌛)\s*"),
+    re.compile(
+        r"\b(?:(?:over)?due|deadline|scheduled|(?:über)?fällig|frist|échéance|vence|scadenza|prazo)\b"
+        r"(?:\s*:{1,2}|\s+(?:on|by|since|am|bis|seit|zum|the|is|ist|date|le|el)\b)*\s*",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"\b(?:by|before|until|till|bis(?:\s+zum)?|spätestens(?:\s+am)?|vor\s+dem|avant(?:\s+le)?"
+        r"|antes\s+del|hasta\s+el|para\s+el)\s+",
+        re.IGNORECASE,
+    ),
+)
+_DONE_ON = re.compile(r"(?:✅|\b(?:completion|completed|done)::)\s*(?=\d{4}-)")
+_ITEM = re.compile(
+    r"(?P<indent>[ \t>]*)(?:[-*+]|\d{1,9}[.)])[ \t]+"
+    r"(?:\[(?P<box>[^\[\]])\](?:[ \t]+|$))?(?P<text>.*)"
+)
+_FENCE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})")
+_DIGIT = re.compile(r"\d")
+_EMPTY = re.compile(r"\{\{.*?\}\}|<%.*?%>|[^\w]|_")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """``first..last`` are its lines, from 0 in the text that was read; ``text`` is what they say,
+    less the first one's indentation, mark and box; ``above`` are the items that it stands below,
+    the nearest last. ``has_box`` False: a line that says when something is due."""
+
+    first: int
+    last: int
+    text: str
+    above: tuple[str, ...] = ()
+    has_box: bool = True
+    is_done: bool = False
+
+
+def tasks_in(text: str, *, boxes_only: bool = False) -> Iterator[Task]:
+    """Those of a note's text, in order. Linear."""
+    lines = text.split("\n")
+    above: list[tuple[int, str]] = []
+    is_code = False
+    for n, line in enumerate(lines):
+        if _FENCE.match(line):
+            is_code = not is_code
+        if is_code:
+            continue
+        item = _ITEM.match(line)
+        box = item["box"] if item else None
+        says = item["text"].strip() if item else line.strip()
+        indent = len(item["indent"].expandtabs(4)) if item else 0
+        if item:
+            above = [one for one in above if one[0] < indent]
+        elif line and not line[0].isspace():
+            above = []
+        is_task = box in tuple(" /xX") if box else not boxes_only and _is_due(says)
+        if is_task and _EMPTY.sub("", says):
+            last = _end(lines, n, indent) if item else n
+            whole = "\n".join((says, *lines[n + 1 : last + 1]))
+            is_done = box in ("x", "X") or bool(_DONE_ON.search(whole))
+            yield Task(n, last, whole, tuple(said for _, said in above), bool(box), is_done)
+        if item:
+            above.append((indent, says))
+
+
+def _is_due(line: str) -> bool:
+    found = _SAYS_DUE[1].search(line) if _DIGIT.search(line) else None
+    return found is not None and _DATE.match(line, found.end()) is not None
+
+
+def _end(lines: list[str], first: int, indent: int) -> int:
+    """The last line of an item, without the items below it."""
+    last = first
+    for n in range(first + 1, len(lines)):
+        line = lines[n].expandtabs(4)
+        if len(line) - len(line.lstrip()) <= indent or _ITEM.match(line) or not line.strip():
+            break
+        last = n
+    return last
+
+
+def due_date(text: str, near: date) -> date | None:
+    """The day on which the text says that it is due; ``near``: about when it was written."""
+    found = (_date_behind(says, text, near) for says in _SAYS_DUE if _DIGIT.search(text))
+    return next(filter(None, found), None)
+
+
+def done_date(text: str, near: date) -> date | None:
+    """The day on which the text says that it was done."""
+    return _date_behind(_DONE_ON, text, near)
+
+
+def _date_behind(mark: re.Pattern[str], text: str, near: date) -> date | None:
+    for match in mark.finditer(text):
+        if (said := _DATE.match(text, match.end())) and (day := _day(said, near)):
+            return day
+    return None
+
+
+def _day(said: re.Match[str], near: date) -> date | None:
+    """None for one that the calendar hasn't got."""
+    parts = {name.rstrip("234"): value for name, value in said.groupdict().items() if value}
+    month = MONTHS[parts["n"].lower()] if "n" in parts else int(parts["m"])
+    year = int(parts["y"]) if "y" in parts else None
+    years = range(near.year - 1, near.year + 2) if year is None else (year + 2000 * (year < 100),)
+    days: list[date] = []
+    for number in years:
+        try:
+            days.append(date(number, month, int(parts["d"])))
+        except ValueError:
+            continue
+    return min(days, key=lambda day: abs(day - near), default=None)
