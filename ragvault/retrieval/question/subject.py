@@ -13,6 +13,7 @@ its words. Pure; linear in the question.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 # By language: the words that a frame is made of, those that tell of notes first, and what stands
 # right before the subject. A word that tells may also be the verb at the question's end.
@@ -78,6 +79,8 @@ _OF_FORM = re.compile(
     r"|si\s+chiama(?:va)?|se\s+chama(?:va)?|(?<!who )(?<!has )called(?=\W*$))(?!\w)",
     re.IGNORECASE,
 )
+# What leads to a name that goes: "in Foam".
+_LEADS = r"(?:\b(?:in|of|for|with|by|on|from|to|at|de|du|en|em|con|mit|von|für|bei|dans|met)\s+)?"
 _SPACED_END = re.compile(r"\s+([?.!])")
 _END = re.compile(r"[\s?？.!…]+$")
 
@@ -95,6 +98,13 @@ def subject_of(question: str, time_phrase: str | None = None) -> str:
     rest = rest if re.search(r"\w", rest) else question
     bare = " ".join(_OF_FORM.sub(" ", rest).split())
     return bare if re.search(r"\w", bare) else rest
+
+
+def without(question: str, names: Collection[str]) -> str:
+    """The question without these words, and what leads to them."""
+    words = "|".join(map(re.escape, names))
+    bare = re.sub(rf"{_LEADS}\b(?:{words})\b(?:['’]s)?", " ", question, flags=re.IGNORECASE)
+    return _SPACED_END.sub(r"\1", " ".join(bare.split()))
 
 
 def _without(frame: tuple[str, str, str], question: str) -> str:
