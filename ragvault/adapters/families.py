@@ -10,13 +10,11 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ragvault.config.profiles import PROFILES
+from ragvault.config.settings import EmbeddingSettings
 from ragvault.model import Prefixes
-
-if TYPE_CHECKING:
-    from ragvault.config.settings import EmbeddingSettings
 
 OWN_FILE = "config_sentence_transformers.json"
 

@@ -13,13 +13,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ragvault.config.settings import EmbeddingSettings
 from ragvault.errors import EmbedderUnavailableError, ModelError, RerankerUnavailableError
-
-if TYPE_CHECKING:
-    from ragvault.config.settings import EmbeddingSettings
-    from ragvault.model import Matrix, Prefixes, Vector
+from ragvault.model import Matrix, Prefixes, Vector
 
 _QUERIES = 512
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ragvault.adapters.facts import FactStore, remembered_sha256
 from ragvault.adapters.families import OWN_FILE, known_as, prefixes_for
@@ -25,11 +25,9 @@ from ragvault.adapters.models import (
     usable_cores,
 )
 from ragvault.config.profiles import PROFILES, model_named
+from ragvault.config.settings import Settings
 from ragvault.errors import EmbedderUnavailableError
-
-if TYPE_CHECKING:
-    from ragvault.config.settings import Settings
-    from ragvault.model import Matrix, Prefixes
+from ragvault.model import Matrix, Prefixes
 
 _BATCH = 16  # padded to the longest of the batch: more costs memory and gains nothing on a CPU
 _FILES = ("*.json", "*.txt", "*.model", "*.safetensors", "*.bin", "*/*.json", "*/*.safetensors")

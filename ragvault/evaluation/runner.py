@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache, partial
-from typing import TYPE_CHECKING
 
 from ragvault.errors import ModelError, NoIndexError, QuestionError, UsageError
 from ragvault.evaluation.dataset import Question
@@ -35,14 +34,12 @@ from ragvault.model import (
     Retrieval,
     VaultInfo,
 )
+from ragvault.ports import Progress
 from ragvault.service import search
 from ragvault.service.ask import answer_of, ask
 from ragvault.service.status import ollama_status
 from ragvault.service.vaults import known_vaults
-
-if TYPE_CHECKING:
-    from ragvault.ports import Progress
-    from ragvault.wiring import Container
+from ragvault.wiring import Container
 
 SHOWN_PASSAGES = 3
 _NOTICE_SHARE = 0.2

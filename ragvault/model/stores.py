@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Vector: TypeAlias = NDArray[np.float32]  # shape (dimensions,), unit length
-    Matrix: TypeAlias = NDArray[np.float32]  # shape (n, dimensions), rows of unit length
+# Named in words, so that an index run that finds nothing to do doesn't load numpy.
+Vector: TypeAlias = "NDArray[np.float32]"  # shape (dimensions,), unit length
+Matrix: TypeAlias = "NDArray[np.float32]"  # shape (n, dimensions), rows of unit length
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ragvault.config.profiles import PROFILES
-
-if TYPE_CHECKING:
-    from ragvault.wiring import Container
+from ragvault.wiring import Container
 
 OTHER = "multilingual"
 _SHARE = 0.15  # of the notes; with fewer the change isn't worth its time

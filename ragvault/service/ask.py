@@ -30,14 +30,14 @@ from ragvault.model import (
 )
 from ragvault.service.history import keep
 from ragvault.service.search import retrieve
+from ragvault.service.status import VaultLook
 from ragvault.text import one_line, snippet
+from ragvault.wiring import Container
 
 if TYPE_CHECKING:
     from ragvault.answering.check.support import Embed
     from ragvault.answering.gate import Decision
     from ragvault.answering.pipeline import AnswerEvents
-    from ragvault.service.status import VaultLook
-    from ragvault.wiring import Container
 
 _TURNS = 10  # that a question is asked with, at most
 _ANSWER_CHARS = 400  # of an answer that a later one is asked with

@@ -9,11 +9,8 @@ all-MiniLM and .17 for EmbeddingGemma, where question sets told .25 and .2.)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from ragvault.ports import Embedder
-    from ragvault.wiring import Container
+from ragvault.ports import Embedder
+from ragvault.wiring import Container
 
 QUESTIONS = (
     "How do salmon find the river they were born in?",

@@ -13,16 +13,13 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ragvault.errors import NoIndexError, RagvaultError
 from ragvault.model import ChatOptions, Message, Prefixes
 from ragvault.service.advice import advice
 from ragvault.service.status import ollama_status
 from ragvault.service.upkeep import Kind, check_catalog, check_vectors
-
-if TYPE_CHECKING:
-    from ragvault.wiring import Container
+from ragvault.wiring import Container
 
 LOW_SPACE_BYTES = 500_000_000
 

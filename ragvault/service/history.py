@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from ragvault.answering.citations.styles import STYLES, canonical
 from ragvault.errors import RagvaultError, StoreDamagedError, UsageError
@@ -34,9 +34,7 @@ from ragvault.service.json_objects import ask_object, iso_time, local_day, local
 from ragvault.service.originals import Links, wikilink
 from ragvault.service.vaults import write_new
 from ragvault.text import language_of, normalise, one_line
-
-if TYPE_CHECKING:
-    from ragvault.wiring import Container
+from ragvault.wiring import Container
 
 _T = TypeVar("_T")
 _DAY_S = 86_400

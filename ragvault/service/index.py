@@ -6,7 +6,6 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ragvault.errors import (
     Interrupted,
@@ -17,11 +16,9 @@ from ragvault.errors import (
     VaultPathError,
 )
 from ragvault.model import IndexReport, VaultInfo
+from ragvault.ports import Catalog, Progress
 from ragvault.service.vaults import kind_of, known_vaults, vaults_at
-
-if TYPE_CHECKING:
-    from ragvault.ports import Catalog, Progress
-    from ragvault.wiring import Container
+from ragvault.wiring import Container
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from ragvault.answering.gate import nearest
@@ -24,9 +23,7 @@ from ragvault.ingest.walk import max_bytes
 from ragvault.model import Chunk, DroppedBy, HeadingPath, Hit, NoteFile, Retrieval, VaultInfo
 from ragvault.model.retrieval import NEAR
 from ragvault.text import one_line, sentence_spans
-
-if TYPE_CHECKING:
-    from ragvault.wiring import Container
+from ragvault.wiring import Container
 
 CHANGED = DroppedBy.CHANGED
 _NAMED = 3  # notes that changed, when it is said

@@ -5,14 +5,11 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from ragvault.errors import ModelError, UsageError
 from ragvault.model import Hit, Query, Request, Retrieval
-
-if TYPE_CHECKING:
-    from ragvault.service.status import VaultLook
-    from ragvault.wiring import Container
+from ragvault.service.status import VaultLook
+from ragvault.wiring import Container
 
 
 @dataclass(frozen=True, slots=True)

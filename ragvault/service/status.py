@@ -9,14 +9,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ragvault.config.profiles import model_named
 from ragvault.errors import ModelError, ModelMissingError, NoIndexError, RagvaultError
 from ragvault.model import FileState, VaultInfo
-
-if TYPE_CHECKING:
-    from ragvault.wiring import Container
+from ragvault.wiring import Container
 
 LOOK_TIMEOUT_S = 0.2  # beyond what the answer itself took
 PROBE_TIMEOUT_S = 2.0  # status must not hang on a server that doesn't answer

@@ -8,15 +8,12 @@ from collections.abc import Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ragvault.errors import NoIndexError, StoreError, VaultPathError
 from ragvault.model import IndexReport, VaultInfo, collection_of
 from ragvault.service.index import IndexEvent, IndexRequest, index, refreshed
 from ragvault.service.vaults import keep_out
-
-if TYPE_CHECKING:
-    from ragvault.wiring import Container
+from ragvault.wiring import Container
 
 _PAGE = 1000  # vectors compared at a time
 _ALIKE = 0.999  # cosine of a vector with itself, rounded on the way

@@ -7,16 +7,13 @@ import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ragvault.errors import NoIndexError, StoreError, UsageError
 from ragvault.formats import reader_for
 from ragvault.formats.decoding import NotTextError
 from ragvault.model import HeadingPath, VaultInfo
 from ragvault.text import normalise, strip_controls
-
-if TYPE_CHECKING:
-    from ragvault.wiring import Container
+from ragvault.wiring import Container
 
 OBSIDIAN_FOLDER = ".obsidian"
 _NEAR = 0.75  # of difflib, from which a name may have been meant: one wrong letter in four

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from ragvault.model import Answer, AskResult, Hit, Request, Strategy, shown_confidence
 from ragvault.service.ask import answer_of, ask
 from ragvault.service.vaults import find_note
 from ragvault.text import one_line
-
-if TYPE_CHECKING:
-    from ragvault.wiring import Container
+from ragvault.wiring import Container
 
 
 def why(container: Container, note: str, request: Request, *, now: datetime) -> str:

@@ -9,8 +9,6 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ragvault.adapters.onnx.int8 import message, varint
-
 if TYPE_CHECKING:
     import numpy as np
 
@@ -19,6 +17,21 @@ _KINDS = {"float32": FLOAT, "int8": 3, "int64": INT64}
 _EXTERNAL = 1
 
 Attribute = int | float | Sequence[int]
+
+
+def message(field: int, content: bytes) -> bytes:
+    """A field that holds bytes: a text, or another message."""
+    return varint(field << 3 | 2) + varint(len(content)) + content
+
+
+def varint(value: int) -> bytes:
+    """An integer, 0 or more: seven bits a byte, the lowest first."""
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
 
 
 def number(field: int, value: int) -> bytes:

@@ -7,18 +7,16 @@ import threading
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ragvault.adapters.facts import FactStore
 from ragvault.adapters.families import best_known, family_of, prefixes_for
 from ragvault.adapters.models import PrefixedEmbedder, encodable, unit_rows
 from ragvault.adapters.ollama.client import OllamaServer, context_length, same_model
 from ragvault.config.profiles import PROFILES
+from ragvault.config.settings import Settings
 from ragvault.errors import EmbedderUnavailableError, ModelMissingError
-
-if TYPE_CHECKING:
-    from ragvault.config.settings import Settings
-    from ragvault.model import Matrix, Prefixes
+from ragvault.model import Matrix, Prefixes
 
 _BATCH = 32  # texts a request: bounds the reply, and how long Ctrl-C waits
 _WINDOW = 512  # tokens, for a model that neither ragvault nor the server knows the context of

@@ -12,18 +12,15 @@ import math
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ragvault.adapters.facts import FactStore
 from ragvault.adapters.models import RERANKING, as_reranker_error, first_line, usable_cores
 from ragvault.adapters.onnx.model_files import find_model
 from ragvault.adapters.onnx.runtime import Session, SideBySide
 from ragvault.adapters.onnx.tokenizer import Tokenizer
+from ragvault.config.settings import Settings
 from ragvault.errors import RerankerUnavailableError
 from ragvault.model import sigmoid
-
-if TYPE_CHECKING:
-    from ragvault.config.settings import Settings
 
 _WINDOW = 512  # tokens of a pair, at most; the model's own limit if that is lower
 

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ragvault.adapters.facts import FactStore
 from ragvault.adapters.families import family_of, known_as, prefixes_for
@@ -23,10 +23,8 @@ from ragvault.adapters.onnx.model_files import DATA_PACKAGE_SHA256, ModelFiles, 
 from ragvault.adapters.onnx.runtime import Session, SideBySide, opener
 from ragvault.adapters.onnx.tokenizer import Tokenizer
 from ragvault.config.profiles import model_named
-
-if TYPE_CHECKING:
-    from ragvault.config.settings import Settings
-    from ragvault.model import Matrix, Prefixes
+from ragvault.config.settings import Settings
+from ragvault.model import Matrix, Prefixes
 
 _WINDOW = 256  # tokens, for a model of a family that nobody knows
 _WHOLE = "sentence_embedding"  # the output of a graph that pools, as exporters name it

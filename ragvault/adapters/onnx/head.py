@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ragvault.adapters.facts import FactStore, remembered_sha256
 from ragvault.adapters.models import EMBEDDING
 from ragvault.errors import EmbedderUnavailableError
-
-if TYPE_CHECKING:
-    from ragvault.model import Matrix
+from ragvault.model import Matrix
 
 _KINDS = {"mean": "mean", "mean_tokens": "mean", "cls": "cls", "cls_token": "cls"}
 _KINDS |= {"last": "last", "lasttoken": "last"}

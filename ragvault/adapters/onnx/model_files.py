@@ -17,17 +17,14 @@ import importlib.util
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ragvault.adapters.facts import FactStore, check_sha256, remembered_sha256
 from ragvault.adapters.families import OWN_FILE
 from ragvault.adapters.models import EMBEDDING, Purpose
 from ragvault.adapters.onnx.hub import ONNX_FILES, cached_model, cached_profile
 from ragvault.config.profiles import PROFILES, Profile
+from ragvault.config.settings import EmbeddingSettings, RerankSettings
 from ragvault.errors import ModelError
-
-if TYPE_CHECKING:
-    from ragvault.config.settings import EmbeddingSettings, RerankSettings
 
 BUNDLED_TOKENIZER = Path(__file__).parent / "data" / "minilm-tokenizer.json"
 BUNDLED_TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"

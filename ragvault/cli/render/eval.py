@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ragvault.cli.render import words
 from ragvault.cli.render.layout import facts, print_table
+from ragvault.cli.render.terminal import Terminal
 from ragvault.evaluation.judging import LABELS
+from ragvault.evaluation.metrics import Estimate
 from ragvault.evaluation.printed import curve, shares
+from ragvault.evaluation.summary import Estimates, Evaluation
 from ragvault.text import strip_controls
-
-if TYPE_CHECKING:
-    from ragvault.cli.render.terminal import Terminal
-    from ragvault.evaluation.metrics import Estimate
-    from ragvault.evaluation.summary import Estimates, Evaluation
 
 
 def print_evaluation(out: Terminal, evaluation: Evaluation) -> None:

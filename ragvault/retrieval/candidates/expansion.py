@@ -15,18 +15,14 @@ list is that of the mean of the question's vector and the passage's (Gao et al. 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from ragvault import text
 from ragvault.errors import ModelError
-from ragvault.model import Scope
+from ragvault.model import Scope, Vector
 from ragvault.retrieval.candidates.assist import EXPAND
 from ragvault.retrieval.candidates.gather import Meaning, by_meaning, by_words
 from ragvault.retrieval.context import Context
 from ragvault.retrieval.ranking.blend import Candidate, best_first
-
-if TYPE_CHECKING:
-    from ragvault.model import Vector
 
 RRF_K = 10  # 60 in the paper, for lists of 1,000; these have 15 to 50
 WEIGHT = 0.3  # w: the most that a candidate loses that no list but the blend's holds

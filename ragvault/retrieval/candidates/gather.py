@@ -11,18 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import TYPE_CHECKING
 
 from ragvault.errors import StoreError
-from ragvault.model import Filter, Scope, ScoredId, Scores, StoredChunk, collection_of
+from ragvault.model import Filter, Scope, ScoredId, Scores, StoredChunk, Vector, collection_of
 from ragvault.ports import VectorIndex
 from ragvault.retrieval.context import Context
 from ragvault.retrieval.question.folders import weight_of
 from ragvault.retrieval.ranking.blend import Candidate
 from ragvault.text import tokens
-
-if TYPE_CHECKING:
-    from ragvault.model import Vector
 
 # What is proposed: so many of a scope's nearest vectors, and so many chunks by BM25.
 VECTOR_CANDIDATES = 50
