@@ -17,16 +17,17 @@ from __future__ import annotations
 import random
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
     ConfigDict,
+    Field,
     NonNegativeInt,
+    TypeAdapter,
     ValidationError,
     dataclasses,
     model_validator,
@@ -50,6 +51,10 @@ def _pattern(text: str | None) -> str | None:
     except re.error as error:
         raise ValueError(f"it is no regular expression: {error}") from error
     return text
+
+
+def _counted(given: object) -> object:
+    return str(given) if type(given) is int else given
 
 
 def normal_path(path: str) -> str:
@@ -91,42 +96,34 @@ class Gold:
         return None if self.start is None or self.end is None else (self.start, self.end)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(
+    frozen=True, slots=True, config=ConfigDict(strict=True, populate_by_name=True)
+)
 class Question:
-    """One line of a set. ``off_topic``: the vault has nothing on its subject."""
+    """One line of a set, which is the ``line``-th of its file."""
 
-    id: str
-    text: str
-    answerable: bool
+    text: Words = Field(alias="question")
+    id: Annotated[str, BeforeValidator(_counted)] = ""
+    answerable: bool = Field(default=None)  # type: ignore[assignment]  # until gold decides
     gold: tuple[Gold, ...] = ()
     answers: tuple[str, ...] = ()
-    lang: str | None = None
-    right: str | None = None
-    off_topic: bool = False
-    line: int = 0
-
-
-class _Line(BaseModel):
-    """A question as it is written down."""
-
-    model_config = ConfigDict(strict=True)
-
-    question: Words
-    id: Annotated[
-        str | None, BeforeValidator(lambda value: str(value) if type(value) is int else value)
-    ] = None
-    answerable: bool | None = None
-    gold: list[Gold] | None = None
-    answers: list[str] | None = None
     lang: Words | None = None
     right: Annotated[str | None, AfterValidator(_pattern)] = None
     type: object = None
+    line: int = 0
 
     @model_validator(mode="after")
-    def _check_gold(self) -> _Line:
+    def _check_gold(self) -> Question:
+        """Gold decides where ``answerable`` isn't said."""
         if self.answerable and not self.gold:
             raise ValueError("an answerable question needs `gold`, the place of its answer")
+        object.__setattr__(self, "answerable", self.answerable is not False and bool(self.gold))
         return self
+
+    @property
+    def off_topic(self) -> bool:
+        """The vault has nothing on its subject."""
+        return not self.answerable and self.type == FOREIGN
 
 
 def load_questions(path: Path, *, limit: int | None = None) -> list[Question]:
@@ -154,9 +151,10 @@ def parse_questions(text: str, name: str, *, limit: int | None = None) -> list[Q
         if not line.strip():
             continue
         try:
-            question = _question(_Line.model_validate_json(line), number)
+            read = TypeAdapter(Question).validate_json(line)
         except ValidationError as error:
             raise UsageError(f"{name}:{number}: {_mistake(error)}.", _FORMAT_HINT) from error
+        question = replace(read, id=read.id or f"line-{number}", line=number)
         first = found.setdefault(question.id, question)
         if first is not question:
             raise UsageError(
@@ -170,21 +168,6 @@ def parse_questions(text: str, name: str, *, limit: int | None = None) -> list[Q
         chosen = sorted(random.Random(0).sample(range(len(questions)), limit))
         questions = [questions[i] for i in chosen]
     return questions
-
-
-def _question(line: _Line, number: int) -> Question:
-    answerable = line.answerable is not False and bool(line.gold)
-    return Question(
-        id=f"line-{number}" if line.id is None else line.id,
-        text=line.question,
-        answerable=answerable,
-        gold=tuple(line.gold or ()),
-        answers=tuple(line.answers or ()),
-        lang=line.lang,
-        right=line.right,
-        off_topic=not answerable and line.type == FOREIGN,
-        line=number,
-    )
 
 
 def _mistake(error: ValidationError) -> str:

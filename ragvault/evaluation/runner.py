@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import cache, partial
 
@@ -24,7 +24,7 @@ from ragvault.evaluation.judging import (
 )
 from ragvault.evaluation.places import Notes, notices
 from ragvault.evaluation.printed import judge_printed
-from ragvault.evaluation.summary import Evaluation, summarise
+from ragvault.evaluation.summary import Evaluation
 from ragvault.model import (
     AbstainReason,
     Abstention,
@@ -95,77 +95,67 @@ def evaluate(
     a question that can't be asked, and what a search raises.
     """
     use_model = use_model and ollama_status(container).problem is None
-    asker = _Asker(container, vault, now, use_model=use_model, gate=gate)
     started = time.perf_counter()
-    results = []
+    notes = Notes(vault.path)
+    results: list[QuestionResult] = []
+    told: Counter[str] = Counter()
     progress.start(vault.name, len(questions), "questions")
     try:
         for question in questions:
-            results.append(asker.ask(question))
+            begun = time.perf_counter()
+            request = Request(question.text, vaults=(vault.name,), use_model=use_model)
+            try:
+                retrieval, asked = _searched(container, request, now, gate=gate)
+            except QuestionError as error:
+                raise UsageError(
+                    f"The question of line {question.line} can't be asked: {error.message}",
+                    error.hint,
+                ) from error
+            told.update(set(retrieval.notices))
+            result = _judged(question, retrieval, asked, notes, gate=gate)
+            results.append(replace(result, seconds=time.perf_counter() - begun))
             progress.advance(1)
     finally:
         progress.finish()
     seconds = time.perf_counter() - started
-    often = [line for line, n in asker.notices.items() if n >= _NOTICE_SHARE * len(results)]
+    often = [line for line, n in told.items() if n >= _NOTICE_SHARE * len(results)]
     passages = cache(partial(container.catalog.note_chunks, vault.name))
-    nowhere = notices(questions, passages, asker.notes)
+    nowhere = notices(questions, passages, notes)
     try:
         model = container.embedder.model
     except ModelError:
         model = ""
-    summary = summarise(results)
-    return Evaluation(name, vault, model, tuple(results), summary, seconds, (*nowhere, *often))
+    return Evaluation(name, vault, model, tuple(results), seconds, (*nowhere, *often))
 
 
-@dataclass
-class _Asker:
-    """What one run keeps between its questions."""
+def _searched(
+    container: Container, request: Request, now: datetime, *, gate: bool
+) -> tuple[Retrieval, AskResult | None]:
+    if gate:
+        result = answer_of(ask(container, request, now=now))
+        if result.retrieval is not None:  # None: small talk, answered from no note
+            return result.retrieval, result
+    return search.search(container, request, 1, now=now).retrieval, None
 
-    container: Container
-    vault: VaultInfo
-    now: datetime
-    use_model: bool
-    gate: bool
-    notices: Counter[str] = field(default_factory=Counter)
 
-    def __post_init__(self) -> None:
-        self.notes = Notes(self.vault.path)
-
-    def ask(self, question: Question) -> QuestionResult:
-        started = time.perf_counter()
-        try:
-            retrieval, asked = self._searched(question)
-        except QuestionError as error:
-            raise UsageError(
-                f"The question of line {question.line} can't be asked: {error.message}", error.hint
-            ) from error
-        self.notices.update(set(retrieval.notices))
-        judgement = asked.judgement if asked else None
-        outcome = asked.outcome if asked else None
-        reason = str(outcome.reason) if isinstance(outcome, Abstention) else None
-        values, mode, ranking = {}, None, ranking_of(retrieval)
-        if isinstance(outcome, Answer) and outcome.mode == "none":  # small talk: no note answers
-            reason = str(AbstainReason.NO_RELEVANT_CONTEXT)
-        elif isinstance(outcome, Answer):
-            values, mode = judge_answer(question, outcome, retrieval.hits), outcome.mode
-        return QuestionResult(
-            question=question,
-            ranking=judge_ranking(question, ranking, self.notes) if question.answerable else {},
-            confidence=(judgement.confidence if judgement else 0.0) if self.gate else None,
-            reason=reason,
-            features=dict(judgement.features) if judgement else {},
-            found=ranking.passages[:SHOWN_PASSAGES],
-            answer_values=values,
-            mode=mode,
-            seconds=time.perf_counter() - started,
-            printed=judge_printed(question, asked) if asked else None,
-        )
-
-    def _searched(self, question: Question) -> tuple[Retrieval, AskResult | None]:
-        request = Request(question.text, vaults=(self.vault.name,))
-        if self.gate:
-            asked = replace(request, use_model=self.use_model)
-            result = answer_of(ask(self.container, asked, now=self.now))
-            if result.retrieval is not None:  # None: small talk, answered from no note
-                return result.retrieval, result
-        return search.search(self.container, request, 1, now=self.now).retrieval, None
+def _judged(
+    question: Question, retrieval: Retrieval, asked: AskResult | None, notes: Notes, *, gate: bool
+) -> QuestionResult:
+    judgement, outcome = (asked.judgement, asked.outcome) if asked else (None, None)
+    reason = str(outcome.reason) if isinstance(outcome, Abstention) else None
+    values, mode, ranking = {}, None, ranking_of(retrieval)
+    if isinstance(outcome, Answer) and outcome.mode == "none":  # small talk: no note answers
+        reason = str(AbstainReason.NO_RELEVANT_CONTEXT)
+    elif isinstance(outcome, Answer):
+        values, mode = judge_answer(question, outcome, retrieval.hits), outcome.mode
+    return QuestionResult(
+        question=question,
+        ranking=judge_ranking(question, ranking, notes) if question.answerable else {},
+        confidence=(judgement.confidence if judgement else 0.0) if gate else None,
+        reason=reason,
+        features=dict(judgement.features) if judgement else {},
+        found=ranking.passages[:SHOWN_PASSAGES],
+        answer_values=values,
+        mode=mode,
+        printed=judge_printed(question, asked) if asked else None,
+    )

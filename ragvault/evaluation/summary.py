@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,29 +12,16 @@ import numpy as np
 from ragvault.evaluation import metrics
 from ragvault.evaluation.dataset import Question
 from ragvault.evaluation.judging import ANSWER_MEASURES, RANKING_MEASURES, QuestionResult
-from ragvault.evaluation.metrics import Bin, Estimate, Flags
+from ragvault.evaluation.metrics import Bin, Estimate, Flags, Floats
 from ragvault.evaluation.printed import Printed, curve, shares
 from ragvault.model import VaultInfo
-from ragvault.service.json_objects import rounded
+from ragvault.service.json_objects import picked, rounded
 from ragvault.text import snippet
 
 Estimates = dict[str, Estimate]  # by the measure's name
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """``ranking`` holds the ranking measures; ``refusals`` the
-    DECISION_MEASURES; ``reliability`` is of the confidence; ``modes`` counts the answers by how
-    they were made."""
-
-    ranking: Estimates
-    refusals: Estimates
-    reliability: tuple[Bin, ...]
-    answers: Estimates
-    modes: dict[str, int]
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Evaluation:
     """One run, whole: the set's ``name``, what it was asked of, and what came of it. ``model`` is
     the embedding model; "" when only a server knows it that can't be asked."""
@@ -42,8 +30,7 @@ class Evaluation:
     vault: VaultInfo
     model: str
     results: tuple[QuestionResult, ...]
-    summary: Summary
-    seconds: float
+    seconds: float = 0.0
     notices: tuple[str, ...] = ()
 
     @property
@@ -57,30 +44,47 @@ class Evaluation:
     def answerable(self) -> int:
         return sum(r.question.answerable for r in self.results)
 
+    @property
+    def ranking(self) -> Estimates:
+        return _means(RANKING_MEASURES, [r.ranking for r in self.results])
 
-def summarise(results: Sequence[QuestionResult]) -> Summary:
-    gated = _flags(results, lambda r: r.confidence is not None)
-    good = _flags(results, lambda r: r.question.answerable)
-    refused = _flags(results, lambda r: r.reason is not None)
-    confidences = np.array([r.confidence or 0.0 for r in results], dtype=np.float64)
-    refusals = {
-        "false_answers": metrics.mean_of(np.where(gated & ~good, ~refused, np.nan)),
-        "false_refusals": metrics.mean_of(np.where(gated & good, refused, np.nan)),
-        "auroc": metrics.auroc_of(confidences[gated], good[gated]),
-    }
-    has_both = bool((gated & good).any() and (gated & ~good).any())
-    modes = [r.mode for r in results if r.mode is not None]
-    return Summary(
-        ranking=_means(RANKING_MEASURES, [r.ranking for r in results]),
-        refusals={name: one for name, one in refusals.items() if one is not None},
-        reliability=tuple(metrics.reliability(confidences[gated], good[gated]) if has_both else ()),
-        answers=_means(ANSWER_MEASURES, [r.answer_values for r in results]),
-        modes={mode: modes.count(mode) for mode in sorted(set(modes))},
-    )
+    @property
+    def answers(self) -> Estimates:
+        return _means(ANSWER_MEASURES, [r.answer_values for r in self.results])
 
+    @property
+    def modes(self) -> dict[str, int]:
+        """How many answers were made in which way."""
+        return dict(sorted(Counter(r.mode for r in self.results if r.mode is not None).items()))
 
-def _flags(results: Sequence[QuestionResult], test: Callable[[QuestionResult], bool]) -> Flags:
-    return np.array([test(r) for r in results], dtype=bool)
+    @property
+    def refusals(self) -> Estimates:
+        """The DECISION_MEASURES; none where the gate was left out."""
+        said, good, refused = self._decided
+        found = {
+            "false_answers": metrics.mean_of(np.where(~good, ~refused, np.nan)),
+            "false_refusals": metrics.mean_of(np.where(good, refused, np.nan)),
+            "auroc": metrics.auroc_of(said, good),
+        }
+        return {name: one for name, one in found.items() if one is not None}
+
+    @property
+    def reliability(self) -> list[Bin]:
+        """Of the confidence."""
+        said, good, _ = self._decided
+        return metrics.reliability(said, good) if good.any() and not good.all() else []
+
+    @property
+    def _decided(self) -> tuple[Floats, Flags, Flags]:
+        """Of the questions that the gate judged: the confidence, whether there is an answer, and
+        whether it was refused."""
+        rows = [
+            (r.confidence, r.question.answerable, r.reason is not None)
+            for r in self.results
+            if r.confidence is not None
+        ]
+        said, good, refused = zip(*rows, strict=True) if rows else ((), (), ())
+        return np.array(said, np.float64), np.array(good, bool), np.array(refused, bool)
 
 
 def _means(measures: Iterable[str], values: Sequence[Mapping[str, float]]) -> Estimates:
@@ -99,8 +103,7 @@ def _means(measures: Iterable[str], values: Sequence[Mapping[str, float]]) -> Es
 def evaluation_object(evaluation: Evaluation) -> dict[str, Any]:
     """What ``eval run --json`` prints. Every share lies in 0..1; an estimate is an object of
     value, low, high (its 95 % interval; null for a single question) and n."""
-    summary, vault = evaluation.summary, evaluation.vault
-    asked, answerable = len(evaluation.results), evaluation.answerable
+    vault, asked, answerable = evaluation.vault, len(evaluation.results), evaluation.answerable
     value: dict[str, Any] = rounded(
         {
             "kind": "evaluation",
@@ -112,12 +115,12 @@ def evaluation_object(evaluation: Evaluation) -> dict[str, Any]:
             },
             "vault": {"name": vault.name, "notes": vault.notes, "passages": vault.chunks},
             "model": evaluation.model,
-            "ranking": summary.ranking,
-            "abstention": {**summary.refusals, "reliability": summary.reliability},
+            "ranking": evaluation.ranking,
+            "abstention": {**evaluation.refusals, "reliability": evaluation.reliability},
             "printed": shares(evaluation.printed),
             "printed_curve": curve(evaluation.printed),
-            "answers": summary.answers,
-            "answer_modes": summary.modes,
+            "answers": evaluation.answers,
+            "answer_modes": evaluation.modes,
             "seconds": evaluation.seconds,
             "notices": evaluation.notices,
             "questions": [_question(result) for result in evaluation.results],
@@ -128,29 +131,17 @@ def evaluation_object(evaluation: Evaluation) -> dict[str, Any]:
 
 def _question(result: QuestionResult) -> dict[str, Any]:
     """``answered`` and ``confidence`` are null where the gate was left out."""
-    question = result.question
+    found = [
+        {
+            **picked(one.chunk, "rel_path heading_path start_line end_line"),
+            "snippet": snippet(one.chunk.text, 160),
+        }
+        for one in result.found
+    ]
     return {
-        "id": question.id,
-        "lang": question.lang,
-        "answerable": question.answerable,
-        "question": question.text,
+        **picked(result.question, "id lang answerable"),
+        "question": result.question.text,
         "answered": None if result.confidence is None else result.reason is None,
-        "reason": result.reason,
-        "confidence": result.confidence,
-        "features": result.features,
-        "ranking": result.ranking,
-        "answer_values": result.answer_values,
-        "mode": result.mode,
-        "printed": result.printed,
-        "seconds": result.seconds,
-        "found": [
-            {
-                "rel_path": one.chunk.rel_path,
-                "heading_path": one.chunk.heading_path,
-                "start_line": one.chunk.start_line,
-                "end_line": one.chunk.end_line,
-                "snippet": snippet(one.chunk.text, 160),
-            }
-            for one in result.found
-        ],
+        **picked(result, "reason confidence features ranking answer_values mode printed seconds"),
+        "found": found,
     }

@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 
 
 def error_object(error: RagvaultError) -> dict[str, Any]:
-    return {"error": _of(error, "type message hint exit_code")}
+    return {"error": picked(error, "type message hint exit_code")}
 
 
-def _of(value: object, names: str) -> dict[str, Any]:
+def picked(value: object, names: str) -> dict[str, Any]:
     """Attributes of a value, by their names."""
     return {name: getattr(value, name) for name in names.split()}
 
@@ -78,7 +78,7 @@ def ask_object(result: AskResult, links: Links) -> dict[str, Any]:
             "retrieval": _retrieval_meta(result.retrieval),
             "llm_ms": _ms(result.llm_ms),
             "total_ms": _ms(result.total_ms),
-            **_of(result.usage, "prompt_tokens completion_tokens"),
+            **picked(result.usage, "prompt_tokens completion_tokens"),
             "notices": result.notices,
         },
     }
@@ -126,7 +126,7 @@ def _nearest(outcome: Abstention, links: Links) -> list[dict[str, Any]]:
 def search_object(found: SearchResult, links: Links) -> dict[str, Any]:
     results = []
     for rank, hit in enumerate(found.hits, start=1):
-        scores = _of(hit.scores, "vector lexical recency final")
+        scores = picked(hit.scores, "vector lexical recency final")
         results.append({"rank": rank, **place_object(hit, rank, links), "scores": scores})
     retrieval = found.retrieval
     meta = {**_retrieval_meta(retrieval), "notices": retrieval.notices}
@@ -168,7 +168,7 @@ def place_object(hit: Hit, marker: int, links: Links, text: str | None = None) -
         "heading_path": chunk.heading_path,
         "chunk_index": chunk.chunk_index,
         "chunk_id": chunk.id,
-        **_of(chunk, "start_line end_line"),
+        **picked(chunk, "start_line end_line"),
         "snippet": snippet(chunk.text) if text is None else text,
         "score": hit.scores.final,
         "modified": iso_time(hit.note.mtime),
@@ -202,7 +202,7 @@ def debug_object(retrieval: Retrieval | None, result: AskResult | None = None) -
         return {"debug": {"retrieved_chunks": [], "folder_selection": folders, "timings_ms": {}}}
     value = {
         "retrieved_chunks": [_candidate(hit) for hit in retrieval.hits],
-        "folder_selection": _of(retrieval.folder_selection, "mode selected available"),
+        "folder_selection": picked(retrieval.folder_selection, "mode selected available"),
         "vector_trust": retrieval.vocabulary_trust,
         "timings_ms": {name: _ms(value) for name, value in retrieval.timings_ms.items()},
         "expansions": [{"kind": kind, "text": text} for kind, text in retrieval.expansions],
@@ -211,27 +211,27 @@ def debug_object(retrieval: Retrieval | None, result: AskResult | None = None) -
         value["quotes"] = [_quote(quote) for quote in result.quotes]
     judgement = None if result is None else result.judgement
     if judgement is not None:
-        value["confidence"] = _of(judgement, "calibration features")
+        value["confidence"] = picked(judgement, "calibration features")
     return {"debug": rounded(value)}
 
 
 def _quote(quote: Quotation) -> dict[str, Any]:
     chunk, rank = quote.hit.chunk, quote.hit.rank
     place = {"chunk_id": chunk.id, "rel_path": chunk.rel_path, "rank": rank}
-    return place | _of(quote, "text share cosine")
+    return place | picked(quote, "text share cosine")
 
 
 def _candidate(hit: Hit) -> dict[str, Any]:
-    scores = _of(hit.scores, "vector lexical bm25 recency rerank")
+    scores = picked(hit.scores, "vector lexical bm25 recency rerank")
     return {
         "rank": hit.rank,
         "chunk_id": hit.chunk.id,
-        **_of(hit.chunk, "vault rel_path heading_path start_line end_line text"),
+        **picked(hit.chunk, "vault rel_path heading_path start_line end_line text"),
         **{f"score_{name}": value for name, value in scores.items()},
         "folder_weight": hit.scores.folder_weight,
         "score_final": hit.scores.final,
         "terms": dict(hit.scores.terms),
-        **_of(hit, "kept dropped_by duplicates"),
+        **picked(hit, "kept dropped_by duplicates"),
     }
 
 
@@ -270,7 +270,7 @@ def vault_object(vault: VaultInfo) -> dict[str, Any]:
     return {
         "name": vault.name,
         "path": str(vault.path),
-        **_of(vault, "kind notes chunks"),
+        **picked(vault, "kind notes chunks"),
         "notes_with_vectors": vault.embedded,
         "indexed_at": iso_time(vault.indexed_at) if vault.indexed_at else None,
     }

@@ -69,7 +69,7 @@ def rows_of(
     for other in sets:
         if other != folder:
             for question in _some(other, foreign):
-                drawn = replace(question, answerable=False, gold=(), right=None, off_topic=True)
+                drawn = replace(question, answerable=False, gold=(), right=None, type="foreign")
                 asked.append((drawn, True))
     with Container(load_settings(None, flags).settings) as container:
         wanted = IndexRequest(((folder / "vault").resolve(),), name=folder.name)

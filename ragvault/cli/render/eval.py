@@ -14,7 +14,7 @@ from ragvault.text import strip_controls
 
 def print_evaluation(out: Terminal, evaluation: Evaluation) -> None:
     """Everything but the single questions; --json has those."""
-    vault, summary = evaluation.vault, evaluation.summary
+    vault = evaluation.vault
     asked, answerable = len(evaluation.results), evaluation.answerable
     head = f"{strip_controls(evaluation.name)} on {strip_controls(vault.name)}"
     counts = [words.count(vault.notes, "note"), words.count(vault.chunks, "passage")]
@@ -22,9 +22,9 @@ def print_evaluation(out: Terminal, evaluation: Evaluation) -> None:
     text = facts(out, [head, *counts, kinds, words.duration(evaluation.seconds)])
     out.print(out.style(head, "bold") + out.style(text[len(head) :], "dim"))
     out.print(out.style("In brackets: 95 % intervals.", "dim"))
-    _print_estimates(out, "Ranking", summary.ranking)
+    _print_estimates(out, "Ranking", evaluation.ranking)
     _print_printed(out, evaluation)
-    _print_estimates(out, "Refusals", summary.refusals)
+    _print_estimates(out, "Refusals", evaluation.refusals)
     dash = out.symbol("–", "-")
     bins = [
         (
@@ -32,12 +32,12 @@ def print_evaluation(out: Terminal, evaluation: Evaluation) -> None:
             *(f"{value:.2f}" for value in (one.confidence, one.observed, one.gap)),
             f"{one.n:,}",
         )
-        for one in summary.reliability
+        for one in evaluation.reliability
     ]
     columns = ("said", "answerable", "apart", "of")
     print_table(out, "Confidence, by fifths of the questions", columns, bins)
-    modes = ", ".join(f"{n:,} {mode}" for mode, n in summary.modes.items())
-    _print_estimates(out, f"Answers ({modes})", summary.answers)
+    modes = ", ".join(f"{n:,} {mode}" for mode, n in evaluation.modes.items())
+    _print_estimates(out, f"Answers ({modes})", evaluation.answers)
 
 
 def _print_printed(out: Terminal, evaluation: Evaluation) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from ragvault.evaluation import metrics
 from ragvault.evaluation.dataset import Gold, Question
 from ragvault.evaluation.judging import QuestionResult
 from ragvault.evaluation.places import NoteText, chunk_span, gold_span
-from ragvault.evaluation.summary import summarise
+from ragvault.evaluation.summary import Evaluation
+from ragvault.model import VaultInfo
 from tests.support.evaluating import passage
 
 RANKED = ["a", "b", "c", "d"]
@@ -150,8 +152,12 @@ def test_reliability_bins_hold_equally_many() -> None:
 
 
 def result(answerable: bool, confidence: float | None, answered: bool = True) -> QuestionResult:
-    question = Question("1", "Q?", answerable)
+    question = Question("Q?", answerable=answerable, gold=(Gold("a.md"),))
     return QuestionResult(question, {}, confidence, None if answered else "no_relevant_context")
+
+
+def evaluation(*results: QuestionResult) -> Evaluation:
+    return Evaluation("set", VaultInfo("v", Path(), "folder"), "", results)
 
 
 def test_wrong_decisions_are_shares_of_the_questions_that_they_can_be_of() -> None:
@@ -162,15 +168,15 @@ def test_wrong_decisions_are_shares_of_the_questions_that_they_can_be_of() -> No
         result(False, 0.1, answered=False),
         result(False, 0.1, answered=False),
     ]
-    summary = summarise(results)
+    summary = evaluation(*results)
     assert summary.refusals["false_refusals"].value == 1 / 2
     assert summary.refusals["false_answers"].value == pytest.approx(1 / 3)
     assert summary.refusals["auroc"].value == pytest.approx(5 / 6)
 
 
 def test_without_the_gate_nothing_is_said_of_refusals() -> None:
-    summary = summarise([result(True, None), result(False, None)])
-    assert (summary.refusals, summary.reliability) == ({}, ())
+    summary = evaluation(result(True, None), result(False, None))
+    assert (summary.refusals, summary.reliability) == ({}, [])
 
 
 # --------------------------------------------------------------------------- intervals

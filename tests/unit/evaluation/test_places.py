@@ -14,7 +14,7 @@ PASSAGES = {"a.md": [passage("a.md", ("A", "Setup")), passage("a.md")]}
 
 def told(tmp_path: Path, *golds: Gold, answerable: bool = True) -> tuple[str, ...]:
     (tmp_path / "a.md").write_text("# A\n\n## Setup\n\nIt is easy.\n", encoding="utf-8")
-    questions = [Question(str(i), "Q?", answerable, (g,), line=i) for i, g in enumerate(golds, 3)]
+    questions = [Question("Q?", str(i), answerable, (g,), line=i) for i, g in enumerate(golds, 3)]
     return notices(questions, lambda path: PASSAGES[path], Notes(tmp_path))
 
 

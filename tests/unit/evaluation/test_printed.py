@@ -23,9 +23,9 @@ from ragvault.model import (
 from tests.support.answering import hit
 
 MIKE = hit("People/Mike.md", "", "mobile: 07700 900512")
-ASKED = Question("1", "mike mobile", True, (Gold("People/Mike.md", line=1),), right="900\\s?512")
-NEAR = Question("2", "mick mobile", False)
-FOREIGN = replace(NEAR, id="3", off_topic=True)
+ASKED = Question("mike mobile", "1", True, (Gold("People/Mike.md", line=1),), right="900\\s?512")
+NEAR = Question("mick mobile", "2", False)
+FOREIGN = replace(NEAR, id="3", type="foreign")
 MARK = "[File: 900512.md]"
 
 
