@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from ragvault.cli.render.layout import columns, hanging
+from ragvault.cli.render.layout import columns, hanging, marked
 from ragvault.cli.render.terminal import Terminal, close_stdout_quietly, print_json
 from ragvault.errors import Interrupted, RagvaultError, UsageError
 from ragvault.text import strip_controls
@@ -92,7 +92,7 @@ def report_failure(error: BaseException, options: Collection[str] = ()) -> None:
     if is_bare_call(error):
         err.print(failure.message)
     elif isinstance(failure, Interrupted):
-        err.print(err.style(strip_controls(failure.message), "yellow"))
+        err.print(strip_controls(failure.message), "yellow")
     else:
         print_failure(err, "Error:", failure)
 
@@ -102,5 +102,4 @@ def print_failure(err: Terminal, label: str, failure: RagvaultError) -> None:
     message = hanging(err, failure.message, columns(label) + 1)
     err.print(f"{err.style(label, 'bold red')} {message}")
     if failure.hint:
-        arrow = err.symbol("→", "->")
-        err.print(err.style(f"  {arrow} {hanging(err, failure.hint, 4)}", "dim"))
+        marked(err, "→", failure.hint, "dim", indent=2)

@@ -47,7 +47,7 @@ class Session:
 
     def notices(self, lines: Iterable[str]) -> None:
         """Each notice once, on stderr."""
-        mark = self.err.style(self.err.symbol("•", "*"), "yellow")
+        mark = self.err.style("•", "yellow")
         for line in dict.fromkeys(lines):
             self.err.print(f"{mark} {hanging(self.err, line, 2)}")
         self.err.flush()

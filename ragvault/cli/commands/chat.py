@@ -125,7 +125,7 @@ class _Chat:
         out = self._session.out
         while line := sys.stdin.readline():
             if line.strip():
-                out.print(out.style(f"> {strip_controls(line.strip())}", "bold"))
+                out.print(f"> {strip_controls(line.strip())}", "bold")
             yield line
 
     def _do(self, line: str) -> None:

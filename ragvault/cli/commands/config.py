@@ -44,20 +44,20 @@ def show(config: ConfigOption = None, as_json: JsonOption = False) -> int:
         print_json({"config_file": file, "settings": shown, "without_effect": loaded.gone})
         return 0
     out = Terminal.of(sys.stdout, loaded.settings.output.color)
-    out.print(out.style(f"# {loaded.file or 'no configuration file: defaults'}", "dim"))
+    out.print(f"# {loaded.file or 'no configuration file: defaults'}", "dim")
     section = ""
     for key in keys().values():
         if key.section != section:
             section = key.section
-            out.print(out.style(f"{section}:", "bold"))
+            out.print(f"{section}:", "bold")
         line = strip_controls(f"  {key.name}: {as_yaml(_shown(key, loaded.settings))}")
         origin = loaded.origin(key.dotted)
         if origin.kind == "default":
-            out.print(out.style(line, "dim"))
+            out.print(line, "dim")
         else:
             out.print(line + out.style(f"  # {strip_controls(origin.label)}", "cyan"))
     for notice in loaded.notices:
-        out.print(out.style(f"# {strip_controls(notice)}", "yellow"))
+        out.print(f"# {strip_controls(notice)}", "yellow")
     return 0
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from ragvault.cli.render import words
 from ragvault.cli.render.citations import AnswerPrinter
-from ragvault.cli.render.layout import MAX_LINE, columns, facts, hanging, wrapped
+from ragvault.cli.render.layout import MAX_LINE, columns, facts, hanging, marked, wrapped
 from ragvault.cli.render.places import CitationMarks
 from ragvault.cli.render.progress import Waiting
 from ragvault.cli.session import Session
@@ -91,7 +91,7 @@ class AskView:
         if event.searched_for:
             self._waiting.clear()
             said = hanging(self._out, f"searched for: {event.searched_for}", 2)
-            self._out.print(self._out.style(said, "dim") + "\n")
+            self._out.print(f"{said}\n", "dim")
             self._out.flush()
         if event.hits:
             self._waiting.say("Reading what was found …")
@@ -119,8 +119,7 @@ class AskView:
 
     def _write(self, text: str, mode: str) -> None:
         if mode == "model" and not self._is_marked:
-            mark = self._out.symbol("⚠", "!")
-            self._out.print(self._out.style(f"{mark} Not from your notes:", "yellow"))
+            self._out.print("⚠ Not from your notes:", "yellow")
             self._is_marked = True
         self._printer.write(text)
 
@@ -148,7 +147,7 @@ class AskView:
     def _quotations(self, answer: Answer) -> None:
         """Each passage behind a bar, its citation at its end."""
         out = self._out
-        bar = out.style(out.symbol("│", "|"), "cyan")
+        bar = out.style("│", "cyan")
         start = 0
         for citation in answer.citations:
             body = answer.text[start : citation.position]
@@ -175,14 +174,12 @@ class AskView:
 
     def _caveats(self, answer: Answer) -> None:
         out = self._out
-        mark = out.symbol("⚠", "!")
         if answer.caveats or answer.unsupported:
             out.print()
         for caveat in answer.caveats:
-            out.print(out.style(f"{mark} {hanging(out, caveat, 2)}", "yellow"))
+            marked(out, "⚠", caveat, "yellow")
         for statement in answer.unsupported if self._all else ():
-            text = hanging(out, f"Not in your notes: {snippet(statement, 160)}", 2)
-            out.print(out.style(f"{mark} {text}", "yellow"))
+            marked(out, "⚠", f"Not in your notes: {snippet(statement, 160)}", "yellow")
 
     def _sources(
         self, heading: str, references: Sequence[Reference], *, brief: bool = False
@@ -194,7 +191,7 @@ class AskView:
         if self._is_above:
             out.print()
         self._is_above = True
-        out.print(out.style(heading, "bold"))
+        out.print(heading, "bold")
         by_mark: dict[str, list[Reference]] = {}  # passages of one section share a citation
         for reference in references:
             by_mark.setdefault(self._marks.of(reference.hit), []).append(reference)
@@ -204,7 +201,7 @@ class AskView:
                 self._behind_bar(one.evidence, " " * (columns(mark) + 1))
 
     def _behind_bar(self, text: str, indent: str = "") -> None:
-        bar = self._out.style(self._out.symbol("│", "|"), "cyan")
+        bar = self._out.style("│", "cyan")
         for line in text.split("\n"):
             for row in self._rows(line) if line.strip() or not indent else ():
                 self._out.print(f"{indent}{bar} {row}".rstrip())
@@ -215,9 +212,9 @@ class AskView:
             self._pointed(outcome)
             return
         for line in wrapped(outcome.message, min(out.width, MAX_LINE)):
-            out.print(out.style(line, "bold"))
+            out.print(line, "bold")
         if outcome.searched:
-            out.print(out.style(hanging(out, f"Searched: {outcome.searched}.", 0), "dim"))
+            out.print(hanging(out, f"Searched: {outcome.searched}.", 0), "dim")
         if outcome.nearest:
             out.print()
             out.print("Nearest in your notes:")
@@ -225,9 +222,8 @@ class AskView:
         for number, hit in enumerate(outcome.nearest, start=1):
             self._places.print(f"{number}.", hit, terms)
         if outcome.reason is AbstainReason.NO_RELEVANT_CONTEXT and outcome.nearest:
-            arrow = out.symbol("→", "->")
             out.print()
-            out.print(out.style(f"{arrow} {hanging(out, _HOW_TO_ASK_BETTER, 2)}", "dim"))
+            marked(out, "→", _HOW_TO_ASK_BETTER, "dim")
 
     def _pointed(self, outcome: Abstention) -> None:
         """The first passage whole, below its place; of the others what is quoted of each."""
@@ -237,7 +233,7 @@ class AskView:
                 out.print()
             if number < 2:
                 lead = "Or in:" if number else f"{outcome.lead}:"
-                out.print(out.style(lead, "bold"))
+                out.print(lead, "bold")
             self._places.print(f"{number + 1}.", hit, brief=number > 0)
             self._behind_bar(text, "   " if number else "")
 
@@ -254,4 +250,4 @@ class AskView:
             parts.append(f"written by {strip_controls(result.model)}")
         parts.append(words.duration(result.total_ms / 1000))
         out.print()
-        out.print(out.style(facts(out, parts), "dim"))
+        out.print(facts(out, parts), "dim")

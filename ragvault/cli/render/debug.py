@@ -22,7 +22,7 @@ def print_debug(
     """The candidates, the folders, the query as it was understood, timings and tokens; where
     scores were judged, also how the confidence came about."""
     out.print()
-    out.print(out.style("Debug", "bold"))
+    out.print("Debug", "bold")
     if retrieval is None:
         out.print("Nothing was looked for.")
         return
@@ -83,7 +83,7 @@ def _print_quotes(out: Terminal, retrieval: Retrieval, result: AskResult) -> Non
     if not result.quotes:
         return
     out.print()
-    out.print(out.style("  #  share cosine  quote", "dim"))
+    out.print("  #  share cosine  quote", "dim")
     for quote in result.quotes:
         room = max(_LEAST_ROOM, out.width - 20) if out.is_tty else 160
         text = snippet(f"{quote.hit.chunk.rel_path}: {quote.text}", room)
@@ -136,11 +136,11 @@ def _print_candidates(out: Terminal, retrieval: Retrieval) -> None:
             shown.remove(name)
     out.print()
     head = " ".join([*(_COLUMNS[name][0] for name in shown), "place"])
-    out.print(out.style(head, "dim"))
+    out.print(head, "dim")
     for hit in retrieval.hits:
         cells = (cell(hit).rjust(len(title)) for title, cell in (_COLUMNS[name] for name in shown))
         line = " ".join(cells) + " "
-        line += _place(hit, out.width - columns(line) if out.is_tty else None, out.symbol("…", "~"))
+        line += _place(hit, out.width - columns(line) if out.is_tty else None, "…")
         out.print(line if hit.kept else out.style(line, "dim"))
 
 

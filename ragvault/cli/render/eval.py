@@ -21,14 +21,13 @@ def print_evaluation(out: Terminal, evaluation: Evaluation) -> None:
     kinds = f"{answerable:,} answerable, {asked - answerable:,} not"
     text = facts(out, [head, *counts, kinds, words.duration(evaluation.seconds)])
     out.print(out.style(head, "bold") + out.style(text[len(head) :], "dim"))
-    out.print(out.style("In brackets: 95 % intervals.", "dim"))
+    out.print("In brackets: 95 % intervals.", "dim")
     _print_estimates(out, "Ranking", evaluation.ranking)
     _print_printed(out, evaluation)
     _print_estimates(out, "Refusals", evaluation.refusals)
-    dash = out.symbol("–", "-")
     bins = [
         (
-            f"{one.low:.2f}{dash}{one.high:.2f}",
+            f"{one.low:.2f}–{one.high:.2f}",
             *(f"{value:.2f}" for value in (one.confidence, one.observed, one.gap)),
             f"{one.n:,}",
         )
@@ -49,11 +48,10 @@ def _print_printed(out: Terminal, evaluation: Evaluation) -> None:
         (one.label, f"{one.value:.1%}", f"{one.count:,} of {one.of:,}") for one in shares(asked)
     ]
     print_table(out, "What was printed", ("", ""), rows)
-    none = out.symbol("–", "-")
     points = [
         (
             f"{at.threshold:.1f}",
-            *(none if one is None else f"{one:.1%}" for one in (at.right, at.wrong, at.false)),
+            *("–" if one is None else f"{one:.1%}" for one in (at.right, at.wrong, at.false)),
         )
         for at in curve(asked)
     ]
@@ -62,12 +60,12 @@ def _print_printed(out: Terminal, evaluation: Evaluation) -> None:
 
 
 def _print_estimates(out: Terminal, title: str, found: Estimates) -> None:
-    rows = [(LABELS[name], _figure(out, one), f"{one.n:,}") for name, one in found.items()]
+    rows = [(LABELS[name], _figure(one), f"{one.n:,}") for name, one in found.items()]
     print_table(out, title, ("", "of"), rows)
 
 
-def _figure(out: Terminal, estimate: Estimate) -> str:
+def _figure(estimate: Estimate) -> str:
     """A value with its interval."""
     if estimate.low is None or estimate.high is None:
         return f"{estimate.value:.3f}"
-    return f"{estimate.value:.3f} [{estimate.low:.2f}{out.symbol('–', '-')}{estimate.high:.2f}]"
+    return f"{estimate.value:.3f} [{estimate.low:.2f}–{estimate.high:.2f}]"

@@ -23,13 +23,12 @@ _COLOURS = {"-": "red", "+": "green"}
 def print_history(out: Terminal, entries: Sequence[HistoryEntry]) -> None:
     """A line each: number, time, confidence, question."""
     if not entries:
-        out.print(out.style("Nothing found.", "bold"))
+        out.print("Nothing found.", "bold")
         return
     width = max(len(str(entry.id)) for entry in entries)
-    none = out.symbol("–", "-")
     for entry in entries:
         kept = entry.document
-        sure = none if kept["abstained"] else shown_confidence(kept["confidence"])
+        sure = "–" if kept["abstained"] else shown_confidence(kept["confidence"])
         head = f"{entry.id:>{width}}  {local_time(entry.asked_at)}  {sure:<4}  "
         question = one_line(kept["question"])
         if out.is_tty:
@@ -40,7 +39,7 @@ def print_history(out: Terminal, entries: Sequence[HistoryEntry]) -> None:
 def print_asked(out: Terminal, entry: HistoryEntry) -> None:
     """Above the answer."""
     parts = (one_line(entry.document["question"]), local_time(entry.asked_at))
-    out.print(out.style(hanging(out, out.symbol(" · ", ", ").join(parts), 0), "dim"))
+    out.print(hanging(out, " · ".join(parts), 0), "dim")
 
 
 def print_source(
@@ -51,44 +50,39 @@ def print_source(
     out, view = session.out, session.places()
     terms = Terms.of(result.terms, result.language)
     out.print(f"{view.path(hit)}{view.section(hit)}")
-    said = out.symbol("⚠ ", "! ")
     day = local_day(entry.asked_at)
     if source.lines is None:
-        out.print(out.style(f"{said}The note isn't there any more. On {day} it said:", "yellow"))
+        out.print(f"⚠ The note isn't there any more. On {day} it said:", "yellow")
     elif not source.first:
-        out.print(out.style(f"{said}This isn't in the note any more. On {day}:", "yellow"))
+        out.print(f"⚠ This isn't in the note any more. On {day}:", "yellow")
     elif source.difference:
-        out.print(out.style(f"{said}Changed since it was cited on {day}:", "yellow"))
+        out.print(f"⚠ Changed since it was cited on {day}:", "yellow")
     for line in source.difference if source.first else hit.chunk.text.split("\n"):
         mark = line[:1] if source.first else ""
         text = strip_controls(line)
-        out.print(out.style(text, _COLOURS[mark]) if mark in _COLOURS else text)
+        out.print(text, _COLOURS.get(mark, ""))
     if not source.first:
         return
     if source.difference:
         out.print()
     lines = source.lines or ()
     first, last = max(1, source.first - _AROUND), min(len(lines), source.last + _AROUND)
-    bar = out.symbol("│", "|")
     for number in range(first, last + 1):
         text = strip_controls(lines[number - 1])
         head = f"{number:>{len(str(last))}}"
         if source.first <= number <= source.last:
-            out.print(
-                f"{out.style(f'{head} {bar}', 'cyan')} {highlighted(text, terms, out)}".rstrip()
-            )
+            out.print(f"{out.style(f'{head} │', 'cyan')} {highlighted(text, terms, out)}".rstrip())
         else:
-            out.print(out.style(f"{head}   {text}".rstrip(), "dim"))
+            out.print(f"{head}   {text}".rstrip(), "dim")
 
 
 def print_stats(out: Terminal, rows: Sequence[Stats], refused: Sequence[tuple[str, int]]) -> None:
     """A line a month, the last of all; then the questions that most often had no answer."""
-    none = out.symbol("–", "-")
     heads = ("answered", "pointed at", "nothing", "median time", "citations kept")
     lines = []
     for row in rows:
-        took = none if row.total_ms is None else words.duration(row.total_ms / 1000)
-        kept = f"{row.exact * 100 // row.cited} % of {row.cited}" if row.cited else none
+        took = "–" if row.total_ms is None else words.duration(row.total_ms / 1000)
+        kept = f"{row.exact * 100 // row.cited} % of {row.cited}" if row.cited else "–"
         counts = (f"{count}" for count in (row.answered, row.pointed, row.nothing))
         lines.append((row.month, *counts, took, kept))
     print_table(out, "", heads, lines)

@@ -107,17 +107,14 @@ def _print_plan(out: Terminal, report: IndexReport) -> None:
     ):
         for path in words.shortened(paths, 20):
             out.print(f"  {out.style(sign, style)} {one_line(path)}")
-    arrow = out.symbol("→", "->")
-    for line in words.shortened(
-        [f"{one_line(a)} {arrow} {one_line(b)}" for a, b in report.renamed]
-    ):
+    for line in words.shortened([f"{one_line(a)} → {one_line(b)}" for a, b in report.renamed]):
         out.print(f"  {out.style('>', 'cyan')} {line}")
 
 
 def _print_list(out: Terminal, title: str, entries: Sequence[Skipped]) -> None:
     if not entries:
         return
-    out.print(out.style(f"  {title}:", "yellow"))
+    out.print(f"  {title}:", "yellow")
     lines = [f"{one_line(entry.path)}: {one_line(entry.reason)}" for entry in entries]
     for line in words.shortened(lines):
         out.print(f"    {hanging(out, line, 6)}")

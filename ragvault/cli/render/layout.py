@@ -35,12 +35,17 @@ def hanging(out: Terminal, text: str, indent: int) -> str:
     return f"\n{' ' * indent}".join(_packed(text.split(), " ", room))
 
 
+def marked(out: Terminal, mark: str, text: str, style: str = "", indent: int = 0) -> None:
+    """Print a mark with a text hanging behind it, ``indent`` columns from the left."""
+    text = hanging(out, text, indent + columns(mark) + 1)
+    out.print(f"{' ' * indent}{mark} {text}", style)
+
+
 def facts(out: Terminal, parts: Sequence[str], lead: int = 0) -> str:
     """Short facts with dots between them, for behind ``lead`` columns; a line ends between two."""
-    dot = out.symbol(" · ", ", ")
     if not out.is_tty:
-        return dot.join(parts)
-    return "\n".join(_packed([" " * lead + parts[0], *parts[1:]], dot, out.width))[lead:]
+        return " · ".join(parts)
+    return "\n".join(_packed([" " * lead + parts[0], *parts[1:]], " · ", out.width))[lead:]
 
 
 def print_table(
@@ -57,7 +62,7 @@ def print_table(
         blanks = [" " * (width - columns(cell)) for cell, width in zip(line, widths, strict=True)]
         cells = (blank + cell for cell, blank in zip(line[1:], blanks[1:], strict=True))
         text = "  ".join([line[0] + blanks[0], *cells]).rstrip()
-        out.print(out.style(text, "bold") if line is lines[0] else text)
+        out.print(text, "bold" if line is lines[0] else "")
     out.flush()
 
 

@@ -34,20 +34,18 @@ class PlaceView:
 
     def section(self, hit: Hit, *, last: bool = False) -> str:
         """ " › A › B", or its ``last`` heading alone; nothing for what stands before the first."""
-        arrow = self._out.symbol(" › ", " > ")
         path = hit.chunk.heading_path[-1:] if last else hit.chunk.heading_path
-        return "".join(arrow + one_line(part) for part in path)
+        return "".join(f" › {one_line(part)}" for part in path)
 
     def details(self, hit: Hit, more: Sequence[Hit] = ()) -> str:
         """ "lines 3–9, 12–15 · 2024-03-01 · score 0.82", the best one's; a note without a date of
         its own has that of its file: "modified 2024-03-01"."""
-        dash, dot = self._out.symbol("–", "-"), self._out.symbol(" · ", ", ")
         places = sorted({(one.chunk.start_line, one.chunk.end_line) for one in (hit, *more)})
         several = len(places) > 1 or places[0][0] != places[0][1]
-        spans = (f"{a}{dash}{b}" if a != b else f"{a}" for a, b in places)
+        spans = (f"{a}–{b}" if a != b else f"{a}" for a, b in places)
         lines = f"line{'s' * several} {', '.join(spans)}"
         score = max(one.scores.final for one in (hit, *more))
-        return dot.join([lines, *self._when(hit), f"score {score:.2f}"])
+        return " · ".join([lines, *self._when(hit), f"score {score:.2f}"])
 
     def _when(self, hit: Hit) -> list[str]:
         note = hit.note
@@ -73,13 +71,13 @@ class PlaceView:
             section = f"\n{indent}{hanging(out, section.lstrip(), len(indent))}"
         out.print(f"{out.style(label, 'bold')} {self.path(hit)}{section}")
         if not brief:
-            out.print(out.style(f"{indent}{self.details(hit, more)}", "dim"))
+            out.print(f"{indent}{self.details(hit, more)}", "dim")
         if terms is not None:
             room = min(out.width, MAX_LINE) - len(indent)
             for line in wrapped(excerpt(hit.chunk, terms), room):
                 out.print(indent + highlighted(line, terms, out))
         for other in hit.duplicates:
-            out.print(out.style(f"{indent}the same text is in {one_line(other)}", "dim"))
+            out.print(f"{indent}the same text is in {one_line(other)}", "dim")
 
 
 def highlighted(line: str, terms: Terms, out: Terminal) -> str:

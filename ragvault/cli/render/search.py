@@ -16,11 +16,11 @@ def print_result(session: Session, found: SearchResult) -> None:
     """The passages listed, or what to do where there are none."""
     out = session.out
     if not found.hits:
-        out.print(out.style("Nothing found.", "bold"))
+        out.print("Nothing found.", "bold")
         searched = found.retrieval.searched
         if searched:
-            out.print(out.style(hanging(out, f"Searched: {searched}.", 0), "dim"))
-        out.print(out.style(f"{out.symbol('→', '->')} Try other words, or drop a filter.", "dim"))
+            out.print(hanging(out, f"Searched: {searched}.", 0), "dim")
+        out.print("→ Try other words, or drop a filter.", "dim")
         return
     view = session.places()
     query = found.retrieval.query

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 from ragvault.cli.render import words
-from ragvault.cli.render.layout import columns, facts, hanging
+from ragvault.cli.render.layout import columns, facts, hanging, marked
 from ragvault.cli.render.terminal import Terminal
 from ragvault.model import VaultInfo
 from ragvault.service.doctor import Check, State
@@ -24,7 +24,7 @@ def print_vault(out: Terminal, vault: VaultInfo) -> None:
     name = strip_controls(vault.name)
     behind = facts(out, [*counts, f"indexed {age}"], lead=columns(name) + 2)
     out.print(f"{out.style(name, 'bold')}  {behind}".replace("\n", "\n  "))
-    out.print(out.style(f"  {strip_controls(str(vault.path))} ({vault.kind})", "dim"))
+    out.print(f"  {strip_controls(str(vault.path))} ({vault.kind})", "dim")
 
 
 def print_status(out: Terminal, seen: Status) -> None:
@@ -96,37 +96,35 @@ def _ollama(seen: OllamaStatus) -> tuple[str, str]:
 def print_findings(out: Terminal, findings: Sequence[Finding]) -> None:
     """Each with some of the notes that it is about and what to do; one line where there is none."""
     if not findings:
-        mark = out.style(out.symbol("✓", "ok"), "bold green")
+        mark = out.style("✓", "bold green")
         out.print(f"{mark} Notes, catalog and vectors are sound and agree.")
     for one in findings:
         what = f"{one.kind}: {one.count:,} {one.what}"
         if one.kind in (Kind.DAMAGED, Kind.OUT_OF_REACH):
             what = f"{one.kind}: {one.what}"
         name = f"{strip_controls(one.vault)}: " if one.vault else ""
-        mark = out.style(out.symbol("✗", "x"), "bold red")
+        mark = out.style("✗", "bold red")
         out.print(f"{mark} {out.style(one.part, 'bold')} {name}{hanging(out, what, 2)}")
         for path in words.shortened(one.paths):
             out.print(f"    {one_line(path)}")
-        out.print(out.style(f"  {out.symbol('→', '->')} {one.remedy}", "red"))
+        out.print(f"  → {one.remedy}", "red")
     out.flush()
 
 
 _INDENT = 19  # columns before what was found
 _MARKS = {
-    State.OK: ("✓", "ok", "green"),
-    State.WARNING: ("!", "!", "yellow"),
-    State.FAILED: ("✗", "x", "red"),
+    State.OK: ("✓", "green"),
+    State.WARNING: ("!", "yellow"),
+    State.FAILED: ("✗", "red"),
 }
 
 
 def print_check(out: Terminal, check: Check) -> None:
     """A line, and below it what to do."""
-    wanted, plain, style = _MARKS[check.state]
-    mark = out.style(out.symbol(wanted, plain), f"bold {style}")
+    sign, style = _MARKS[check.state]
+    mark = out.style(sign, f"bold {style}")
     detail = hanging(out, check.detail.removeprefix(f"{check.name} "), _INDENT)
     out.print(f"{mark} {out.style(f'{check.name:<{_INDENT - 3}}', 'bold')} {detail}")
     if check.remedy:
-        arrow = out.symbol("→", "->")
-        remedy = hanging(out, check.remedy, _INDENT + 2)
-        out.print(out.style(f"{' ' * _INDENT}{arrow} {remedy}", style))
+        marked(out, "→", check.remedy, style, indent=_INDENT)
     out.flush()

@@ -19,6 +19,11 @@ _CODES = {
     "yellow": "33",
     "cyan": "36",
 }
+# What stands for ragvault's own signs where the stream's encoding lacks them.
+_PLAIN = {
+    " · ": ", ", "→": "->", "✓": "ok", "✗": "x", "⚠": "!", "•": "*", "│": "|", "–": "-", "›": ">",
+    "…": "...",
+}  # fmt: skip
 _ESC = "\x1b"
 SCHEMA_VERSION = 1  # of every JSON object; keys are added, never renamed
 
@@ -52,7 +57,7 @@ class Terminal:
 
     def style(self, text: str, names: str) -> str:
         """The text in a style such as "bold red", where there is colour."""
-        if not text or not self.colour:
+        if not text or not names or not self.colour:
             return text
         codes = ";".join(_CODES[name] for name in names.split())
         return f"{_ESC}[{codes}m{text}{_ESC}[0m"
@@ -63,12 +68,11 @@ class Terminal:
             return text
         return f"{_ESC}]8;;{uri}{_ESC}\\{text}{_ESC}]8;;{_ESC}\\"
 
-    def symbol(self, wanted: str, plain: str) -> str:
-        """``wanted`` where the stream's encoding has it, else ``plain``."""
-        return wanted if self.unicode else plain
-
-    def print(self, text: str = "", end: str = "\n") -> None:
-        self.stream.write(text + end)
+    def print(self, text: str = "", style: str = "", end: str = "\n") -> None:
+        """In a style; with plain signs where the stream's encoding lacks ragvault's."""
+        for sign, plain in () if self.unicode else _PLAIN.items():
+            text = text.replace(sign, plain)
+        self.stream.write(self.style(text, style) + end)
 
     def print_raw(self, path: str) -> None:
         """A file's name, also one that isn't in the stream's encoding."""
