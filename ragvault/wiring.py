@@ -21,9 +21,9 @@ from ragvault.config.profiles import PROFILES
 from ragvault.errors import EmbedderUnavailableError, NoIndexError, StoreError, UsageError
 
 if TYPE_CHECKING:
-    from ragvault.adapters.facts import FactStore
     from ragvault.adapters.files import IndexLock
     from ragvault.adapters.index_files import IndexFiles
+    from ragvault.adapters.models import FactStore
     from ragvault.adapters.ollama.chat import OllamaChat
     from ragvault.adapters.onnx.hub import Offer
     from ragvault.adapters.sqlite.catalog import SqliteCatalog
@@ -199,7 +199,7 @@ class Container:
     @property
     def facts(self) -> FactStore:
         """What takes long to find out, and what was said once."""
-        from ragvault.adapters.facts import FactStore
+        from ragvault.adapters.models import FactStore
 
         return FactStore(self._facts_file())
 

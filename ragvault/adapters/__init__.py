@@ -2,7 +2,7 @@
 
 - ``sqlite/``: the catalog; the history.
 - ``chroma/``: vector stores. ``onnx/``, ``ollama/``, ``torch_embedder.py``: models.
-- ``models.py``, ``facts.py``: what the adapters of models share.
+- ``models.py``: what the adapters of models share.
 - ``families.py``: what is known of embedding models, by family: prefixes, pooling, window.
 - ``files.py``: the index folder itself: whole-or-nothing writes, the writer's lock.
 

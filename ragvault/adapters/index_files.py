@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import IO, Any
 
 from ragvault import __version__
-from ragvault.adapters.facts import sha256_of
 from ragvault.adapters.files import (
     FULL,
     atomic_write,
@@ -33,6 +32,7 @@ from ragvault.adapters.files import (
     sync_folder,
     total_size,
 )
+from ragvault.adapters.models import sha256_of
 from ragvault.adapters.sqlite.catalog import SqliteCatalog
 from ragvault.adapters.sqlite.connection import Database
 from ragvault.adapters.sqlite.history import HISTORY_NAME, SqliteHistory

@@ -15,12 +15,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ragvault.adapters.facts import FactStore, remembered_sha256
 from ragvault.adapters.families import OWN_FILE, known_as, prefixes_for
 from ragvault.adapters.models import (
+    FactStore,
     PrefixedEmbedder,
     encodable,
     first_line,
+    remembered_sha256,
     unit_rows,
     usable_cores,
 )

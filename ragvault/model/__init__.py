@@ -6,10 +6,8 @@ otherwise; lines are 1-based and inclusive, counted in the file as it is on disk
 
     notes      a note on its way into the index: file, sections, chunks, the run's report
     stores     what the stores hold and give back: vaults, stored chunks, folders, filters
-    confidence how sure, and why there is no answer
     retrieval  one search: request, query, scores, hits, the gate's outcome
-    answers    one answer: prompt, citations, references, the log's row
-    events     an answer in the making
+    answers    one answer: prompt, citations, references, the log's row, events
 """
 
 from importlib import import_module
@@ -17,13 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ragvault.model.answers import *
-    from ragvault.model.confidence import *
-    from ragvault.model.events import *
     from ragvault.model.notes import *
     from ragvault.model.retrieval import *
     from ragvault.model.stores import *
 
-_MODULES = ("notes", "stores", "confidence", "retrieval", "answers", "events")
+_MODULES = ("notes", "stores", "retrieval", "answers")
 
 
 def __getattr__(name: str) -> Any:

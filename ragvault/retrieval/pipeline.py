@@ -43,8 +43,7 @@ from ragvault.model import (
     Strategy,
     Timing,
 )
-from ragvault.retrieval.candidates.assist import assist
-from ragvault.retrieval.candidates.expansion import apply, search_expansion
+from ragvault.retrieval.candidates.expansion import apply, assist, search_expansion
 from ragvault.retrieval.candidates.gather import (
     Meaning,
     Store,

@@ -6,8 +6,7 @@ the stages, one after the other; a command line, a server or a script renders wh
     vaults        which folders are vaults, under which names; their removal and renaming
     index         a vault into the index, once or for as long as it is watched
     search        a question to its passages
-    excerpts      the piece of a passage that is shown, and its words that match
-    background    what unrelated questions reach with a model
+    models        what unrelated questions reach with a model, and when another would serve better
     ask           a question to its answer
     history       what was asked and answered: kept, read back, exported, counted
     originals     the notes' files: where they are, and what has become of what they said

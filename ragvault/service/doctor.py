@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ragvault.errors import NoIndexError, RagvaultError
 from ragvault.model import ChatOptions, Message, Prefixes
-from ragvault.service.advice import advice
+from ragvault.service.models import advice
 from ragvault.service.status import ollama_status
 from ragvault.service.upkeep import Kind, check_catalog, check_vectors
 from ragvault.wiring import Container

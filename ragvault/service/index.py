@@ -171,7 +171,7 @@ def refreshed(
 def _measure(container: Container) -> None:
     """The background of a model that nobody measured."""
     from ragvault.retrieval.ranking.blend import measured
-    from ragvault.service.background import background_of
+    from ragvault.service.models import background_of
 
     if measured(container.wanted_embedder.model) is None:
         with suppress(ModelError):  # of an answer's confidence; the index is whole without

@@ -1,14 +1,18 @@
-"""A question to its passages."""
+"""A question to its passages; the piece of one that is shown, and which of its words match."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from ragvault.answering.quote import show
 from ragvault.errors import ModelError, UsageError
-from ragvault.model import Hit, Query, Request, Retrieval
+from ragvault.model import Chunk, Hit, Query, Request, Retrieval
 from ragvault.service.status import VaultLook
+from ragvault.text import ENGLISH, normalise, sentence_spans, snippet, stem, tokens
 from ragvault.wiring import Container
 
 
@@ -64,7 +68,7 @@ def retrieve(
     """
     from ragvault.retrieval import pipeline
     from ragvault.retrieval.context import EXACT_LIMIT
-    from ragvault.service.background import background_of
+    from ragvault.service.models import background_of
 
     store = container.settings.store
     asks_store = store.search == "chroma" or store.mode == "http"  # a server was set up to be asked
@@ -118,3 +122,55 @@ def period(
     if start is not None and end is not None and start > end:
         raise UsageError(f"--since {since} is after --until {until}.", "Swap the two.")
     return start, end
+
+
+# --------------------------------------------------------------------------- excerpts
+
+EXCERPT_CHARS = 220
+# The mark of a list's next item, which a cut has left at the end.
+_LONE_MARK = re.compile(r"\s(?:\d{1,3}[.)]|[-*+·])…?$")
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """A query's terms as the search compares them: by their stems in its language."""
+
+    stems: frozenset[str] = frozenset()
+    language: str = ENGLISH
+
+    @classmethod
+    def of(cls, terms: Iterable[str], language: str) -> Terms:
+        language = language or ENGLISH
+        return cls(frozenset(stem(term, language) for term in terms), language)
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """(start, end) of each word that matches."""
+        for match in _WORD.finditer(text):
+            if self.held(match.group()):
+                yield match.span()
+
+    def held(self, text: str) -> int:
+        """How many of the terms the text holds."""
+        found = (normalise(text), *tokens(text))
+        return len(self.stems & {stem(token, self.language) for token in found})
+
+
+def excerpt(chunk: Chunk, terms: Terms) -> str:
+    """A piece of a passage, as people read it, from the sentence on that holds most of the terms.
+    Frontmatter and headings only where there is nothing else."""
+    blocks = [
+        (kind, text.replace("\n", " · ") if kind == "table" else text)
+        for kind, _, text in show.blocks(chunk.text, chunk.rel_path)
+    ]
+    said = [text for kind, text in blocks if kind not in ("heading", "field")]
+    text = "\n\n".join(said or [text for _, text in blocks]) or chunk.text
+    spans = sentence_spans(text)
+    start, _ = max(spans, key=lambda s: (terms.held(text[slice(*s)]), -s[0]), default=(0, 0))
+    return _cut(text[start:])
+
+
+def _cut(text: str) -> str:
+    piece = snippet(text, EXCERPT_CHARS)
+    is_whole = len(piece) >= len(" ".join(text.split()))
+    return piece if is_whole else _LONE_MARK.sub(" …", piece)

@@ -9,9 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ragvault.adapters.facts import FactStore
 from ragvault.adapters.families import best_known, family_of, prefixes_for
-from ragvault.adapters.models import PrefixedEmbedder, encodable, unit_rows
+from ragvault.adapters.models import FactStore, PrefixedEmbedder, encodable, unit_rows
 from ragvault.adapters.ollama.client import OllamaServer, context_length, same_model
 from ragvault.config.profiles import PROFILES
 from ragvault.config.settings import Settings

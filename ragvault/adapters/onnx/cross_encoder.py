@@ -13,8 +13,13 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from ragvault.adapters.facts import FactStore
-from ragvault.adapters.models import RERANKING, as_reranker_error, first_line, usable_cores
+from ragvault.adapters.models import (
+    RERANKING,
+    FactStore,
+    as_reranker_error,
+    first_line,
+    usable_cores,
+)
 from ragvault.adapters.onnx.model_files import find_model
 from ragvault.adapters.onnx.runtime import Session, SideBySide
 from ragvault.adapters.onnx.tokenizer import Tokenizer

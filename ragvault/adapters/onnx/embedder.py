@@ -14,9 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ragvault.adapters.facts import FactStore
 from ragvault.adapters.families import family_of, known_as, prefixes_for
-from ragvault.adapters.models import EMBEDDING, PrefixedEmbedder, unit_rows, usable_cores
+from ragvault.adapters.models import EMBEDDING, FactStore, PrefixedEmbedder, unit_rows, usable_cores
 from ragvault.adapters.onnx.head import Head
 from ragvault.adapters.onnx.int8 import has_vnni, in_int8
 from ragvault.adapters.onnx.model_files import DATA_PACKAGE_SHA256, ModelFiles, find_model

@@ -10,8 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ragvault.adapters.facts import FactStore, remembered_sha256
-from ragvault.adapters.models import EMBEDDING
+from ragvault.adapters.models import EMBEDDING, FactStore, remembered_sha256
 from ragvault.errors import EmbedderUnavailableError
 from ragvault.model import Matrix
 

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ragvault.adapters.facts import sha256_of
-from ragvault.adapters.models import first_line
+from ragvault.adapters.models import first_line, sha256_of
 from ragvault.config.profiles import PROFILES, PinnedFile
 from ragvault.errors import ModelError
 

@@ -18,9 +18,8 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ragvault.adapters.facts import FactStore, check_sha256, remembered_sha256
 from ragvault.adapters.families import OWN_FILE
-from ragvault.adapters.models import EMBEDDING, Purpose
+from ragvault.adapters.models import EMBEDDING, FactStore, Purpose, check_sha256, remembered_sha256
 from ragvault.adapters.onnx.hub import ONNX_FILES, cached_model, cached_profile
 from ragvault.config.profiles import PROFILES, Profile
 from ragvault.config.settings import EmbeddingSettings, RerankSettings

@@ -9,7 +9,7 @@ import typer
 
 from ragvault.cli.group import command_app
 from ragvault.cli.options import ConfigOption, JsonOption, argument, option
-from ragvault.cli.render import words
+from ragvault.cli.render.layout import counted
 from ragvault.cli.render.terminal import print_json
 from ragvault.cli.session import Session
 from ragvault.service.history import entry_object, export as write_export
@@ -63,7 +63,7 @@ def export(
     """Write all that was asked to a file, as JSON Lines or Markdown by its name."""
     with Session.open(config) as session:
         count = write_export(session.container, file)
-        session.out.print(f"{words.count(count, 'answer')} in {file}.")
+        session.out.print(f"{counted(count, 'answer')} in {file}.")
     return 0
 
 
@@ -78,5 +78,5 @@ def clear(
         if not session.agrees(question, yes=yes):
             return 0
         count = session.container.history.clear()
-        session.out.print(f"Forgot {words.count(count, 'answer')}.")
+        session.out.print(f"Forgot {counted(count, 'answer')}.")
     return 0

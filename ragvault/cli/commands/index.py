@@ -13,8 +13,8 @@ from ragvault.cli.session import Session
 from ragvault.errors import UsageError, VaultPathError
 from ragvault.model import IndexReport
 from ragvault.service import index as service
-from ragvault.service.advice import advice_once
 from ragvault.service.index import IndexRequest
+from ragvault.service.models import advice_once
 
 app = command_app()
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from ragvault.cli.group import command_app
 from ragvault.cli.options import ConfigOption, argument, option
-from ragvault.cli.render import words
+from ragvault.cli.render.layout import size_of
 from ragvault.cli.session import Session
 from ragvault.config.profiles import ALIASES, PROFILES
 from ragvault.errors import UsageError
@@ -44,7 +44,7 @@ def get(
             print(f"{offer.model} is here already: {offer.folder}")
             return 0
         err = session.err
-        err.print(f"{offer.model}, {words.size(offer.size)} from {offer.source}")
+        err.print(f"{offer.model}, {size_of(offer.size)} from {offer.source}")
         err.print(f"Licence: {offer.licence}")
         err.flush()
         if not session.agrees("Fetch it?", yes=yes):

@@ -9,8 +9,8 @@ from typing import Annotated
 
 from ragvault.cli.group import command_app
 from ragvault.cli.options import ConfigOption, JsonOption, argument, option
-from ragvault.cli.render import words
 from ragvault.cli.render.index import IndexView
+from ragvault.cli.render.layout import size_of
 from ragvault.cli.render.status import print_check, print_findings, print_status
 from ragvault.cli.render.terminal import print_json
 from ragvault.cli.session import Session
@@ -125,7 +125,7 @@ def backup(
     with Session.open(config) as session:
         made = service.back_up(session.container, file)
         names = ", ".join(f"'{vault.name}'" for vault in made.vaults)
-        session.out.print(f"Index of {names} written: {made.file}, {words.size(made.size)}.")
+        session.out.print(f"Index of {names} written: {made.file}, {size_of(made.size)}.")
     return 0
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from ragvault.cli.group import command_app
 from ragvault.cli.options import ConfigOption, JsonOption, argument, option
-from ragvault.cli.render import words
+from ragvault.cli.render.layout import counted
 from ragvault.cli.render.status import print_vault
 from ragvault.cli.render.terminal import print_json
 from ragvault.cli.session import Session
@@ -42,7 +42,7 @@ def remove(
     """Forget a vault. Its notes are not touched."""
     with Session.open(config) as session:
         vault = known_vaults(session.container, [name])[0]
-        notes = words.count(vault.notes, "note")
+        notes = counted(vault.notes, "note")
         question = f"Forget the index of {notes} of '{vault.name}'? The notes stay where they are"
         if not session.agrees(question, yes=yes):
             return 0

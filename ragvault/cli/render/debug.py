@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ragvault.cli.render import words
-from ragvault.cli.render.layout import columns, hanging
+from ragvault.cli.render.layout import columns, counted, hanging, shortened
 from ragvault.cli.render.terminal import Terminal
 from ragvault.model import AskResult, Hit, Judgement, Retrieval, Timing, shown_confidence
 from ragvault.service.json_objects import local_day
@@ -54,7 +53,7 @@ def _print_query(out: Terminal, retrieval: Retrieval) -> None:
         out,
         "strategy",
         f"{retrieval.strategy}, k = {retrieval.k}, {query.breadth} question; "
-        f"{words.count(len(retrieval.candidates), 'candidate')}, {kept} kept",
+        f"{counted(len(retrieval.candidates), 'candidate')}, {kept} kept",
     )
     trust = retrieval.vocabulary_trust
     if trust < 1.0:
@@ -65,11 +64,11 @@ def _print_query(out: Terminal, retrieval: Retrieval) -> None:
 
 def _print_folders(out: Terminal, retrieval: Retrieval) -> None:
     selection = retrieval.folder_selection
-    chosen = ", ".join(words.shortened(selection.selected, _FOLDERS_SHOWN)) or "all"
+    chosen = ", ".join(shortened(selection.selected, _FOLDERS_SHOWN)) or "all"
     by = "by the model, " if selection.mode == "llm" else ""
     _row(out, "folders", f"{chosen} ({by}of {len(selection.available)})")
     if selection.available:
-        _row(out, "available", ", ".join(words.shortened(selection.available, _FOLDERS_SHOWN)))
+        _row(out, "available", ", ".join(shortened(selection.available, _FOLDERS_SHOWN)))
 
 
 def _print_confidence(out: Terminal, judgement: Judgement) -> None:

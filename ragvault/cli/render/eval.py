@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ragvault.cli.render import words
-from ragvault.cli.render.layout import facts, print_table
+from ragvault.cli.render.layout import counted, duration, facts, print_table
 from ragvault.cli.render.terminal import Terminal
 from ragvault.evaluation.judging import LABELS
 from ragvault.evaluation.metrics import Estimate
@@ -17,9 +16,9 @@ def print_evaluation(out: Terminal, evaluation: Evaluation) -> None:
     vault = evaluation.vault
     asked, answerable = len(evaluation.results), evaluation.answerable
     head = f"{strip_controls(evaluation.name)} on {strip_controls(vault.name)}"
-    counts = [words.count(vault.notes, "note"), words.count(vault.chunks, "passage")]
+    counts = [counted(vault.notes, "note"), counted(vault.chunks, "passage")]
     kinds = f"{answerable:,} answerable, {asked - answerable:,} not"
-    text = facts(out, [head, *counts, kinds, words.duration(evaluation.seconds)])
+    text = facts(out, [head, *counts, kinds, duration(evaluation.seconds)])
     out.print(out.style(head, "bold") + out.style(text[len(head) :], "dim"))
     out.print("In brackets: 95 % intervals.", "dim")
     _print_estimates(out, "Ranking", evaluation.ranking)

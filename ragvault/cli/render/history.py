@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragvault.cli.render import words
-from ragvault.cli.render.layout import columns, hanging, print_table
+from ragvault.cli.render.layout import columns, duration, hanging, print_table
 from ragvault.cli.render.places import highlighted
 from ragvault.cli.render.terminal import Terminal
 from ragvault.cli.session import Session
 from ragvault.model import AskResult, HistoryEntry, Hit, shown_confidence
-from ragvault.service.excerpts import Terms
 from ragvault.service.history import Stats
 from ragvault.service.json_objects import local_day, local_time
 from ragvault.service.originals import Source
+from ragvault.service.search import Terms
 from ragvault.text import one_line, snippet, strip_controls
 
 _AROUND = 3  # lines of the note before and after a source
@@ -81,7 +80,7 @@ def print_stats(out: Terminal, rows: Sequence[Stats], refused: Sequence[tuple[st
     heads = ("answered", "pointed at", "nothing", "median time", "citations kept")
     lines = []
     for row in rows:
-        took = "–" if row.total_ms is None else words.duration(row.total_ms / 1000)
+        took = "–" if row.total_ms is None else duration(row.total_ms / 1000)
         kept = f"{row.exact * 100 // row.cited} % of {row.cited}" if row.cited else "–"
         counts = (f"{count}" for count in (row.answered, row.pointed, row.nothing))
         lines.append((row.month, *counts, took, kept))

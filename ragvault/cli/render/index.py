@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragvault.cli.failure import print_failure
-from ragvault.cli.render import words
-from ragvault.cli.render.layout import columns, facts, hanging
+from ragvault.cli.render.layout import columns, counted, duration, facts, hanging, shortened
 from ragvault.cli.render.progress import BarProgress
 from ragvault.cli.render.terminal import Terminal, print_json
 from ragvault.cli.session import Session
@@ -83,10 +82,10 @@ def print_report(out: Terminal, report: IndexReport) -> None:
         "skipped": len(report.skipped),
     }
     parts = [f"{number:,} {what}" for what, number in numbers.items() if number]
-    totals = [] if report.dry_run else [words.count(report.chunks, "passage")]
+    totals = [] if report.dry_run else [counted(report.chunks, "passage")]
     if report.embedded:
         totals.append(f"{report.embedded:,} embedded")
-    totals.append(words.duration(report.seconds))
+    totals.append(duration(report.seconds))
     name = strip_controls(report.name)
     counts = facts(out, parts or ["no notes"], lead=columns(name) + 2)
     behind = f"({', '.join(totals)})"
@@ -105,9 +104,9 @@ def _print_plan(out: Terminal, report: IndexReport) -> None:
         ("~", "yellow", report.changed),
         ("-", "red", report.removed),
     ):
-        for path in words.shortened(paths, 20):
+        for path in shortened(paths, 20):
             out.print(f"  {out.style(sign, style)} {one_line(path)}")
-    for line in words.shortened([f"{one_line(a)} → {one_line(b)}" for a, b in report.renamed]):
+    for line in shortened([f"{one_line(a)} → {one_line(b)}" for a, b in report.renamed]):
         out.print(f"  {out.style('>', 'cyan')} {line}")
 
 
@@ -116,5 +115,5 @@ def _print_list(out: Terminal, title: str, entries: Sequence[Skipped]) -> None:
         return
     out.print(f"  {title}:", "yellow")
     lines = [f"{one_line(entry.path)}: {one_line(entry.reason)}" for entry in entries]
-    for line in words.shortened(lines):
+    for line in shortened(lines):
         out.print(f"    {hanging(out, line, 6)}")

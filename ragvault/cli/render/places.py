@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from ragvault.cli.render.layout import MAX_LINE, columns, hanging, wrapped
 from ragvault.cli.render.terminal import Terminal
 from ragvault.model import Hit
-from ragvault.service.excerpts import Terms, excerpt
 from ragvault.service.json_objects import local_day
 from ragvault.service.originals import Links
+from ragvault.service.search import Terms, excerpt
 from ragvault.text import one_line, strip_controls
 
 

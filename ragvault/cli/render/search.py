@@ -7,9 +7,8 @@ import shlex
 
 from ragvault.cli.render.layout import hanging
 from ragvault.cli.session import Session
-from ragvault.service.excerpts import Terms
 from ragvault.service.originals import on_disk
-from ragvault.service.search import SearchResult
+from ragvault.service.search import SearchResult, Terms
 
 
 def print_result(session: Session, found: SearchResult) -> None:

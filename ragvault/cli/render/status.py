@@ -5,8 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from ragvault.cli.render import words
-from ragvault.cli.render.layout import columns, facts, hanging, marked
+from ragvault.cli.render.layout import (
+    age_of,
+    columns,
+    counted,
+    facts,
+    hanging,
+    marked,
+    shortened,
+    size_of,
+)
 from ragvault.cli.render.terminal import Terminal
 from ragvault.model import VaultInfo
 from ragvault.service.doctor import Check, State
@@ -19,8 +27,8 @@ _LABEL = 10  # columns
 
 def print_vault(out: Terminal, vault: VaultInfo) -> None:
     """Two lines: its name with how much it holds, and where it is."""
-    age = words.age(time.time() - vault.indexed_at) if vault.indexed_at else "never"
-    counts = [words.count(vault.notes, "note"), words.count(vault.chunks, "passage")]
+    age = age_of(time.time() - vault.indexed_at) if vault.indexed_at else "never"
+    counts = [counted(vault.notes, "note"), counted(vault.chunks, "passage")]
     name = strip_controls(vault.name)
     behind = facts(out, [*counts, f"indexed {age}"], lead=columns(name) + 2)
     out.print(f"{out.style(name, 'bold')}  {behind}".replace("\n", "\n  "))
@@ -48,7 +56,7 @@ def print_status(out: Terminal, seen: Status) -> None:
         row(
             "Changing", f"to {used.changing_to}; until it is whole, the one above answers", "yellow"
         )
-    sizes = ", ".join(f"{name} {words.size(number)}" for name, number in seen.size_bytes.items())
+    sizes = ", ".join(f"{name} {size_of(number)}" for name, number in seen.size_bytes.items())
     row("Index", f"{seen.index_path} ({sizes})")
     row("Config", str(seen.config_file) if seen.config_file else "defaults, no file")
     row("Ollama", *_ollama(seen.ollama))
@@ -105,7 +113,7 @@ def print_findings(out: Terminal, findings: Sequence[Finding]) -> None:
         name = f"{strip_controls(one.vault)}: " if one.vault else ""
         mark = out.style("✗", "bold red")
         out.print(f"{mark} {out.style(one.part, 'bold')} {name}{hanging(out, what, 2)}")
-        for path in words.shortened(one.paths):
+        for path in shortened(one.paths):
             out.print(f"    {one_line(path)}")
         out.print(f"  → {one.remedy}", "red")
     out.flush()

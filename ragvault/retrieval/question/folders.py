@@ -3,7 +3,7 @@
 After notes-engine-rag.md, "Folder Selection Pattern": named ones first, then ranked ones, with
 position weights 1.0, 0.9, 0.8 … (at least 0.1). What ragvault does differently, so that a wrong
 guess costs no recall: the whole vault is always searched too, unless the user limited the search
-with ``--folder`` alone. With ``llm`` the chat model ranks the others (``candidates.assist``).
+with ``--folder`` alone. With ``llm`` the chat model ranks the others (``candidates.expansion``).
 
 Measured and left out: guessing folders by their names and their passages' mean vector. Of 925
 questions over seven vaults it changed the first five passages of none, the first ten of two.

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ragvault.adapters.facts import FactStore
-from ragvault.adapters.models import EMBEDDING
+from ragvault.adapters.models import EMBEDDING, FactStore
 from ragvault.adapters.onnx.embedder import OnnxEmbedder
 from ragvault.adapters.onnx.head import Head
 from ragvault.adapters.onnx.hub import Offer, fetch, offer

@@ -9,8 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from ragvault.adapters.facts import FactStore, check_sha256, remembered_sha256, sha256_of
-from ragvault.adapters.models import EMBEDDING
+from ragvault.adapters.models import (
+    EMBEDDING,
+    FactStore,
+    check_sha256,
+    remembered_sha256,
+    sha256_of,
+)
 from ragvault.adapters.onnx.model_files import (
     BUNDLED_TOKENIZER,
     BUNDLED_TOKENIZER_SHA256,

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, strategies as st
 
-from ragvault.adapters.ollama.thinking import ThinkingFilter
+from ragvault.adapters.ollama.chat import ThinkingFilter
 
 
 def run(chunks: list[str]) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, strategies as st
 
-from ragvault.cli.render.citations import AnswerPrinter
+from ragvault.cli.render.ask import AnswerPrinter
 from ragvault.cli.render.layout import columns, wrapped
 from ragvault.cli.render.terminal import Terminal
 from ragvault.text import strip_controls

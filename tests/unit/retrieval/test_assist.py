@@ -11,9 +11,8 @@ from hypothesis import given, strategies as st
 
 from ragvault.errors import ModelServerError
 from ragvault.model import Request, Retrieval
-from ragvault.retrieval.candidates import assist
-from ragvault.retrieval.candidates.assist import ranking, wordings
-from ragvault.retrieval.candidates.expansion import terms_of
+from ragvault.retrieval.candidates import expansion as assist
+from ragvault.retrieval.candidates.expansion import ranking, terms_of, wordings
 from tests.support.answering import ScriptedChat
 from tests.support.search_index import SearchIndex, source
 

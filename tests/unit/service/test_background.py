@@ -9,7 +9,7 @@ import pytest
 from ragvault.model import Request
 from ragvault.retrieval.ranking import blend
 from ragvault.service import search
-from ragvault.service.background import background_of
+from ragvault.service.models import background_of
 from tests.support.cli import make_vault
 from tests.support.search_index import NOW
 from tests.support.stack import stack

@@ -8,7 +8,7 @@ from datetime import datetime
 from ragvault.cli.render.places import highlighted
 from ragvault.cli.render.terminal import Terminal
 from ragvault.retrieval.question.query import analyse
-from ragvault.service.excerpts import Terms, excerpt as excerpt_of
+from ragvault.service.search import Terms, excerpt as excerpt_of
 from tests.support.answering import hit
 
 NOTE = """---

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from ragvault.config.settings import Settings
-from ragvault.service.advice import advice, advice_once
 from ragvault.service.index import IndexRequest, index
+from ragvault.service.models import advice, advice_once
 from ragvault.wiring import Container
 from tests.support.cli import NO_SERVER, make_vault
 from tests.support.ollama_fixtures import scripted_ollama
