@@ -14,17 +14,18 @@ from typing import Any
 from ragvault.config.settings import Settings
 
 ENV_PREFIX = "RAGVAULT_"
-# Keys of version 0.1 that have no effect any more (CHANGELOG.md says what is so now), and those
-# that have another name.
+# Keys of earlier versions that have no effect any more (CHANGELOG.md says what is so now), and
+# those that have another name.
 GONE = frozenset(
     """
     answer.max_chunks answer.neighbours_for answer.retry_uncited
     embedding.download gate.calibration gate.min_final gate.mode
-    index.watch_debounce_s ollama.connect_timeout_s rerank.download
+    index.watch_debounce_s ollama.connect_timeout_s rerank.download rerank.top rerank.weight
     retrieval.expand_variants retrieval.heading_bonus retrieval.k_default retrieval.k_max
     retrieval.k_min retrieval.lexical_candidates retrieval.max_candidates retrieval.max_folders
     retrieval.max_per_note retrieval.max_question_chars retrieval.mmr_lambda
     retrieval.note_chunks retrieval.note_share_lexical retrieval.note_share_vector
+    retrieval.recency_half_life_days
     retrieval.time_weight_lexical retrieval.time_weight_recency retrieval.time_weight_vector
     retrieval.vector_candidates retrieval.weight_lexical
 """.split()

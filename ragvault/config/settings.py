@@ -120,9 +120,6 @@ class RetrievalSettings(_Part):
     )
     expand: bool = _key(False, "Search other wordings of the question too, which the model writes.")
     hyde: bool = _key(False, "Search by the model's guess at the answer too (HyDE).")
-    recency_half_life_days: float = _key(
-        30.0, "Recency halves in so many days, at the latest.", gt=0
-    )
     folder_select: FolderSelect = _key("off", "llm: the model ranks the folders; off.")
 
 
@@ -134,8 +131,6 @@ class RerankSettings(_Part):
     path: str | None = _key(
         None, "A cross-encoder's folder, instead of the hub's. Relative to this file."
     )
-    top: int = _key(20, "How many of the best passages are read again.", ge=1, le=200)
-    weight: Unit = _key(0.5, "Share of the reranker's score in the final score.")
 
 
 class GateSettings(_Part):

@@ -122,16 +122,15 @@ def _recent(context: Context) -> Retrieval | None:
     there; None when there are none. Where no note is of that time the newest are listed, but
     dropped: they say nothing about it. A note that nothing dates is not among them."""
     catalog, k, hint = context.catalog, context.k, context.query.time_hint
-    half_life = context.settings.retrieval.recency_half_life_days
     # "recently" bounds nothing: the newest, however old they are
     of_time = None if hint is None or hint.phrase.lower() in RECENCY else context.of_time
     with context.timed(Timing.RECENT):
         found = catalog.recent(_DATED * k, of_time or context.where)
         found = [stored for stored in found if stored.note.date]
         found = sorted(found, key=lambda s: of_time is not None and not s.note.says_its_day)[:k]
-        window, dropped_by = TimeWindow(None, context.now, half_life), None
+        window, dropped_by = TimeWindow(None, context.now), None
         if hint is not None and of_time is not None:
-            window = TimeWindow(hint.since, hint.until, half_life)
+            window = TimeWindow(hint.since, hint.until)
             if not found:
                 found = [s for s in catalog.recent(k, context.where) if s.note.date]
                 dropped_by = DroppedBy.TIME
@@ -271,13 +270,12 @@ def _blend(
     """Step 6. A time in the question that no candidate is dated in is about the subject, not about
     when a note was written ("who won in 2014?"): it changes no weight."""
     where, hint, settings = context.where, context.query.time_hint, context.settings.retrieval
-    half_life = settings.recency_half_life_days
     until = context.now if where.until is None else min(context.now, where.until)
     window = None
     if where.since is not None or where.until is not None:
-        window = TimeWindow(None, until, half_life)
+        window = TimeWindow(None, until)
     if hint is not None and any(hint.since <= c.stored.note.date <= hint.until for c in candidates):
-        window = TimeWindow.of_question(hint.since, hint.until, half_life)
+        window = TimeWindow.of_question(hint.since, hint.until)
     has_vectors = meaning.vector is not None
     if has_vectors and candidates and all(c.scores.vector is None for c in candidates):
         has_vectors = False

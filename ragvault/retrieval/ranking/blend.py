@@ -31,6 +31,7 @@ from ragvault.model import Scores, StoredChunk
 # EmbeddingGemma and a static model within .008 of the weight that is best for each on the others.
 WEIGHT = 0.7
 RECENCY = 0.25  # r: less, and a note that says the words often outranks the day asked for
+HALF_LIFE_DAYS = 30.0
 TRUST_FROM = 0.55
 TRUST_FULL = 0.8
 _DAY_S = 86_400.0
@@ -98,14 +99,14 @@ class TimeWindow:
 
     since: float | None
     until: float
-    half_life_days: float
+    half_life_days: float = HALF_LIFE_DAYS
 
     @classmethod
-    def of_question(cls, since: float, until: float, half_life_days: float) -> TimeWindow:
+    def of_question(cls, since: float, until: float) -> TimeWindow:
         """With a quarter of its length as half-life (at least a day), if that is shorter: of
         "yesterday", what is a month old is as far off as what is a year old."""
         quarter = max(1.0, (until - since) / _DAY_S / 4)
-        return cls(since, until, min(half_life_days, quarter))
+        return cls(since, until, min(HALF_LIFE_DAYS, quarter))
 
     def recency(self, date: float) -> float:
         """0..1, 1 inside the window (or at ``until``)."""

@@ -1,9 +1,9 @@
 """The place of a reranker: after the blend, before anything is dropped.
 
-With none (the default) the order stays the blend's. With one, the best ``top`` candidates are
+With none (the default) the order stays the blend's. With one, the best ``TOP`` candidates are
 read again together with the question, and
 
-    final = (1 − weight)·blend + weight·rerank
+    final = (1 − WEIGHT)·blend + WEIGHT·rerank
 
 for them; for those below, which nobody read again, ``rerank`` counts as 0. Both summands are in
 the score's ``terms``, so the explanation stays equal to what is sorted by. The floor and how near
@@ -24,12 +24,15 @@ from ragvault.model import StoredChunk, Timing
 from ragvault.retrieval.context import Context
 from ragvault.retrieval.ranking.blend import Candidate, best_first
 
+TOP = 20  # passages that are read again
+WEIGHT = 0.5  # of the reranker's score
+
 
 def rerank(context: Context, ranked: Sequence[Candidate]) -> Sequence[Candidate]:
-    reranker, settings = context.deps.reranker, context.settings.rerank
-    if reranker is None or not ranked or settings.weight == 0:
+    reranker = context.deps.reranker
+    if reranker is None or not ranked:
         return ranked
-    texts = [passage_of(candidate.stored) for candidate in ranked[: settings.top]]
+    texts = [passage_of(candidate.stored) for candidate in ranked[:TOP]]
     try:
         with context.timed(Timing.RERANK):
             fresh = reranker.rerank(context.query.text, texts)
@@ -42,7 +45,7 @@ def rerank(context: Context, ranked: Sequence[Candidate]) -> Sequence[Candidate]
         context.notices.append(f"Ranked without a reranker. {why}")
         return ranked
     return best_first(
-        _mixed(candidate, fresh[i] if i < len(fresh) else None, settings.weight)
+        _mixed(candidate, fresh[i] if i < len(fresh) else None)
         for i, candidate in enumerate(ranked)
     )
 
@@ -56,8 +59,8 @@ def passage_of(stored: StoredChunk) -> str:
     return "\n".join((*dict.fromkeys(above), chunk.text))
 
 
-def _mixed(candidate: Candidate, rerank_score: float | None, weight: float) -> Candidate:
-    terms = [(name, (1.0 - weight) * value) for name, value in candidate.scores.terms]
+def _mixed(candidate: Candidate, rerank_score: float | None) -> Candidate:
+    terms = [(name, (1.0 - WEIGHT) * value) for name, value in candidate.scores.terms]
     if rerank_score is not None:
-        terms.append(("rerank", weight * rerank_score))
+        terms.append(("rerank", WEIGHT * rerank_score))
     return candidate.scored(terms, replace(candidate.scores, rerank=rerank_score))

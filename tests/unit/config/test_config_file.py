@@ -255,8 +255,10 @@ def test_deep_nesting_is_an_error_not_a_crash(tmp_path: Path) -> None:
 
 def test_a_key_of_an_earlier_version_is_named_and_ignored(tmp_path: Path) -> None:
     """After an upgrade a command that worked goes on working, and says which line to remove."""
-    loaded = load_text(tmp_path, "rerank:\n  top: 6\nretrieval:\n  max_folders: [what, ever]\n")
-    assert loaded.settings.rerank.top == 6
+    loaded = load_text(
+        tmp_path, "rerank:\n  backend: onnx\nretrieval:\n  max_folders: [what, ever]\n"
+    )
+    assert loaded.settings.rerank.backend == "onnx"
     (line,) = loaded.notices
     assert f"{tmp_path / 'config.yaml'}:4: retrieval.max_folders" in line
     loaded = load_text(tmp_path, "", {"RAGVAULT_RETRIEVAL_MAX_FOLDERS": "0.1"})

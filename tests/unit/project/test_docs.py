@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from ragvault.config import file as config_file
-from ragvault.config.settings import RetrievalSettings, Settings
+from ragvault.config.settings import Settings
 from ragvault.retrieval.question.scope import K_MAX, K_MIN
-from ragvault.retrieval.ranking.blend import MEASURED, RECENCY, WEIGHT
+from ragvault.retrieval.ranking.blend import HALF_LIFE_DAYS, MEASURED, RECENCY, WEIGHT
 from tests.support import docs
 
 ROOT = Path(__file__).parents[3]
@@ -185,11 +185,10 @@ def test_keys_that_the_text_names_exist() -> None:
 
 
 def test_formula_has_the_default_weights() -> None:
-    r = RetrievalSettings()
     weight = MEASURED["embeddinggemma"].weight
     assert f"{weight:g} for EmbeddingGemma, {WEIGHT:g} for any other" in DECIDES
     assert f"`r` is {RECENCY:g} with a time" in DECIDES
-    assert f"halves with every {r.recency_half_life_days:g} days" in DECIDES
+    assert f"halves with every {HALF_LIFE_DAYS:g} days" in DECIDES
     assert f"best {K_MIN} to {K_MAX}" in DECIDES
 
 

@@ -119,7 +119,7 @@ def test_the_explanation_is_the_score(
     candidates = [
         candidate(f"{i:02}", v, b, weight=w, date=d) for i, (v, b, w, d) in enumerate(raw)
     ]
-    window = TimeWindow(None, NOW, SETTINGS.recency_half_life_days) if timed else None
+    window = TimeWindow(None, NOW) if timed else None
     ranked = blended(*candidates, trust=trust, window=window)
     for scores in (c.scores for c in ranked):
         assert sum(value for _, value in scores.terms) == scores.final

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from ragvault.config.settings import RerankSettings, Settings
 from ragvault.errors import RerankerUnavailableError
 from ragvault.model import Retrieval
 from ragvault.retrieval.pipeline import Deps
+from ragvault.retrieval.ranking.rerank import TOP, WEIGHT
 from tests.support.search_index import SearchIndex, Source, paths, source
 
 UNIT = st.floats(0.0, 1.0)
@@ -66,11 +67,9 @@ def searched(
     reranker: Scripted | None,
     *,
     for_answer: bool = False,
-    **settings: object,
 ) -> Retrieval:
-    used = Settings(rerank=RerankSettings(**settings))
     deps = Deps(index.catalog, lambda: index.embedder, lambda: index.vectors, reranker=reranker)
-    return index.search(QUESTION, deps=deps, settings=used, for_answer=for_answer)
+    return index.search(QUESTION, deps=deps, for_answer=for_answer)
 
 
 def test_what_the_reranker_likes_comes_first(index: SearchIndex) -> None:
@@ -86,12 +85,8 @@ def test_what_the_reranker_likes_comes_first(index: SearchIndex) -> None:
 @settings(deadline=None)  # the machine's time is no property
 @given(
     scores=st.lists(UNIT, min_size=4, max_size=4),
-    weight=UNIT,
-    top=st.integers(1, 5),
 )
-def test_the_terms_add_up_to_what_is_sorted_by(
-    index: SearchIndex, scores: list[float], weight: float, top: int
-) -> None:
+def test_the_terms_add_up_to_what_is_sorted_by(index: SearchIndex, scores: list[float]) -> None:
     """Else --debug would explain another order than the one shown."""
 
     class Fixed(Scripted):
@@ -99,31 +94,27 @@ def test_the_terms_add_up_to_what_is_sorted_by(
             return scores[: len(texts)]
 
     plain = {hit.chunk.id: hit.scores.final for hit in searched(index, None).hits}
-    after = searched(index, Fixed(0.0), top=top, weight=weight).hits
+    after = searched(index, Fixed(0.0)).hits
     finals = [hit.scores.final for hit in after]
     assert finals == sorted(finals, reverse=True)
     for hit in after:
         found = hit.scores
         assert found.final == sum(value for _, value in found.terms)
-        expected = (1 - weight) * plain[hit.chunk.id] + weight * (found.rerank or 0.0)
-        if weight:
-            assert math.isclose(found.final, expected, abs_tol=1e-12)
-    read = [hit for hit in after if hit.scores.rerank is not None]
-    assert len(read) == (min(top, len(after)) if weight else 0)
+        expected = (1 - WEIGHT) * plain[hit.chunk.id] + WEIGHT * (found.rerank or 0.0)
+        assert math.isclose(found.final, expected, abs_tol=1e-12)
 
 
-def test_only_the_best_are_read_again(index: SearchIndex) -> None:
+def test_only_the_best_are_read_again(tmp_path: Path) -> None:
     """Else a slow model would read the whole vault."""
+    many = SearchIndex.fake(tmp_path)
+    many.add(
+        "kitchen", [source(f"{n}.md", text=f"Dough number {n} rests.") for n in range(TOP + 5)]
+    )
     reranker = Scripted(0.0)
-    found = searched(index, reranker, top=2)
-    assert len(reranker.asked) == 2
-    assert sum(hit.scores.rerank is not None for hit in found.hits) == 2
-
-
-def test_weight_zero_asks_nobody(index: SearchIndex) -> None:
-    reranker = Scripted(0.0)
-    assert paths(searched(index, reranker, weight=0.0)) == paths(searched(index, None))
-    assert reranker.asked == []
+    found = searched(many, reranker)
+    many.close()
+    assert len(reranker.asked) == TOP < len(found.hits)
+    assert sum(hit.scores.rerank is not None for hit in found.hits) == TOP
 
 
 def test_a_reranker_that_fails_costs_a_notice_and_no_hit(index: SearchIndex) -> None:
@@ -144,8 +135,8 @@ def test_scores_that_can_not_be_are_not_ranked_by(index: SearchIndex, wrong: Scr
 
 
 def test_equal_scores_keep_the_order_of_ids(index: SearchIndex) -> None:
-    found = searched(index, Scripted(0.5), weight=1.0)
-    ids = [hit.chunk.id for hit in found.hits]
+    found = searched(index, Scripted(0.5))
+    ids = [(-hit.scores.final, hit.chunk.id) for hit in found.hits]
     assert ids == sorted(ids)
 
 
