@@ -6,8 +6,8 @@ otherwise; lines are 1-based and inclusive, counted in the file as it is on disk
 
     notes      a note on its way into the index: file, sections, chunks, the run's report
     stores     what the stores hold and give back: vaults, stored chunks, folders, filters
-    retrieval  one search: request, query, scores, hits, the gate's outcome
-    answers    one answer: prompt, citations, references, the log's row, events
+    retrieval  one search: request, query, scores, hits
+    answers    one answer: the gate's outcome, prompt, citations, references, the log's row, events
 """
 
 from importlib import import_module

@@ -1,67 +1,15 @@
-"""One search: what was asked, what was found, what each rank is made of, and the outcomes:
-how sure, and why there is no answer."""
+"""One search: what was asked, what was found, and what each rank is made of."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
-from typing import ClassVar, Self
+from typing import Self
 
 from ragvault.model.notes import Chunk
 from ragvault.model.stores import NoteInfo, StoredChunk
-
-
-class AbstainReason(StrEnum):
-    """Why there is no answer; the names are those of the JSON."""
-
-    NO_RELEVANT_CONTEXT = "no_relevant_context"
-    INSUFFICIENT_INFORMATION = "insufficient_information"
-    AMBIGUOUS_QUESTION = "ambiguous_question"
-
-
-class Band(StrEnum):
-    """Bands of the confidence: at least 0.8, 0.6, 0.4, or below."""
-
-    HIGH = "high"
-    MEDIUM = "medium"
-    LOW = "low"
-    VERY_LOW = "very_low"
-
-    @classmethod
-    def of(cls, confidence: float) -> Band:
-        if confidence >= 0.8:
-            return cls.HIGH
-        if confidence >= 0.6:
-            return cls.MEDIUM
-        return cls.LOW if confidence >= 0.4 else cls.VERY_LOW
-
-
-def shown_confidence(confidence: float) -> str:
-    """ "0.96" of 0.9557; but "0.39" of 0.397, which is in no higher band."""
-    shown = round(confidence, 2)
-    return f"{shown if Band.of(shown) is Band.of(confidence) else shown - 0.01:.2f}"
-
-
-def sigmoid(logit: float) -> float:
-    """1 / (1 + exp(−logit)), in 0..1 for any finite logit: of a confidence, and of a reranker."""
-    if logit >= 0:
-        return 1.0 / (1.0 + math.exp(-logit))
-    return math.exp(logit) / (1.0 + math.exp(logit))
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """``confidence`` (0..1), made from ``features`` by the logistic of the name ``calibration``.
-    ``topic`` (0..1): whether the notes treat of what is asked at all."""
-
-    confidence: float
-    topic: float
-    features: Mapping[str, float]
-    calibration: str
-
 
 NEAR = 10  # passages that are shown where no answer is sure
 
@@ -310,40 +258,6 @@ class Hit:
     @property
     def note(self) -> NoteInfo:
         return self.stored.note
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """The gate opened: these hits, best first, may be answered from. ``near``: the best of all
-    that was found, kept or not, for who looks on where the answer isn't sure."""
-
-    hits: tuple[Hit, ...]
-    confidence: float
-    caveats: tuple[str, ...] = ()
-    near: tuple[Hit, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Abstention:
-    """An honest no. ``nearest`` is what came closest; ``searched`` what was looked through.
-
-    With INSUFFICIENT_INFORMATION the place is likely known: ``passages`` are then what is shown of
-    the first of ``nearest``, of the very first all of it.
-    """
-
-    LIKELY: ClassVar[str] = "This is most likely in"
-    reason: AbstainReason
-    confidence: float
-    message: str
-    nearest: tuple[Hit, ...] = ()
-    searched: str = ""
-    passages: tuple[str, ...] = ()
-
-    @property
-    def lead(self) -> str:
-        """What a person reads before the first passage."""
-        is_likely = Band.of(self.confidence) is not Band.VERY_LOW
-        return self.LIKELY if is_likely else "Nothing here answers it for certain; nearest is"
 
 
 @dataclass(frozen=True, slots=True)
