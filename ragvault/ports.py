@@ -273,9 +273,14 @@ class Catalog(Protocol):
     def embedders(self) -> list[str]:
         """The fingerprints of those that vectors are kept of: in force, or about to be."""
 
-    def lacking(self, vault: str, fingerprint: str) -> list[tuple[str, int]]:
+    def wanted_vectors(self) -> list[tuple[str, str]]:
+        """Each vault with each of the embedders that vectors are kept of."""
+
+    def lacking(
+        self, vault: str, fingerprint: str, among: Collection[str] | None = None
+    ) -> list[tuple[str, int]]:
         """The notes of which a chunk has no vector of this embedder, and how many haven't; the
-        newest first, notes of a megabyte and more last."""
+        newest first, notes of a megabyte and more last. ``among``: of these notes only."""
 
     def cached_vectors(self, fingerprint: str, text_hashes: Collection[str]) -> dict[str, Vector]:
         """By text hash; those that aren't cached are absent."""

@@ -286,15 +286,18 @@ class _Run:
         embedder = self.parts.embedder()
         self.catalog.use_embedder(embedder.fingerprint, self.parts.embedder_settings)
         name, words = self.vault.name, self.words
-        vectors = VectorWriter(name, self.catalog, embedder, self.parts.vectors, self.progress)
+        vectors = VectorWriter(
+            name, self.catalog, embedder, self.parts.vectors, self.progress, is_in_step
+        )
         self.vectors = vectors
-        lacking = self.catalog.lacking(name, embedder.fingerprint)
+        report = self.report
+        written = {*report.added, *report.changed, *(new for _, new in report.renamed)}
+        among = written if is_in_step else None
+        lacking = self.catalog.lacking(name, embedder.fingerprint, among)
         total = sum(chunks for _, chunks in lacking)
         self.progress.start(name, total, "passages embedded")
         self._embed(vectors, lacking, {file.rel_path: file for file in found.files})
-        filled = vectors.finish(
-            words.fresh, words.gone, is_in_step=is_in_step, indexed_at=self.parts.now()
-        )
+        filled = vectors.finish(words.fresh, words.gone, indexed_at=self.parts.now())
         self.report.notices.extend(vectors.notices)
         if filled > total:
             self.report.notices.append(
@@ -309,12 +312,12 @@ class _Run:
         files: Mapping[str, NoteFile],
     ) -> None:
         """Read notes again for the texts that are embedded, which the catalog doesn't keep."""
-        lost = 0
+        lost: list[str] = []
         chunks: list[Chunk] = []
         for path, _ in lacking:
             write = self.loader.load(files[path]) if path in files else None
             if not isinstance(write, NoteWrite):
-                lost += 1
+                lost.append(path)
                 continue
             known = self.catalog.chunk_ids(self.vault.name, [path])
             if {chunk.id for chunk in write.chunks} != known:  # it was edited just now
@@ -325,8 +328,11 @@ class _Run:
                 chunks = []
         vectors.embed(chunks)
         if lost:
+            states = self.catalog.file_states(self.vault.name)
+            unread = [states[path]._replace(seen_ns=0, content_hash="") for path in lost]
+            self.catalog.touch_files(self.vault.name, unread, self.loader.copied)  # tried next time
             self.report.notices.append(
-                f"{lost:,} notes that can't be read now have no embedding; they are found "
+                f"{len(lost):,} notes that can't be read now have no embedding; they are found "
                 "by their words only."
             )
 

@@ -10,13 +10,13 @@ reason a run that deleted a large share fills it afresh at its end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeVar
 
 from ragvault.errors import StoreDamagedError
-from ragvault.model import Chunk, NoteWrite, collection_of
+from ragvault.model import Chunk, Filter, NoteWrite, collection_of
 from ragvault.ports import Catalog, Embedder, Progress, VectorIndex
 
 EMBED_SLICE = 64  # texts a call: about a second of two cores, so that progress moves
@@ -61,14 +61,17 @@ class WordWriter:
 class VectorWriter:
     """Brings one vault's vectors in line with its chunks, for one model. The model is loaded with
     the first text that the cache doesn't hold; the vector store is opened last, so that it stays
-    whole for whoever searches meanwhile."""
+    whole for whoever searches meanwhile. ``is_in_step``: it is as the last run left it but for the
+    chunks that became visible and those that are no more; else it is filled afresh."""
 
     vault: str
     catalog: Catalog
     embedder: Embedder
     open_vectors: Callable[[], VectorIndex]
     progress: Progress
+    is_in_step: bool
     embedded: int = 0  # texts
+    fresh: set[str] = field(default_factory=set)  # their chunks, where the store is in step
     notices: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -84,26 +87,23 @@ class VectorWriter:
             matrix = self.embedder.embed_documents([texts[h] for h in hashes])
             self.catalog.store_vectors(self.fingerprint, dict(zip(hashes, matrix, strict=True)))
             self.embedded += len(hashes)
-            self.progress.advance(sum(c.text_hash in hashes for c in chunks))
+            new = [chunk.id for chunk in chunks if chunk.text_hash in hashes]
+            self.fresh.update(new if self.is_in_step else ())
+            self.progress.advance(len(new))
 
-    def finish(
-        self, fresh: Iterable[str], gone: Iterable[str], *, is_in_step: bool, indexed_at: float
-    ) -> int:
-        """Steps 4 to 6. ``is_in_step``: the vector store is as the last run left it but for the
-        chunks that became visible and those that are no more; else it is filled afresh. Returns
-        with how many vectors (0: it wasn't)."""
+    def finish(self, fresh: Collection[str], gone: Collection[str], *, indexed_at: float) -> int:
+        """Steps 4 to 6. Returns with how many vectors the store was filled afresh (0: it
+        wasn't)."""
         index = self.open_vectors()
         try:
             index.sync_to(self.catalog.generation)
-            index.count(self.collection)
+            if self.is_in_step:
+                filled = self._settle(index, self.fresh.union(fresh), gone)
+            else:
+                filled = self._refill(index)
         except StoreDamagedError as error:
             index.reset()
-            is_in_step = False
             self.notices.append(f"{error.message} It is rebuilt; nothing is embedded again.")
-        filled = 0
-        if is_in_step:
-            self._settle(index, fresh, gone)
-        else:
             filled = self._refill(index)
         catalog, fingerprint = self.catalog, self.fingerprint
         catalog.finish_vault(self.vault, fingerprint=fingerprint, indexed_at=indexed_at)
@@ -113,16 +113,15 @@ class VectorWriter:
         catalog.set_vector_watermark(self.vault, watermark_of(index.identity, fingerprint))
         return filled
 
-    def _settle(self, index: VectorIndex, fresh: Iterable[str], gone: Iterable[str]) -> None:
-        deleted = 0
+    def _settle(self, index: VectorIndex, fresh: Collection[str], gone: Collection[str]) -> int:
+        if len(gone) > MOST_DELETED * self.catalog.count_chunks(Filter(vaults=(self.vault,))):
+            self._refill(index)
+            return 0
         for part in batched(sorted(gone), STORE_SLICE):
             index.delete(self.collection, part)
-            deleted += len(part)
-        if deleted > MOST_DELETED * index.count(self.collection):
-            self._refill(index)
-            return
         for part in batched(sorted(fresh), STORE_SLICE):
             index.upsert(self.collection, self.catalog.vectors(self.fingerprint, part))
+        return 0
 
     def _refill(self, index: VectorIndex) -> int:
         """Every visible chunk whose embedding is in the cache, into an empty collection. Linear
@@ -138,8 +137,7 @@ class VectorWriter:
 
 def drop_unused(catalog: Catalog, index: VectorIndex) -> None:
     """Out of the vector store, all of vaults and models that are no more. Raises StoreError."""
-    models, names = catalog.embedders(), [vault.name for vault in catalog.vaults()]
-    index.retain([collection_of(name, model) for name in names for model in models])
+    index.retain([collection_of(name, model) for name, model in catalog.wanted_vectors()])
 
 
 def watermark_of(identity: str, fingerprint: str) -> str:

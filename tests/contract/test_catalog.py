@@ -299,6 +299,8 @@ def test_notes_that_lack_vectors_are_named_newest_first(catalog: Catalog) -> Non
     new = note_write("notes", "new.md", [((), "three"), ((), "whole")], date=9 * DAY)
     catalog.commit("notes", [old, new], [])
     assert catalog.lacking("notes", FP) == [("new.md", 2), ("old.md", 2)]
+    assert catalog.lacking("notes", FP, ["old.md", "whole.md"]) == [("old.md", 2)]
+    assert catalog.lacking("notes", FP, []) == []
     assert catalog.lacking("notes", "another model")[0][0] in ("whole.md", "new.md")
     catalog.use_embedder(FP, "{}")
     (vault,) = catalog.vaults()

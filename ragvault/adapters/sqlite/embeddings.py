@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 GRACE_S = 30 * 86_400.0  # an embedding that no chunk uses is kept this long, so that switching
 GRACE_SHARE = 0.2  # branches or renaming a vault costs no model run; at most this share extra,
 GRACE_FLOOR = 2_000  # or this many
+_DAY_S = 86_400.0  # once in it what is unused is looked for, beside each change of the model
 _LARGE = 1_000_000  # bytes of a note that waits until the others have their vectors
 _PAGE = 512  # records read at a time, to rebuild the vector store from
 _SCANS = 4  # filters whose vectors are kept: those of one question with a time in it, and spare
@@ -70,10 +71,16 @@ class SqliteEmbeddings(OnDatabase):
         with self.database.read() as con:
             return [row[0] for row in con.execute("SELECT fingerprint FROM embedder")]
 
-    def lacking(self, vault: str, fingerprint: str) -> list[tuple[str, int]]:
-        """Linear in the vault's chunks, a look-up each."""
+    def wanted_vectors(self) -> list[tuple[str, str]]:
         with self.database.read() as con:
-            return lacking(con, vault_id(con, vault), fingerprint)
+            return con.execute("SELECT v.name, e.fingerprint FROM vault v, embedder e").fetchall()
+
+    def lacking(
+        self, vault: str, fingerprint: str, among: Collection[str] | None = None
+    ) -> list[tuple[str, int]]:
+        """Linear in the chunks of the vault or of the notes in question, a look-up each."""
+        with self.database.read() as con:
+            return lacking(con, vault_id(con, vault), fingerprint, among)
 
     def cached_vectors(self, fingerprint: str, text_hashes: Collection[str]) -> dict[str, Vector]:
         """Linear in the hashes; what isn't cached is absent."""
@@ -165,14 +172,23 @@ def put_in_force(connection: sqlite3.Connection, fingerprint: str) -> None:
     )
 
 
-def lacking(connection: sqlite3.Connection, number: int, fingerprint: str) -> list[tuple[str, int]]:
+def lacking(
+    connection: sqlite3.Connection,
+    number: int,
+    fingerprint: str,
+    among: Collection[str] | None = None,
+) -> list[tuple[str, int]]:
+    notes, params = "note n", [number, fingerprint, _LARGE]
+    if among is not None:
+        notes = "json_each(?) q CROSS JOIN note n ON n.rel_path = q.value"
+        params.insert(0, json.dumps(list(among)))
     return connection.execute(
-        "SELECT n.rel_path, count(*) FROM note n JOIN chunk c ON c.note_id = n.id"
+        f"SELECT n.rel_path, count(*) FROM {notes} CROSS JOIN chunk c ON c.note_id = n.id"
         " WHERE n.vault_id = ? AND NOT EXISTS (SELECT 1 FROM embedding e"
         " WHERE e.text_hash = c.text_hash"
         " AND e.fingerprint_id = (SELECT id FROM fingerprint WHERE name = ?))"
         " GROUP BY n.id ORDER BY n.size >= ?, n.date DESC, n.rel_path",
-        (number, fingerprint, _LARGE),
+        params,
     ).fetchall()
 
 
@@ -308,11 +324,18 @@ def _prune(connection: sqlite3.Connection, fingerprint: str, now: float) -> int:
     been unused for longer than the grace; returns how many.
 
     Used is what a visible chunk refers to, under the fingerprint given or the one in force. Linear
-    in the cache.
+    in the cache, so the edit of a note doesn't pay for it each time.
     """
-    connection.execute(
+    forgotten = connection.execute(
         "DELETE FROM embedder WHERE NOT is_in_force AND fingerprint != ?", (fingerprint,)
-    )
+    ).rowcount
+    is_new_day = connection.execute(
+        "INSERT INTO meta VALUES ('pruned_at', :now) ON CONFLICT DO UPDATE SET value = :now"
+        " WHERE abs(:now - value) >= :day",
+        {"now": int(now), "day": _DAY_S},
+    ).rowcount
+    if not (forgotten or is_new_day):
+        return 0
     connection.execute(
         "CREATE TEMP TABLE used AS SELECT DISTINCT p.id AS fingerprint_id, c.text_hash"
         " FROM chunk c JOIN fingerprint p"

@@ -135,13 +135,15 @@ class SqliteNotes(OnDatabase):
                 "UPDATE note SET"
                 " date = CASE WHEN date = 0 OR abs(date - mtime_ns / 1e9) < 1e-5"
                 " THEN ? ELSE date END,"
-                " size = ?, mtime_ns = ?, seen_ns = ? WHERE vault_id = ? AND rel_path = ?",
+                " size = ?, mtime_ns = ?, seen_ns = ?, content_hash = ?"
+                " WHERE vault_id = ? AND rel_path = ?",
                 [
                     (
                         0.0 if s.mtime_ns in copied else s.mtime_ns / 1e9,
                         s.size,
                         s.mtime_ns,
                         s.seen_ns,
+                        s.content_hash,
                         number,
                         s.rel_path,
                     )

@@ -300,6 +300,31 @@ def test_an_embedding_that_is_used_again_starts_a_new_grace(path: Path) -> None:
     catalog.close()
 
 
+def test_unused_embeddings_are_looked_for_once_a_day_and_when_the_model_changes(path: Path) -> None:
+    """It goes through all of them: each edit of a note would pay for the whole vault."""
+    now = [1000.0]
+    catalog = open_catalog(path, clock=lambda: now[0])
+    vector = np.ones(8, dtype=np.float32)
+
+    def add(count: int, start: int) -> None:
+        catalog.store_vectors(FP, {f"unused{start + i}": vector for i in range(count)})
+
+    add(embeddings.GRACE_FLOOR + 3, 0)
+    assert catalog.prune_vectors(FP) == 3
+    add(4, 10_000)
+    assert catalog.prune_vectors(FP) == 0
+    now[0] += DAY
+    assert catalog.prune_vectors(FP) == 4
+    add(5, 20_000)
+    catalog.use_embedder("another", "")
+    catalog.use_embedder(FP, "")
+    assert catalog.prune_vectors(FP) == 5
+    now[0] -= 5 * DAY  # a clock that was wrong
+    add(6, 30_000)
+    assert catalog.prune_vectors(FP) == 6
+    catalog.close()
+
+
 def test_spare_embeddings_are_bounded(catalog: SqliteCatalog) -> None:
     """Ten years of edits must not fill the disk with vectors that nothing refers to."""
     vector = np.ones(8, dtype=np.float32)

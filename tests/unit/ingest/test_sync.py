@@ -19,7 +19,7 @@ from ragvault.errors import (
     Interrupted,
     VaultPathError,
 )
-from ragvault.ingest.read import ReadNote, ReadOutcome, read_note
+from ragvault.ingest.read import ReadNote, ReadOutcome, Unreadable, read_note
 from ragvault.ingest.sync import SyncParts, sync_vault
 from ragvault.model import Filter, IndexReport, NoteFile, collection_of
 from tests.support.chunking import WordCounter
@@ -719,6 +719,28 @@ def test_a_note_that_is_edited_while_it_is_embedded_is_searched_as_it_is(
     world.read_note = editing
     world.sync()
     assert any("Quinces" in text for text in world.texts().values())
+    world.agrees_with_clean(tmp_path)
+
+
+def test_a_note_that_could_not_be_read_for_its_vectors_gets_them_later(
+    world: World, tmp_path: Path
+) -> None:
+    """In a vault that is in step only what a run has written is looked through for such notes."""
+    world.sync()
+    world.put("new.md", "# New\n\nAbout quinces.\n")
+    reads: list[str] = []
+
+    def locked_at_last(note: NoteFile, max_bytes: int) -> ReadOutcome:
+        reads.append(note.rel_path)
+        is_locked = reads.count("new.md") > 1
+        return Unreadable("can't be read") if is_locked else read_note(note, max_bytes)
+
+    world.read_note = locked_at_last
+    report = world.sync()
+    assert report.embedded == 0 and "1 notes that can't be read now" in " ".join(report.notices)
+    world.read_note = read_note
+    world.put("a.md", "# Alpha\n\nAn edit elsewhere.\n", at=OLD + 1)
+    assert world.sync().embedded == 2
     world.agrees_with_clean(tmp_path)
 
 
