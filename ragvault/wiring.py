@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ragvault.adapters.index_files import IndexFiles
     from ragvault.adapters.models import FactStore
     from ragvault.adapters.ollama.chat import OllamaChat
-    from ragvault.adapters.onnx.hub import Offer
+    from ragvault.adapters.onnx.model_files import Offer
     from ragvault.adapters.sqlite.catalog import SqliteCatalog
     from ragvault.adapters.sqlite.history import SqliteHistory
     from ragvault.config.file import LoadedSettings
@@ -279,7 +279,7 @@ class Container:
     def model_on_hub(self, name: str) -> Offer:
         """What it takes to fetch a profile's model, or that of a hub id, for what is configured
         to run it. Raises ModelError."""
-        from ragvault.adapters.onnx import hub
+        from ragvault.adapters.onnx import model_files as hub
 
         is_reranker = name == self.settings.rerank.model
         torch = self.settings.embedding.backend == "sentence-transformers" and not is_reranker
@@ -287,7 +287,7 @@ class Container:
 
     def fetch_model(self, wanted: Offer, *, progress: bool) -> None:
         """Download what is missing of it. Raises ModelError."""
-        from ragvault.adapters.onnx import hub
+        from ragvault.adapters.onnx import model_files as hub
 
         hub.fetch(wanted, progress=progress)
 

@@ -2,6 +2,6 @@
 
 In: questions with their gold places, JSON Lines (``dataset``). ``runner`` asks them all as ``ask``
 does; ``judging`` holds each ranking and answer against the gold (``places``: is it there?
-``metrics``: how well?), ``printed`` what a person read. Out: an ``Evaluation``, figures with 95 %
-intervals (``summary``).
+``metrics``: how well?), and what a person read against what is right. Out: an ``Evaluation``,
+figures with 95 % intervals (``summary``).
 """

@@ -19,11 +19,11 @@ from ragvault.evaluation.dataset import Question
 from ragvault.evaluation.judging import (
     QuestionResult,
     judge_answer,
+    judge_printed,
     judge_ranking,
     ranking_of,
 )
 from ragvault.evaluation.places import Notes, notices
-from ragvault.evaluation.printed import judge_printed
 from ragvault.evaluation.summary import Evaluation
 from ragvault.model import (
     AbstainReason,

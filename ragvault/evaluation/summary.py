@@ -11,9 +11,15 @@ import numpy as np
 
 from ragvault.evaluation import metrics
 from ragvault.evaluation.dataset import Question
-from ragvault.evaluation.judging import ANSWER_MEASURES, RANKING_MEASURES, QuestionResult
+from ragvault.evaluation.judging import (
+    ANSWER_MEASURES,
+    RANKING_MEASURES,
+    Printed,
+    QuestionResult,
+    curve,
+    shares,
+)
 from ragvault.evaluation.metrics import Bin, Estimate, Flags, Floats
-from ragvault.evaluation.printed import Printed, curve, shares
 from ragvault.model import VaultInfo
 from ragvault.service.json_objects import picked, rounded
 from ragvault.text import snippet

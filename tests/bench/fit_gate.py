@@ -28,8 +28,8 @@ import numpy as np
 from ragvault.answering.confidence import MEANING_AND_WORDS, TOPIC, WORDS
 from ragvault.errors import ModelError
 from ragvault.evaluation.dataset import Question, load_questions
+from ragvault.evaluation.judging import matches
 from ragvault.evaluation.metrics import Flags, Floats, auroc, reliability
-from ragvault.evaluation.printed import matches
 from ragvault.model import AskResult, Request
 from ragvault.service.ask import answer_of, ask
 from ragvault.service.index import IndexRequest, index

@@ -16,8 +16,7 @@ import onnxruntime
 import pytest
 
 from ragvault.adapters.onnx import runtime
-from ragvault.adapters.onnx.embedder import OnnxEmbedder
-from ragvault.adapters.onnx.head import Head
+from ragvault.adapters.onnx.embedder import Head, OnnxEmbedder
 from ragvault.config.settings import Settings
 from ragvault.errors import EmbedderUnavailableError
 from tests.support.gemma_onnx import (

@@ -4,10 +4,8 @@ In: a draft, a few characters at a time, and the hits of its prompt. Out: what m
 sentence by sentence, each citation resolved to a chunk and written in one style.
 
     styles     how citations are asked for and written: file-section, numeric
-    brackets   the context's names; one bracket read with them
-    parse      all citations of a text, in whatever form
-    resolve    which chunk of the context one means
+    parse      all citations of a text, in whatever form, read with the context's names
     sentences  where a sentence and its citations end, while more is coming
-    render     a sentence with its citations in the style, invented ones taken out
+    render     which chunk each means; a sentence with them in the style, invented ones out
     stream     the whole: nothing is shown before the first statement that its citation holds
 """

@@ -1,19 +1,194 @@
 """A sentence of the draft as the answer shows it: its citations resolved, each in the style that
 was asked for; those that lead nowhere are taken out without a trace, and one is added where the
-writer gave none."""
+writer gave none.
+
+File and section are each compared at ever looser levels of equality (``_Level``); the hits at the
+strictest level that any reaches are the candidates, and among several the one that best holds the
+citing sentence is taken. What is equal at no level isn't in the context: the citation is removed.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from enum import IntEnum
 from itertools import groupby
 
-from ragvault.answering.citations.brackets import CitedContext, squeezed
-from ragvault.answering.citations.parse import parse
-from ragvault.answering.citations.resolve import Resolution, resolve
-from ragvault.answering.citations.styles import Marks, RawCitation
+from ragvault.answering.check.support import coverage, evidence_text
+from ragvault.answering.citations.parse import CitedContext, parse, squeezed
+from ragvault.answering.citations.styles import (
+    FILE_SECTION,
+    TOP,
+    CitationStyle,
+    Marks,
+    RawCitation,
+    section_label,
+)
 from ragvault.model import Citation, CitationStatus, Hit
+from ragvault.text import one_line
+
+_TYPO_RATIO = 0.86  # of difflib: about one wrong letter in seven
+_MIN_TYPO_LENGTH = 5
+_HELD = 0.5  # coverage of the sentence above which a wrong section name is forgiven
+_TOP_NAMES = frozenset({"top", "introduction", "intro", "none", "n/a", "untitled", "no heading"})
+
+
+class _Level(IntEnum):
+    EXACT = 0
+    FOLDED = 1  # case, Unicode form, quotes, heading marks, white space
+    PART = 2  # folder, extension or a level of the heading path left out; the note's title
+    TYPO = 3
+    ABSENT = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """``hit`` is None exactly when ``status`` is REMOVED."""
+
+    status: CitationStatus
+    hit: Hit | None
+
+
+def resolve(
+    raw: RawCitation,
+    hits: Sequence[Hit],
+    sentence: str = "",
+    style: CitationStyle = FILE_SECTION,
+) -> Resolution:
+    """The chunk that is meant. ``hits`` are those of the prompt, in its order; ``sentence`` is
+    the citing one, without its citations; ``style`` the one that was asked for."""
+    candidates = list(hits)
+    if raw.number is not None:
+        candidates = _numbered(raw.number, hits)
+    if raw.file is not None:
+        wanted = raw.file
+        candidates = _best(candidates, lambda h: _file_level(wanted, h), _file_of)
+    if raw.section is not None:
+        section, named = raw.section, candidates
+        candidates = _best(named, lambda h: _section_level(section, h), lambda h: h.chunk.place)
+        if not candidates and raw.file is not None:
+            # The section is nowhere, but the one file it names holds the sentence.
+            candidates = [h for h in named if _overlap(sentence, h, of_note=False) >= _HELD]
+        elif raw.file is None and len({h.chunk.place for h in candidates}) > 1 and not sentence:
+            candidates = []
+    if not candidates:
+        return Resolution(CitationStatus.REMOVED, None)
+    hit = max(candidates, key=lambda h: _overlap(sentence, h))
+    is_unclear = raw.number is None and len({_file_of(h) for h in candidates}) > 1
+    is_exact = raw.raw in style.forms(hits) and not is_unclear
+    return Resolution(CitationStatus.EXACT if is_exact else CitationStatus.REPAIRED, hit)
+
+
+def _numbered(number: int, hits: Sequence[Hit]) -> list[Hit]:
+    """The n-th passage of the prompt: its hit, and the neighbours that may be in it. Neighbours
+    (not ranked) follow the hits and have no number."""
+    found = [hit for hit in hits if hit.is_ranked]
+    if not 1 <= number <= len(found):
+        return []
+    own = found[number - 1]
+    return [own, *(h for h in hits if not h.is_ranked and h.chunk.place == own.chunk.place)]
+
+
+def _best(
+    hits: Sequence[Hit], level: Callable[[Hit], _Level], place: Callable[[Hit], object]
+) -> list[Hit]:
+    """The hits at the strictest level that any reaches; a typo must point to one place only."""
+    levels = [level(hit) for hit in hits]
+    best = min(levels, default=_Level.ABSENT)
+    found = [hit for hit, reached in zip(hits, levels, strict=True) if reached == best]
+    is_guess = best == _Level.TYPO and len({place(hit) for hit in found}) > 1
+    return [] if best == _Level.ABSENT or is_guess else found
+
+
+def _file_of(hit: Hit) -> object:
+    return hit.chunk.vault, hit.chunk.rel_path
+
+
+def _file_level(wanted: str, hit: Hit) -> _Level:
+    path = hit.chunk.rel_path
+    is_bare = "/" not in wanted  # no path: every note of that name is meant, also one at the root
+    if wanted in (path, one_line(path)) or (
+        is_bare and _fold(wanted) == _fold(path.rsplit("/", 1)[-1])
+    ):
+        return _Level.EXACT
+    name, full = _fold(wanted).removeprefix("./").lstrip("/"), _fold(path)
+    qualified = f"{_fold(hit.chunk.vault)}/{full}"
+    if name in (full, qualified):
+        return _Level.FOLDED
+    bare, bare_full = _no_extension(name), _no_extension(full)
+    if bare and f"/{_no_extension(qualified)}".endswith(f"/{bare}"):
+        return _Level.PART
+    if bare in {_fold(hit.note.title), *map(_fold, hit.note.aliases)}:
+        return _Level.PART
+    base, bare_base = bare.rsplit("/", 1)[-1], bare_full.rsplit("/", 1)[-1]
+    if _squeeze(base) and _squeeze(base) == _squeeze(bare_base):
+        return _Level.PART  # weekly standup for weekly-standup, or another folder before it
+    return _Level.TYPO if _is_typo(base, bare_base) else _Level.ABSENT
+
+
+def _section_level(wanted: str, hit: Hit) -> _Level:
+    path = hit.chunk.heading_path
+    if wanted in (section_label(path), " > ".join(path) or TOP):
+        return _Level.EXACT
+    cited = [_plain(part) for part in re.split(r"\s*(?:>|›|→|»)\s*", wanted) if _plain(part)]
+    have = [_plain(part) for part in path]
+    if not path:
+        known = _TOP_NAMES | {_plain(hit.note.title), _no_extension(_fold(hit.chunk.rel_path))}
+        return _Level.FOLDED if _plain(wanted) in known else _Level.ABSENT
+    if cited == have or _plain(wanted) == _plain(" > ".join(path)):
+        return _Level.FOLDED
+    whole = _plain(wanted)
+    if whole in have:  # a heading that holds ">" itself, or one level of the path
+        return _Level.PART
+    if cited and _is_subsequence(cited, have):
+        return _Level.PART
+    if cited and _is_subsequence(have, cited):  # a level too many, such as the note's title
+        return _Level.PART
+    return _Level.TYPO if cited and _is_typo(cited[-1], have[-1]) else _Level.ABSENT
+
+
+def _is_subsequence(part: Sequence[str], whole: Sequence[str]) -> bool:
+    rest = iter(whole)
+    return bool(part) and all(name in rest for name in part)
+
+
+def _fold(name: str) -> str:
+    name = unicodedata.normalize("NFKC", name).casefold()
+    name = name.translate(str.maketrans("“”„’‘`–—", "\"\"\"'''--")).replace("\\", "")
+    return " ".join(name.split())
+
+
+def _plain(heading: str) -> str:
+    """A heading without its marks, emphasis, links and closing punctuation."""
+    heading = re.sub(r"!?\[\[(?:[^\]|]*\|)?([^\]]*)\]\]|[*_`~]", r"\1", _fold(heading))
+    return heading.strip().lstrip("#").strip().rstrip(":.#").strip(" \"'")
+
+
+def _no_extension(name: str) -> str:
+    return re.sub(r"\.(?:md|markdown|txt|mdx?)$", "", name)
+
+
+def _squeeze(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name)
+
+
+def _is_typo(cited: str, known: str) -> bool:
+    """Close enough for a misspelling. Numbers differ or not: "2024-03" is never "2024-04"."""
+    if min(len(cited), len(known)) < _MIN_TYPO_LENGTH:
+        return False
+    if re.findall(r"\d+", cited) != re.findall(r"\d+", known):
+        return False
+    return SequenceMatcher(None, cited, known, autojunk=False).ratio() >= _TYPO_RATIO
+
+
+def _overlap(sentence: str, hit: Hit, *, of_note: bool = True) -> float:
+    """How much of the sentence the chunk holds, with what is known of its note or without."""
+    text = evidence_text(hit) if of_note else hit.chunk.text
+    return coverage(sentence, text) if sentence.strip() else 0.0
+
 
 _BARE_NUMBERS = re.compile(r"\[\^?\d[\d\s,;]*\]")
 _SAME_WORDS = 12  # letters: fewer may stand before a number by chance

@@ -10,8 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from ragvault.answering.citations.brackets import CitedContext
-from ragvault.answering.citations.parse import parse
+from ragvault.answering.citations.parse import CitedContext, parse
 from ragvault.answering.citations.styles import RawCitation
 from ragvault.text import sentence_spans
 

@@ -30,7 +30,7 @@ from ragvault.answering.check.support import (
     unsupported,
 )
 from ragvault.answering.check.uncertainty import is_uncertain
-from ragvault.answering.citations.brackets import CitedContext
+from ragvault.answering.citations.parse import CitedContext
 from ragvault.answering.citations.render import Sentence, read, render
 from ragvault.answering.citations.sentences import LOOKAHEAD, Waiting, next_end
 from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle, Marks

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from datetime import datetime
 from typing import Annotated
 
@@ -18,16 +20,15 @@ from ragvault.cli.options import (
     question_of,
     request_of,
 )
-from ragvault.cli.render import search as render
-from ragvault.cli.render.layout import MAX_LINE, wrapped
+from ragvault.cli.render.layout import MAX_LINE, hanging, wrapped
 from ragvault.cli.render.progress import Waiting
 from ragvault.cli.render.terminal import print_json
 from ragvault.cli.session import Session
 from ragvault.errors import UsageError
 from ragvault.service import search as service
 from ragvault.service.json_objects import debug_object, search_object
-from ragvault.service.originals import Links
-from ragvault.service.search import SearchResult
+from ragvault.service.originals import Links, on_disk
+from ragvault.service.search import SearchResult, Terms
 from ragvault.service.status import VaultLook
 from ragvault.service.why import why as explain
 
@@ -84,9 +85,9 @@ def _show(
         value = search_object(found, Links.of(session.container))
         print_json({**value, **(debug_object(found.retrieval) if debug else {})})
     elif files is not None:
-        render.print_files(session, found, end=files)
+        print_files(session, found, end=files)
     else:
-        render.print_result(session, found)
+        print_result(session, found)
         if debug:
             from ragvault.cli.render.debug import print_debug
 
@@ -114,3 +115,49 @@ def why(
         for line in wrapped(told, min(session.out.width, MAX_LINE)):
             session.out.print(line)
     return 0
+
+
+# --------------------------------------------------------------------------- results
+
+
+def print_result(session: Session, found: SearchResult) -> None:
+    """The passages listed, or what to do where there are none."""
+    out = session.out
+    if not found.hits:
+        out.print("Nothing found.", "bold")
+        searched = found.retrieval.searched
+        if searched:
+            out.print(hanging(out, f"Searched: {searched}.", 0), "dim")
+        out.print("→ Try other words, or drop a filter.", "dim")
+        return
+    view = session.places()
+    query = found.retrieval.query
+    terms = Terms.of(query.terms, query.language)
+    width = len(str(len(found.hits)))
+    for number, hit in enumerate(found.hits, start=1):
+        view.print(f"{number:>{width}}.", hit, terms)
+
+
+def print_files(session: Session, found: SearchResult, *, end: str) -> None:
+    """Each note once, best first, as its absolute path: for ``xargs`` and editors. On a terminal
+    a path is quoted for the shell where it has to be, as ``ls`` does; elsewhere it is the very
+    bytes of its name, with ``end`` after it."""
+    roots = {vault.name: vault.path for vault in session.container.catalog.vaults()}
+    out = session.out
+    for hit in found.hits:
+        path = str(on_disk(roots[hit.chunk.vault], hit.chunk.rel_path))
+        if out.is_tty and end == "\n":
+            out.print(shell_quoted(path))
+        else:
+            out.print_raw(path + end)
+
+
+def shell_quoted(path: str) -> str:
+    """A path as a shell reads it back, all of it visible."""
+    if path.isprintable():
+        return shlex.quote(path)
+    shown = "".join(
+        c if c.isprintable() and c not in "'\\" else "".join(f"\\{b:03o}" for b in os.fsencode(c))
+        for c in path
+    )
+    return f"$'{shown}'"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from ragvault.cli.render.layout import counted, duration, facts, print_table
 from ragvault.cli.render.terminal import Terminal
-from ragvault.evaluation.judging import LABELS
+from ragvault.evaluation.judging import LABELS, curve, shares
 from ragvault.evaluation.metrics import Estimate
-from ragvault.evaluation.printed import curve, shares
 from ragvault.evaluation.summary import Estimates, Evaluation
 from ragvault.text import strip_controls
 

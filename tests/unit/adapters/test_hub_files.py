@@ -10,10 +10,15 @@ from pathlib import Path
 import pytest
 
 from ragvault.adapters.models import EMBEDDING, FactStore
-from ragvault.adapters.onnx.embedder import OnnxEmbedder
-from ragvault.adapters.onnx.head import Head
-from ragvault.adapters.onnx.hub import Offer, fetch, offer
-from ragvault.adapters.onnx.model_files import BUNDLED_TOKENIZER, ModelFiles, find_model
+from ragvault.adapters.onnx.embedder import Head, OnnxEmbedder
+from ragvault.adapters.onnx.model_files import (
+    BUNDLED_TOKENIZER,
+    ModelFiles,
+    Offer,
+    fetch,
+    find_model,
+    offer,
+)
 from ragvault.config import profiles
 from ragvault.config.profiles import PROFILES, PinnedFile
 from ragvault.config.settings import EmbeddingSettings, Settings

@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from ragvault.adapters.onnx.cross_encoder import OnnxCrossEncoder
-from ragvault.adapters.onnx.hub import fetch, offer
-from ragvault.adapters.onnx.model_files import BUNDLED_TOKENIZER
+from ragvault.adapters.onnx.model_files import BUNDLED_TOKENIZER, fetch, offer
 from ragvault.config.settings import IndexSettings, RerankSettings, Settings
 from ragvault.errors import RerankerUnavailableError
 from ragvault.model import sigmoid

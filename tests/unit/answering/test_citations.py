@@ -6,7 +6,7 @@ from __future__ import annotations
 from hypothesis import given, settings, strategies as st
 
 from ragvault.answering.citations.parse import parse
-from ragvault.answering.citations.resolve import resolve
+from ragvault.answering.citations.render import resolve
 from ragvault.answering.citations.styles import canonical
 from tests.support.answering import hit
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hypothesis import given, strategies as st
 
-from ragvault.answering.citations.resolve import resolve
+from ragvault.answering.citations.render import resolve
 from ragvault.answering.citations.styles import RawCitation
 from ragvault.answering.context import joined
 from ragvault.answering.pipeline import AnswerRequest, answer

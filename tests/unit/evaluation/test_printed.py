@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ragvault.evaluation.dataset import Gold, Question
-from ragvault.evaluation.printed import Printed, Verdict, curve, judge_printed, shares
+from ragvault.evaluation.judging import Printed, Verdict, curve, judge_printed, shares
 from ragvault.model import (
     AbstainReason,
     Abstention,

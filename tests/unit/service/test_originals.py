@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ragvault.cli.render.search import shell_quoted
+from ragvault.cli.commands.search import shell_quoted
 from ragvault.config.settings import Settings
 from ragvault.ingest.plan import make_plan
 from ragvault.ingest.walk import walk
