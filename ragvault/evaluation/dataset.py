@@ -1,15 +1,12 @@
 """Question sets: JSON Lines, a question a line, with the places where the answer stands.
 
     {"id": "7", "question": "…", "answerable": true, "lang": "en",
-     "gold": [{"file": "a.md"}, {"file": "a.md", "heading": "Setup"},
-              {"file": "a.md", "start": 120, "end": 180, "text": "…"}, {"file": "a.md", "line": 7}],
+     "gold": [{"file": "a.md"}, {"file": "a.md", "heading": "Setup"}, {"file": "a.md", "line": 7}],
      "answers": ["…"], "right": "…", "type": "…"}
 
-Only ``question`` is required. ``start`` and ``end`` are character offsets into the note as it is
-on disk, line ends and all, the byte order mark not counted. ``right`` is a regular
-expression that every right answer matches, in whatever case. The ``type`` "foreign" marks a
-question whose subject is foreign to the vault, not only its answer.
-Other keys are ignored.
+Only ``question`` is required. ``right`` is a regular expression that every right answer matches,
+in whatever case. The ``type`` "foreign" marks a question whose subject is foreign to the vault, not
+only its answer. Other keys are ignored.
 """
 
 from __future__ import annotations
@@ -73,27 +70,12 @@ class Gold:
     """A place that answers. ``file`` is relative to the vault, POSIX, NFC.
 
     ``heading`` is the section's own heading, or its path joined by " > "; "" is what stands
-    before the first heading; None: anywhere in the note. ``start``/``end`` are offsets in
-    characters, end exclusive; ``text`` what stands there; ``line`` counts from 1.
+    before the first heading; None: anywhere in the note. ``line`` counts from 1.
     """
 
     file: Annotated[Words, AfterValidator(normal_path)]
     heading: str | None = None
-    start: NonNegativeInt | None = None
-    end: NonNegativeInt | None = None
-    text: str | None = None
     line: NonNegativeInt | None = None
-
-    @model_validator(mode="after")
-    def _check_span(self) -> Gold:
-        given = [offset for offset in (self.start, self.end) if offset is not None]
-        if given and (len(given) < 2 or given[0] >= given[1]):
-            raise ValueError("`start` and `end` come together, and `start` is the smaller")
-        return self
-
-    @property
-    def span(self) -> tuple[int, int] | None:
-        return None if self.start is None or self.end is None else (self.start, self.end)
 
 
 @dataclasses.dataclass(

@@ -16,8 +16,7 @@ from itertools import chain
 
 from ragvault.evaluation import metrics
 from ragvault.evaluation.dataset import Question
-from ragvault.evaluation.metrics import Span
-from ragvault.evaluation.places import Notes, chunk_span, folded, gold_span, in_section
+from ragvault.evaluation.places import folded, in_section
 from ragvault.model import (
     Abstention,
     Answer,
@@ -44,8 +43,6 @@ RANKING_MEASURES = {
     "precision@8": "precision@8",
     "file_hit@5": "note among the first 5",
     "section_hit@5": "section among the first 5",
-    "span_recall@5": "span recall, first 5",
-    "span_precision@5": "span precision, first 5",
 }
 DECISION_MEASURES = {
     "false_answers": "answered without an answer there",
@@ -114,9 +111,8 @@ def ranking_of(retrieval: Retrieval) -> Ranking:
     return Ranking(tuple(dict.fromkeys(chain.from_iterable(notes))), passages, copies)
 
 
-def judge_ranking(question: Question, ranking: Ranking, notes: Notes) -> Values:
-    """All measures that apply, each in 0..1: section and span measures only where gold says as
-    much."""
+def judge_ranking(question: Question, ranking: Ranking) -> Values:
+    """All measures that apply, each in 0..1: the section's only where gold says as much."""
     relevant = {gold.file for gold in question.gold}
     ranked = ranking.notes
     values = {
@@ -129,32 +125,7 @@ def judge_ranking(question: Question, ranking: Ranking, notes: Notes) -> Values:
     if any(gold.heading is not None or gold.line is not None for gold in question.gold):
         hit = any(in_section(p, gold) for p in ranking.places for gold in question.gold)
         values["section_hit@5"] = float(hit)
-    spans = span_values(question, ranking.places, notes)
-    if spans is not None:
-        values["span_recall@5"], values["span_precision@5"] = spans
     return values
-
-
-def span_values(
-    question: Question, passages: Sequence[StoredChunk], notes: Notes
-) -> tuple[float, float] | None:
-    """(recall, precision) of the passages' characters; None where gold has no span that its note
-    still holds."""
-    wanted: dict[str, list[Span]] = {}
-    for gold in question.gold:
-        note = notes[gold.file] if gold.span else None
-        span = gold_span(note, gold) if note else None
-        if span is not None:
-            wanted.setdefault(gold.file, []).append(span)
-    if not wanted:
-        return None
-    found: dict[str, list[Span]] = {}
-    for passage in passages:
-        note = notes[passage.chunk.rel_path]
-        if note is not None:
-            span = chunk_span(note, passage.chunk)
-            found.setdefault(passage.chunk.rel_path, []).append(span)
-    return metrics.span_scores(wanted, found)
 
 
 # --------------------------------------------------------------------------- answers

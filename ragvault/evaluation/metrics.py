@@ -3,8 +3,7 @@
 Ranking measures take the ranked ids, best first, and the relevant ones; relevance is 0 or 1.
 All values lie in 0..1. Definitions: Järvelin & Kekäläinen 2002 for nDCG (gain 1, discount
 log2(rank + 1)); TREC's for precision, recall and reciprocal rank; Fawcett 2006 for the area
-under the ROC curve, Hanley & McNeil 1982 for its standard error; Smith & Troynikov 2024 (Chroma,
-"Evaluating Chunking") for spans.
+under the ROC curve, Hanley & McNeil 1982 for its standard error.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Span = tuple[int, int]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
@@ -44,19 +42,6 @@ def recall(ranked: Sequence[str], relevant: Collection[str], k: int) -> float:
 def reciprocal_rank(ranked: Sequence[str], relevant: Collection[str], k: int = 10) -> float:
     """One over the rank of the first relevant one; 0 when there is none in the first ``k``."""
     return next((1.0 / (i + 1) for i, key in enumerate(ranked[:k]) if key in relevant), 0.0)
-
-
-# --------------------------------------------------------------------------- spans
-
-
-def span_scores(gold: dict[str, list[Span]], found: dict[str, list[Span]]) -> tuple[float, float]:
-    """(recall, precision) in characters, by note. A character found twice counts once."""
-    wanted, got = (
-        {(file, i) for file, spans in one.items() for span in spans for i in range(*span)}
-        for one in (gold, found)
-    )
-    shared = len(wanted & got)
-    return (shared / len(wanted) if wanted else 0.0, shared / len(got) if got else 0.0)
 
 
 # --------------------------------------------------------------------------- yes or no

@@ -23,7 +23,7 @@ from ragvault.evaluation.judging import (
     judge_ranking,
     ranking_of,
 )
-from ragvault.evaluation.places import Notes, notices
+from ragvault.evaluation.places import notices
 from ragvault.evaluation.summary import Evaluation
 from ragvault.model import (
     AbstainReason,
@@ -96,7 +96,6 @@ def evaluate(
     """
     use_model = use_model and ollama_status(container).problem is None
     started = time.perf_counter()
-    notes = Notes(vault.path)
     results: list[QuestionResult] = []
     told: Counter[str] = Counter()
     progress.start(vault.name, len(questions), "questions")
@@ -112,7 +111,7 @@ def evaluate(
                     error.hint,
                 ) from error
             told.update(set(retrieval.notices))
-            result = _judged(question, retrieval, asked, notes, gate=gate)
+            result = _judged(question, retrieval, asked, gate=gate)
             results.append(replace(result, seconds=time.perf_counter() - begun))
             progress.advance(1)
     finally:
@@ -120,7 +119,7 @@ def evaluate(
     seconds = time.perf_counter() - started
     often = [line for line, n in told.items() if n >= _NOTICE_SHARE * len(results)]
     passages = cache(partial(container.catalog.note_chunks, vault.name))
-    nowhere = notices(questions, passages, notes)
+    nowhere = notices(questions, passages)
     try:
         model = container.embedder.model
     except ModelError:
@@ -139,7 +138,7 @@ def _searched(
 
 
 def _judged(
-    question: Question, retrieval: Retrieval, asked: AskResult | None, notes: Notes, *, gate: bool
+    question: Question, retrieval: Retrieval, asked: AskResult | None, *, gate: bool
 ) -> QuestionResult:
     judgement, outcome = (asked.judgement, asked.outcome) if asked else (None, None)
     reason = str(outcome.reason) if isinstance(outcome, Abstention) else None
@@ -150,7 +149,7 @@ def _judged(
         values, mode = judge_answer(question, outcome, retrieval.hits), outcome.mode
     return QuestionResult(
         question=question,
-        ranking=judge_ranking(question, ranking, notes) if question.answerable else {},
+        ranking=judge_ranking(question, ranking) if question.answerable else {},
         confidence=(judgement.confidence if judgement else 0.0) if gate else None,
         reason=reason,
         features=dict(judgement.features) if judgement else {},

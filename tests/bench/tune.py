@@ -30,12 +30,12 @@ from ragvault.config.settings import Settings
 from ragvault.evaluation.dataset import Question, load_questions
 from ragvault.evaluation.judging import judge_ranking, ranking_of
 from ragvault.evaluation.metrics import reciprocal_rank
-from ragvault.evaluation.places import Notes
 from ragvault.model import Request, Retrieval
 from ragvault.service import search
 from ragvault.service.index import IndexRequest, index
 from ragvault.service.vaults import known_vaults
 from ragvault.wiring import Container, load_settings
+from tests.bench import spans
 
 KEPT_BACK = "workbook"
 NOW = datetime(2026, 11, 22, 12).astimezone()  # evals/README.md
@@ -64,7 +64,9 @@ def gold_lines(file: Path) -> Lines:
     }
 
 
-def figure(question: Question, found: Retrieval, notes: Notes, lines: Lines) -> float:
+def figure(
+    question: Question, found: Retrieval, lines: Lines, gold: spans.Spans, vault: Path
+) -> float:
     """0..1, see the module's docstring."""
     if wanted := lines.get(question.id):
         held = {
@@ -74,12 +76,11 @@ def figure(question: Question, found: Retrieval, notes: Notes, lines: Lines) -> 
             if hit.chunk.rel_path == file and hit.chunk.start_line <= line <= hit.chunk.end_line
         }
         return reciprocal_rank([hit.chunk.id for hit in found.ranked], held)
-    values = judge_ranking(question, ranking_of(found), notes)
-    names = ("ndcg@10", "section_hit@5")
-    parts = [values[n] for n in ("span_recall@5",) if n in values] or [
-        values[n] for n in names if n in values
-    ]
-    return float(np.mean(parts))
+    ranking = ranking_of(found)
+    if question.id in gold:
+        return spans.recall(vault, gold[question.id], (p.chunk for p in ranking.places))
+    values = judge_ranking(question, ranking)
+    return float(np.mean([values[n] for n in ("ndcg@10", "section_hit@5") if n in values]))
 
 
 def measured(
@@ -91,7 +92,8 @@ def measured(
         for _ in index(container, IndexRequest((folder / "vault",), name=folder.name)):
             pass
         vault = known_vaults(container, [folder.name])[0]
-        notes, lines = Notes(vault.path), gold_lines(folder / "questions.jsonl")
+        lines = gold_lines(folder / "questions.jsonl")
+        gold = spans.gold_spans(folder / "questions.jsonl")
         figures: dict[str, list[float]] = {name: [] for name in CANDIDATES}
         for question in load_questions(folder / "questions.jsonl", limit=limit):
             if not question.answerable:
@@ -100,7 +102,7 @@ def measured(
                 container.settings = _with(settings, changed)
                 request = Request(question.text, vaults=(vault.name,))
                 found = search.retrieve(container, request, now=NOW, for_answer=False)
-                figures[name].append(figure(question, found, notes, lines))
+                figures[name].append(figure(question, found, lines, gold, vault.path))
     return figures
 
 

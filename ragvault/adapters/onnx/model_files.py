@@ -231,9 +231,9 @@ def _onnx_file_in(folder: Path, purpose: Purpose) -> Path:
 
 # --------------------------------------------------------------------------- the hub
 
-# What arrives is compared with the hash that ``config.profiles`` pins, else with the one that the hub
-# names. A cached file is compared again when it is used: the cache keeps large files under their
-# hash.
+# What arrives is compared with the hash that ``config.profiles`` pins, else with the one that the
+# hub names. A cached file is compared again when it is used: the cache keeps large files under
+# their hash.
 
 # The files that run anywhere, the smallest first.
 ONNX_FILES = tuple(

@@ -21,7 +21,7 @@ from ragvault.evaluation.judging import (
     judge_ranking,
     ranking_of,
 )
-from ragvault.evaluation.places import Notes, in_section
+from ragvault.evaluation.places import in_section
 from ragvault.model import (
     Answer,
     Citation,
@@ -51,9 +51,9 @@ def test_bundled_questions_are_a_set() -> None:
 
 
 def test_all_fields_are_read() -> None:
-    gold = [{"file": "a.md", "heading": "H"}, {"file": "b.md", "start": 1, "end": 4, "text": "abc"}]
+    gold = [{"file": "a.md", "heading": "H"}, {"file": "b.md", "line": 4}]
     [question] = parse_questions(line(gold=gold, answers=["x"], lang="de", right="x+"), "q")
-    assert question.gold == (Gold("a.md", "H"), Gold("b.md", None, 1, 4, "abc"))
+    assert question.gold == (Gold("a.md", "H"), Gold("b.md", line=4))
     assert (question.answers, question.lang, question.right) == (("x",), "de", "x+")
 
 
@@ -76,9 +76,7 @@ def test_gold_decides_where_answerable_isn_t_said() -> None:
         (line(gold="a.md"), "`gold`: input should be a valid array"),
         (line(gold=["a.md"]), "`gold.0`: input should be an object"),
         (line(gold=[{"heading": "H"}]), "`gold.0.file` is not there"),
-        (line(gold=[{"file": "a.md", "start": 5}]), "come together"),
-        (line(gold=[{"file": "a.md", "start": 5, "end": 5}]), "the smaller"),
-        (line(gold=[{"file": "a.md", "start": -1, "end": 5}]), "`gold.0.start`: input"),
+        (line(gold=[{"file": "a.md", "line": -1}]), "`gold.0.line`: input"),
         (line(answerable="yes"), "`answerable`: input should be a valid boolean"),
         (line(answers=[1]), "`answers.0`: input should be a valid string"),
         (line(id=["1"]), "`id`: input should be a valid string"),
@@ -164,30 +162,16 @@ def test_section_is_the_one_under_that_heading(
     assert not in_section(passage("b.md", path), Gold("a.md", heading))
 
 
-def test_notes_are_scored_by_their_best_passage(tmp_path: Path) -> None:
+def test_notes_are_scored_by_their_best_passage() -> None:
     """Three passages of a wrong note count once: the right one is second, not fourth."""
     [question] = parse_questions(line(gold=[{"file": "right.md", "heading": "H"}]), "q")
     wrong = [passage("wrong.md", (str(i),)) for i in range(6)]
     found = [*wrong, passage("right.md", ("H",))]
     ranking = ranking_of(retrieved(*((stored, None) for stored in found)))
-    judged = judge_ranking(question, ranking, Notes(tmp_path))
+    judged = judge_ranking(question, ranking)
     assert judged["mrr@10"] == 0.5
     # but a person who reads the first five passages doesn't see it
     assert judged["file_hit@5"] == judged["section_hit@5"] == 0.0
-    assert "span_recall@5" not in judged
-
-
-def test_spans_are_read_from_the_note_on_disk(tmp_path: Path) -> None:
-    name = "Cafe\u0301.md"  # NFD on disk, as a Mac writes it
-    (tmp_path / name).write_text("# H\n\nnothing\n\nthe answer\n", encoding="utf-8")
-    gold = [{"file": name, "start": 14, "end": 24, "text": "the answer"}]
-    [question] = parse_questions(line(gold=gold), "q")
-    file = unicodedata.normalize("NFC", name)
-    stored = passage(file, text="nothing\n\nthe answer", lines=(3, 5))
-    hit = ranking_of(retrieved((stored, None)))
-    values = judge_ranking(question, hit, Notes(tmp_path))
-    assert values["span_recall@5"] == 1.0
-    assert values["span_precision@5"] == pytest.approx(10 / 19)
 
 
 def retrieved(*found: tuple[StoredChunk, str | None]) -> Retrieval:
@@ -199,21 +183,18 @@ def retrieved(*found: tuple[StoredChunk, str | None]) -> Retrieval:
     return Retrieval(Query("q", (), ()), hits, Strategy.HYBRID)
 
 
-def test_text_that_stands_twice_is_found_at_both_places(tmp_path: Path) -> None:
+def test_text_that_stands_twice_is_found_at_both_places() -> None:
     """A report repeats its key figures: shown once, they are found wherever gold says they are.
     A duplicate of what isn't among the first passages is not."""
-    (tmp_path / "a.md").write_text("the figure\n\nthe figure\n\nanother\n", encoding="utf-8")
-    gold = [{"file": "a.md", "start": 12, "end": 22, "text": "the figure"}]
-    [question] = parse_questions(line(gold=gold), "q")
-    first = passage("a.md", text="the figure")
+    [question] = parse_questions(line(gold=[{"file": "a.md", "line": 3}]), "q")
+    first = passage("b.md", text="the figure")
     copy = passage("a.md", text="The  figure", lines=(3, 3))
-    other = passage("a.md", text="another", lines=(5, 5))
+    other = passage("b.md", text="another", lines=(5, 5))
     ranking = ranking_of(retrieved((first, None), (copy, "duplicate")))
     assert (ranking.passages, ranking.copies) == ((first,), (copy,))
-    values = judge_ranking(question, ranking, Notes(tmp_path))
-    assert (values["span_recall@5"], values["span_precision@5"]) == (1.0, 0.5)
+    assert judge_ranking(question, ranking)["section_hit@5"] == 1.0
     elsewhere = ranking_of(retrieved((other, None), (copy, "duplicate")))
-    assert judge_ranking(question, elsewhere, Notes(tmp_path))["span_recall@5"] == 0.0
+    assert judge_ranking(question, elsewhere)["section_hit@5"] == 0.0
 
 
 def quoted(text: str, chunk_id: str) -> Answer:

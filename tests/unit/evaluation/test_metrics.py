@@ -12,10 +12,8 @@ from hypothesis import given, strategies as st
 from ragvault.evaluation import metrics
 from ragvault.evaluation.dataset import Gold, Question
 from ragvault.evaluation.judging import QuestionResult
-from ragvault.evaluation.places import NoteText, chunk_span, gold_span
 from ragvault.evaluation.summary import Evaluation
 from ragvault.model import VaultInfo
-from tests.support.evaluating import passage
 
 RANKED = ["a", "b", "c", "d"]
 
@@ -63,60 +61,6 @@ def test_a_right_note_moved_up_never_costs(ranked: list[str], relevant: set[str]
         if ranked[i] in relevant and ranked[i - 1] not in relevant:
             better = [*ranked[: i - 1], ranked[i], ranked[i - 1], *ranked[i + 1 :]]
             assert metrics.ndcg(better, relevant) >= metrics.ndcg(ranked, relevant)
-
-
-# --------------------------------------------------------------------------- spans
-
-spans = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)).map(lambda p: (min(p), max(p))))
-
-
-def characters(found: list[tuple[int, int]]) -> set[int]:
-    return {i for start, end in found for i in range(start, end)}
-
-
-@given(spans, spans)
-def test_span_scores_are_those_of_the_characters(
-    gold: list[tuple[int, int]], found: list[tuple[int, int]]
-) -> None:
-    """The fast count over ordered spans against sets of characters."""
-    wanted, got = characters(gold), characters(found)
-    recall, precision = metrics.span_scores({"n": gold}, {"n": found})
-    assert recall == pytest.approx(len(wanted & got) / len(wanted) if wanted else 0.0)
-    assert precision == pytest.approx(len(wanted & got) / len(got) if got else 0.0)
-
-
-def test_spans_of_another_note_don_t_count() -> None:
-    assert metrics.span_scores({"a": [(0, 10)]}, {"b": [(0, 10)]}) == (0.0, 0.0)
-
-
-def test_chunk_is_placed_by_its_lines_whatever_the_line_ends() -> None:
-    for end in ("\n", "\r\n"):
-        note = NoteText(end.join(["# H", "", "first", "second", "", "last"]))
-        start, stop = chunk_span(note, passage("a.md", text="first\nsecond", lines=(3, 4)).chunk)
-        assert note.text[start:stop] == f"first{end}second"
-
-
-def test_part_of_one_long_line_is_found_within_it() -> None:
-    """A note pasted as one line is many chunks of line 1: each has its own place."""
-    line = " ".join(f"word{i}" for i in range(200))
-    note = NoteText(line)
-    part = line[400:700]
-    span = chunk_span(note, passage("a.md", text=part, lines=(1, 1)).chunk)
-    assert span == (400, 700)
-
-
-def test_last_line_without_an_end_and_lines_beyond_the_note() -> None:
-    note = NoteText("one\ntwo")
-    assert note.line_span(2, 2) == (4, 7)
-    assert note.line_span(9, 12) == (4, 7)  # the note got shorter since
-
-
-def test_gold_span_follows_its_text() -> None:
-    """Offsets counted before line ends were converted are off by the lines above."""
-    note = NoteText("x\r\ny\r\nthe answer\r\n")
-    gold = Gold("a.md", None, 4, 14, "the answer")
-    assert gold_span(note, gold) == (6, 16)
-    assert gold_span(note, Gold("a.md", None, 0, 4, "gone")) is None
 
 
 # --------------------------------------------------------------------------- yes or no
