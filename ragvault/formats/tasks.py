@@ -1,4 +1,5 @@
-"""Tasks in a stretch of a note: list items with a box, and lines that say when a thing is due.
+"""Tasks in a stretch of a note: list items with a box; lines that say when a thing is due, and rows
+of a table with a column for that.
 
 A due date is Obsidian Tasks' sign (``📅 2026-11-25``, ``⏳``), a field (``due:: 2026-11-25``, in
 brackets too) or in words ("due 25 Nov", "by 3 Dec", "bis 26.11."); a day without its year is the
@@ -44,6 +45,15 @@ _ITEM = re.compile(
     r"(?:\[(?P<box>[^\[\]])\](?:[ \t]+|$))?(?P<text>.*)"
 )
 _FENCE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})")
+_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*")
+_DUE_COLUMN = re.compile(
+    r"\b(?:due|deadline|fällig\w*|frist|échéance|vence|vencimiento|scadenza|prazo)\b", re.IGNORECASE
+)
+_DONE_COLUMN = re.compile(
+    r"\b(?:paid|done|finished|completed|bezahlt|erledigt|payée?|fait|pagad[oa]|hecho)\b",
+    re.IGNORECASE,
+)
+_NOT_DONE = re.compile(r"(?:no|not|open|nein|nicht|offen|non|pending|todo|to do)\b", re.IGNORECASE)
 _DIGIT = re.compile(r"\d")
 _EMPTY = re.compile(r"\{\{.*?\}\}|<%.*?%>|[^\w]|_")
 
@@ -52,7 +62,8 @@ _EMPTY = re.compile(r"\{\{.*?\}\}|<%.*?%>|[^\w]|_")
 class Task:
     """``first..last`` are its lines, from 0 in the text that was read; ``text`` is what they say,
     less the first one's indentation, mark and box; ``above`` are the items that it stands below,
-    the nearest last. ``has_box`` False: a line that says when something is due."""
+    the nearest last. ``has_box`` False: a line or row that says when something is due; of a row
+    ``text`` are the cells with their columns' names, and the table's header stands ``above``."""
 
     first: int
     last: int
@@ -62,8 +73,9 @@ class Task:
     is_done: bool = False
 
 
-def tasks_in(text: str, *, boxes_only: bool = False) -> Iterator[Task]:
-    """Those of a note's text, in order. Linear."""
+def tasks_in(text: str, *, boxes_only: bool = False, header: str = "") -> Iterator[Task]:
+    """Those of a note's text, in order; ``header`` is that of a table whose rows it begins with.
+    Linear."""
     lines = text.split("\n")
     above: list[tuple[int, str]] = []
     is_code = False
@@ -71,6 +83,10 @@ def tasks_in(text: str, *, boxes_only: bool = False) -> Iterator[Task]:
         if _FENCE.match(line):
             is_code = not is_code
         if is_code:
+            continue
+        header = _header(lines, n, header)
+        if header and not boxes_only and (row := _row(_cells(header), _cells(line))):
+            yield Task(n, n, row[0], (header,), False, row[1])
             continue
         item = _ITEM.match(line)
         box = item["box"] if item else None
@@ -88,6 +104,38 @@ def tasks_in(text: str, *, boxes_only: bool = False) -> Iterator[Task]:
             yield Task(n, last, whole, tuple(said for _, said in above), bool(box), is_done)
         if item:
             above.append((indent, says))
+
+
+def open_table(text: str) -> str:
+    """The header of a table that says when things are due, and that the text ends in; else ""."""
+    header, lines = "", text.split("\n")
+    for n in range(len(lines)):
+        header = _header(lines, n, header)
+    return header if any(map(_DUE_COLUMN.search, _cells(header))) else ""
+
+
+def _header(lines: list[str], n: int, before: str) -> str:
+    """That of the table that a line is in, or begins; "" outside of one."""
+    if "|" not in lines[n]:
+        return ""
+    return lines[n] if n + 1 < len(lines) and _RULE.fullmatch(lines[n + 1]) else before
+
+
+def _cells(row: str) -> list[str]:
+    return [cell.strip() for cell in row.strip().strip("|").split("|")]
+
+
+def _row(columns: list[str], cells: list[str]) -> tuple[str, bool] | None:
+    """What a row says, and whether it is done with: its cell for that isn't empty."""
+    pairs = list(zip(columns, cells, strict=False))
+    if not any(_DUE_COLUMN.search(name) and _DATE.match(cell) for name, cell in pairs):
+        return None
+    done = (cell for name, cell in pairs if _DONE_COLUMN.search(name))
+    is_done = any(re.search(r"\w", cell) and not _NOT_DONE.match(cell) for cell in done)
+    said = (
+        f"due: {cell}" if _DUE_COLUMN.search(name) else f"{name}: {cell}" for name, cell in pairs
+    )
+    return " · ".join(said), is_done
 
 
 def _is_due(line: str) -> bool:

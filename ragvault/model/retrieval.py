@@ -158,7 +158,7 @@ class TaskQuery:
 @dataclass(frozen=True, slots=True)
 class TaskPlace:
     """Where a task that was asked for stands: ``first..last`` are lines of the passage, from 0;
-    ``above``: the items that it stands below."""
+    ``above``: the items that it stands below, of a row its table's header."""
 
     chunk_id: str
     first: int

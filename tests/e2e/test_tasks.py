@@ -21,6 +21,7 @@ NOTES = {
     "- [ ] new tap,\n  ask Pete first 📅 2026-11-27\n- [x] tiles ✅ 2026-11-02\n",
     "Work/Grant.md": "# Grant\n- Actions\n  - [ ] Roz: draft [due:: 2026-11-25]\n"
     "  - [ ] Bilal: newsletter\n",
+    "Work/Invoices.md": "# Invoices\n| No | Due | Paid |\n|---|---|---|\n| 7 | 2026-11-24 | |\n",
     "Work/Report.md": "# Report\n- [ ] figures 📅 2026-11-26\n- [ ] send it 📅 2026-11-28\n",
 }
 
@@ -57,6 +58,13 @@ def test_tasks_stand_by_due_date_each_with_its_note(container: Container) -> Non
         "Work/Report.md",
         "Kitchen.md",
     ]
+
+
+def test_a_row_is_due_too_and_has_its_columns_names(container: Container) -> None:
+    outcome = asked(container, "what's due on Tuesday").outcome
+    assert isinstance(outcome, Answer)
+    cited = "[File: Work/Invoices.md, Section: Invoices]"
+    assert outcome.text == f"Invoices — No: 7 · Due: 2026-11-24 {cited}"
 
 
 def test_one_projects_tasks_are_one_list(container: Container) -> None:

@@ -36,21 +36,33 @@ def _quote(hit: Hit, run: list[TaskPlace]) -> Quote:
     lines = hit.chunk.text.split("\n")
     parts = tuple("\n".join(lines[task.first : task.last + 1]) for task in run)
     is_line = len(run) == 1
-    shown = [show.unwrapped(dedent(part)) for part in parts]
-    body = show.item(dedent(parts[0])) if is_line else "\n".join(shown)
-    names = " · ".join(_names(hit, run, body))
+    shown = [_shown(lines, task, alone=is_line) for task in run]
+    body = "\n".join(shown)
+    above = {() if _is_row(lines, task) else task.above for task in run}
+    names = " · ".join(_names(hit, above.pop() if len(above) == 1 else (), body))
     gap = " " if is_line and "\n" not in body else "\n"
     text = f"{names} —{gap}{body}" if names else body
     return Quote(hit, parts, neutralise(strip_controls(text)), 1.0, is_line=gap == " ")
 
 
-def _names(hit: Hit, run: list[TaskPlace], body: str) -> list[str]:
-    """Note, headings and the item that all stand below, where the body doesn't say so."""
-    above = {task.above for task in run}
-    parents = above.pop() if len(above) == 1 else ()
+def _shown(lines: list[str], task: TaskPlace, *, alone: bool) -> str:
+    """A list item; a row with its columns' names."""
+    text = dedent("\n".join(lines[task.first : task.last + 1]))
+    if _is_row(lines, task):
+        return show.row(show.cells(task.above[0]), text)
+    return show.item(text) if alone else show.unwrapped(text)
+
+
+def _is_row(lines: list[str], task: TaskPlace) -> bool:
+    first = lines[task.first]
+    return bool(task.above) and "|" in first and not ITEM_MARK.match(first)
+
+
+def _names(hit: Hit, above: Sequence[str], body: str) -> list[str]:
+    """Note, headings and the items that all stand below, where the body doesn't say so."""
     said = set(stems(body))
     names: list[str] = []
-    for name in (hit.note.title, *hit.chunk.heading_path, *parents):
+    for name in (hit.note.title, *hit.chunk.heading_path, *above):
         name = show.sentence(ITEM_MARK.sub("", name, count=1))
         if not _PLAIN.match(name) and not stems(name) <= said:
             names.append(name)

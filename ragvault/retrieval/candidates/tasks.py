@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
 from ragvault.formats.dates import date_from_path
-from ragvault.formats.tasks import Task, done_date, due_date, tasks_in
+from ragvault.formats.tasks import Task, done_date, due_date, open_table, tasks_in
 from ragvault.model import (
     Detail,
     DroppedBy,
@@ -31,6 +31,7 @@ from ragvault.text import WEEKDAYS, normalise, stem, tokens
 _SHOWN = {Detail.BRIEF: 5, Detail.NORMAL: 20, Detail.DETAILED: 60}
 _DUE_WORDS = "due deadline fällig frist échéance vence scadenza prazo".split()
 _DUE_PASSAGES = 500  # by their words, beside those with boxes
+_TABLE = 100  # passages that a table may go on in
 _DAY_S = 86_400
 _PART = 4  # letters of a word that is looked for as the beginning or end of others
 
@@ -54,12 +55,7 @@ def find_tasks(context: Context, asked: TaskQuery) -> Retrieval | None:
     of the kind, or nothing about what was asked: the search looks on then. No hit where nothing is
     of the period."""
     wanted = frozenset(stem(word, context.query.language) for word in asked.words)
-    # Most passages are told from others by the letters that a word and its stem begin with.
-    begins = [word[: max(2, len(word) - 2)] for word in wanted]
-    passages = _passages(context, asked)
-    if begins:
-        passages = [one for one in passages if _holds(_place(one) + one.chunk.text, begins)]
-    every = _of_state(asked, passages)
+    every = _of_state(asked, _passages(context, asked), wanted)
     about = [_dated(one, asked, context.now) for one in _about(every, wanted, context)]
     about = [one for one in about if one.day or one.task.has_box]
     if not about:
@@ -109,25 +105,42 @@ def _counted(found: int, most: int, asked: TaskQuery) -> str:
 # --------------------------------------------------------------------------- what there is
 
 
-def _passages(context: Context, asked: TaskQuery) -> list[StoredChunk]:
-    """Those with a box; where it is asked what is due, also those that say so."""
+def _passages(context: Context, asked: TaskQuery) -> Iterator[tuple[StoredChunk, str]]:
+    """Those with a box; where it is asked what is due, also those that say so, and what a table
+    goes on in, with its header."""
     catalog = context.catalog
     stored = {one.chunk.id: one for one in catalog.with_tasks(context.where)}
+    goes_on: dict[str, tuple[StoredChunk, str]] = {}
     if _takes_lines(asked):
         found = catalog.lexical(_DUE_WORDS, _DUE_PASSAGES, context.where)
-        stored |= catalog.chunks([hit.chunk_id for hit in found])
-    return [one for one in stored.values() if not is_template(one.note.rel_path)]
+        due = catalog.chunks([hit.chunk_id for hit in found])
+        stored |= due
+        for one in due.values():
+            if header := open_table(one.chunk.text):
+                for other in catalog.neighbours(one.chunk.id, _TABLE):
+                    if other.chunk.ordinal > one.chunk.ordinal:
+                        goes_on[other.chunk.id] = (other, header)
+    yield from goes_on.values()
+    yield from ((one, "") for one in stored.values() if one.chunk.id not in goes_on)
 
 
 def _takes_lines(asked: TaskQuery) -> bool:
     return asked.period is not None and not asked.boxes_only
 
 
-def _of_state(asked: TaskQuery, passages: list[StoredChunk]) -> Iterator[_Found]:
+def _of_state(
+    asked: TaskQuery, passages: Iterable[tuple[StoredChunk, str]], wanted: frozenset[str]
+) -> Iterator[_Found]:
     """Each once, where passages overlap."""
     seen: set[tuple[str, str, int]] = set()
-    for one in passages:
-        for task in tasks_in(one.chunk.text, boxes_only=not _takes_lines(asked)):
+    # Most passages are told from others by the letters that a word and its stem begin with.
+    begins = [word[: max(2, len(word) - 2)] for word in wanted]
+    boxes_only = not _takes_lines(asked)
+    for one, header in passages:
+        text = one.chunk.text
+        if is_template(one.note.rel_path) or not _holds(_place(one) + header + text, begins):
+            continue
+        for task in tasks_in(text, boxes_only=boxes_only, header=header):
             place = (one.chunk.vault, one.chunk.rel_path, one.chunk.start_line + task.first)
             if task.is_done is asked.done and place not in seen:
                 seen.add(place)
@@ -179,7 +192,7 @@ def _place(stored: StoredChunk) -> str:
 
 
 def _holds(text: str, begins: list[str]) -> bool:
-    folded = normalise(text)
+    folded = normalise(text) if begins else ""
     return all(begin in folded for begin in begins)
 
 

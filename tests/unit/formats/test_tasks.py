@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from ragvault.formats.tasks import Task, done_date, due_date, tasks_in
+from ragvault.formats.tasks import Task, done_date, due_date, open_table, tasks_in
 
 WRITTEN = date(2026, 11, 22)
 
@@ -72,3 +72,21 @@ def test_a_line_without_a_box_is_one_only_where_it_says_when_it_is_due() -> None
         ("MOT due:: 2027-03-11", "2027-03-11", False),
         ("rent, due 1 April", "2027-04-01", False),
     ]
+
+
+def test_rows_of_a_table_with_a_column_for_it_are_due() -> None:
+    """Done where the column that says so holds something; a table may go on in another passage."""
+    header = "| No | Due | Paid |"
+    text = (
+        f"{header}\n|---|:-:|---|\n| 1 | 2026-12-03 | |\n"
+        "| 2 | 2026-12-04 | 2026-12-01 |\n| 3 | | |\n"
+    )
+    found = [(task.text, task.first, task.is_done, task.above) for task in tasks_in(text)]
+    assert found == [
+        ("No: 1 · due: 2026-12-03 · Paid: ", 2, False, (header,)),
+        ("No: 2 · due: 2026-12-04 · Paid: 2026-12-01", 3, True, (header,)),
+    ]
+    assert list(tasks_in(text, boxes_only=True)) == []
+    assert open_table(text.strip()) == header and open_table(text + "End.") == ""
+    (rest,) = tasks_in("| 4 | 2026-12-05 | no |\n\n| 5 | 2026-12-06 | |", header=header)
+    assert (rest.first, rest.is_done) == (0, False)

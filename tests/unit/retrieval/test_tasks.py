@@ -129,6 +129,13 @@ NOTES = [
     source("House/Cellar.md", "- [ ] damp\n  - [ ] ask Maria for a quote due:: 2024-05-13\n"),
     source("Work/Grant.md", "due:: 2024-05-17\nWe ask for £2,000."),
     source("2024-05-15.md", "- [ ] water the beans\n- [x] call Maria\n"),
+    Source(
+        "Invoices.md",
+        (
+            ((), "| No | Due | Paid |\n|---|---|---|\n| 1 | 2024-05-10 | 2024-05-09 |"),
+            ((), "| 2 | 2024-06-10 | |\n| 3 | 2024-06-20 | 2024-05-12 |"),
+        ),
+    ),
     source("Templates/Meeting.md", "- [ ] who, what 📅 2024-05-16\n"),
 ]
 
@@ -173,6 +180,7 @@ def listed(found: Retrieval) -> list[str]:
         ("which tasks are due this week", ["ask Maria for a quote due:: 2024-05-13"]),
         ("what do I have to do today", ["water the beans"]),
         ("what's due next week", ["new tap 📅 2024-05-20"]),
+        ("which invoices are due in June", ["| 2 | 2024-06-10 | |"]),
     ],
 )
 def test_all_that_fit_stand_by_due_date(
