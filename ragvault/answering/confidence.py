@@ -238,7 +238,7 @@ _HOW_MANY = re.compile(
 def form_missing(question: str, quote: Quote) -> bool:
     """Whether it asks when, who or how many, and the quote holds no date, no name or no number
     but the question's own."""
-    wanted = asks(question, None)
+    wanted = asks(question)
     text = quote.shown
     if wanted.when and not has_date(f"{quote.hit.note.title} {text}"):
         return True

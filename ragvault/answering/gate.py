@@ -86,7 +86,7 @@ def decide(
     question = found.query.text
     beside = (hit for hits in found.neighbours.values() for hit in hits)
     hits = (*found.near, *beside)
-    reading = read(question, hits, embed=embed, today=today, tasks=found.query.tasks)
+    reading = read(question, hits, embed=embed, today=today)
     quotes = tuple(reading.quotes(detail))
     if is_recent:
         by_file = not any(hit.note.says_its_day for hit in found.kept)

@@ -39,7 +39,6 @@ _LEAVES: dict[str, BlockKind] = {
 }
 # Of processor time, for one note: twice what 20 MB of plain prose take.
 PARSE_SECONDS = 10.0
-_TASK = re.compile(r"(?:[>\s]*(?:[-*+]|\d{1,9}[.)]))+\s+\[[ xX]\](?:\s|$)")
 _CALLOUT = re.compile(r"\s*>\s*\[!")
 
 
@@ -111,13 +110,9 @@ class _Blocks:
         if node.type in ("bullet_list", "ordered_list"):
             return Block("list", first, last, self.of(node.children, first, last, depth))
         children = self.of(node.children, first, last, depth + 1)
-        opening = self._lines[first]
-        kind: BlockKind
+        kind: BlockKind = "item"
         if node.type == "blockquote":
-            kind = "callout" if _CALLOUT.match(opening) else "quote"
-        else:
-            is_text = bool(children) and children[0].kind == "paragraph"
-            kind = "task" if is_text and _TASK.match(opening) else "item"
+            kind = "callout" if _CALLOUT.match(self._lines[first]) else "quote"
         return Block(kind, first, last, children if depth < _MAX_DEPTH else ())
 
     def _cover(self, found: Sequence[Block], first: int, last: int) -> tuple[Block, ...]:

@@ -46,7 +46,7 @@ class Section:
 
 
 BlockKind: TypeAlias = Literal[
-    "heading", "paragraph", "list", "item", "task", "quote", "callout", "table", "fence", "code",
+    "heading", "paragraph", "list", "item", "quote", "callout", "table", "fence", "code",
     "html", "rule", "delimited", "text",
 ]  # fmt: skip
 
@@ -56,9 +56,9 @@ class Block:
     """Lines that belong together: ``first..last`` count from 0 in the lines that were read,
     inclusive, without blank lines at the end.
 
-    A ``list`` has ``item`` and ``task`` (``- [ ]``) children; those, and ``quote`` and
-    ``callout`` (``> [!note]``), have the blocks in them as children, which cover all their lines
-    (below eight levels they have none). The others have none. A ``table`` is its header, its
+    A ``list`` has ``item`` children; those, and ``quote`` and ``callout`` (``> [!note]``), have the
+    blocks in them as children, which cover all their lines (below eight levels they have none). The
+    others have none. A ``table`` is its header, its
     rule, then a line a row; ``fence`` has its marks, ``code`` is indented; ``delimited`` is a
     comment or formula of several lines; ``text`` what is none of these.
     """

@@ -1,7 +1,7 @@
 """The answer without a model: the notes' own words.
 
     units     passages → pages, read by their format, as what can be quoted
-    asks      the question → the form of its answer, a list, tasks, a time
+    asks      the question → the form of its answer, a list, a time
     rate      units → how likely each holds the answer
     extract   the units of all passages → the few that answer
     tasks     tasks that were asked for → quotations

@@ -1,4 +1,4 @@
-"""What a question asks for: the form of its answer, a whole list or one fact, tasks, a time."""
+"""What a question asks for: the form of its answer, a whole list or one fact, a time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import date
 
 from ragvault.answering.check.values import find_dates
-from ragvault.model import TaskQuery
 
 _DATE_LIKE = re.compile(
     r"\b(?:1[5-9]|20)\d\d\b|\b\d{1,2}[:.]\d\d\b|\b\d{1,2}\s?(?:[ap]m|uhr|h)\b|\b\d{1,2}\.\s?\d{1,2}\."
@@ -89,9 +88,8 @@ _EXPLAINED = re.compile(
 class Asks:
     """``when``, ``who``, ``how``: for a date, a name, steps or code; ``defined``: what a thing of
     this name is; ``whole``: rather a list than one of its items; ``attendance``: who took part;
-    ``tasks``: what is to be done; ``direction``: 1 for the next of something, -1 for the last, 0
-    for neither; ``due``: the days, both inclusive, that are asked about; ``explained``: more than
-    a fact."""
+    ``direction``: 1 for the next of something, -1 for the last, 0 for neither; ``explained``: more
+    than a fact."""
 
     when: bool
     who: bool
@@ -99,9 +97,7 @@ class Asks:
     defined: str
     whole: bool
     attendance: bool
-    tasks: bool
     direction: int
-    due: tuple[date, date] | None
     explained: bool
 
     def form_held(self, text: str, title: str) -> bool:
@@ -119,10 +115,8 @@ class Asks:
         return self.attendance and bool(_ATTENDEES.match(text))
 
 
-def asks(question: str, tasks: TaskQuery | None = None) -> Asks:
-    """Read the question; ``tasks`` is what it asks for of such."""
+def asks(question: str) -> Asks:
     attendance = bool(_ATTENDANCE.search(question))
-    is_open = tasks is not None and not tasks.done
     when, who = bool(_WHEN.search(question)), bool(_WHO.search(question))
     definition = None if when or who else _DEFINITION.search(question)
     return Asks(
@@ -130,11 +124,9 @@ def asks(question: str, tasks: TaskQuery | None = None) -> Asks:
         who=who,
         how=bool(_HOW.search(question)),
         defined=definition["subject"] if definition else "",
-        whole=attendance or is_open or bool(_LIST.search(question)),
+        whole=attendance or bool(_LIST.search(question)),
         attendance=attendance,
-        tasks=is_open,
         direction=1 if _NEXT.search(question) else -1 if _LAST.search(question) else 0,
-        due=tasks.period if tasks else None,
         explained=bool(_EXPLAINED.search(question)),
     )
 

@@ -19,7 +19,7 @@ from ragvault.answering.quote import show
 from ragvault.answering.quote.asks import Asks, asks
 from ragvault.answering.quote.rate import Rated, content_stems, is_menu, is_weak_field, rated
 from ragvault.answering.quote.units import Group, Unit, pages_of
-from ragvault.model import Detail, Hit, TaskQuery
+from ragvault.model import Detail, Hit
 from ragvault.text import strip_controls
 
 _LIMIT = {Detail.BRIEF: 1, Detail.NORMAL: 5, Detail.DETAILED: 7}
@@ -81,16 +81,11 @@ class Reading:
 
 
 def read(
-    question: str,
-    hits: Sequence[Hit],
-    *,
-    embed: Embed | None = None,
-    today: date | None = None,
-    tasks: TaskQuery | None = None,
+    question: str, hits: Sequence[Hit], *, embed: Embed | None = None, today: date | None = None
 ) -> Reading:
-    """``embed`` gives unit rows for texts; without it the words alone decide. ``tasks``: what it
-    asks for of such. Linear in the hits' text."""
-    wanted = asks(question, tasks)
+    """``embed`` gives unit rows for texts; without it the words alone decide. Linear in the hits'
+    text."""
+    wanted = asks(question)
     scored = rated(question, wanted, pages_of(hits), embed, today)
     return Reading(tuple(hits), wanted, tuple(scored))
 
@@ -123,7 +118,7 @@ def _quotes(
             passages.setdefault(chosen[0].unit.hit.chunk.id, (chosen, set()))[1].update(added)
             shown.update(added)
     return [
-        _quote(chosen, _whole(chosen[0], units, wanted, longest[n > 0]))
+        _quote(chosen, _whole(chosen[0], units, longest[n > 0]))
         for n, (chosen, units) in enumerate(passages.values())
     ]
 
@@ -260,8 +255,6 @@ def _expanded(chosen: Sequence[Rated], wanted: Asks) -> list[Unit]:
     if wanted.whole and led and led.units and _size(led.units) <= _MAX_LIST:
         return [chosen[0].unit, *led.units]
     members = group.units
-    if wanted.tasks and group.kind == "list" and any(u.kind == "task" for u in picked):
-        members = [unit for unit in members if not unit.is_done]
     members = [unit for unit in members if unit in picked or not is_weak_field(unit)]
     size = _size(members)
     if 2 * len(picked) > len(members) and size <= _MAX_LIST and group.kind == "list":
@@ -292,7 +285,7 @@ def _expanded(chosen: Sequence[Rated], wanted: Asks) -> list[Unit]:
     return [unit for unit in members if unit in picked]
 
 
-def _whole(best: Rated, units: set[Unit], wanted: Asks, longest: int) -> set[Unit]:
+def _whole(best: Rated, units: set[Unit], longest: int) -> set[Unit]:
     """All that its passage says, if that isn't too long: who reads a short note whole needn't
     open it, and the answer is often beside the words of the question."""
     members = {
@@ -300,7 +293,6 @@ def _whole(best: Rated, units: set[Unit], wanted: Asks, longest: int) -> set[Uni
         for unit in best.unit.page.units
         if unit.hit is best.unit.hit
         and not (unit.is_pointer or is_menu(unit) or is_weak_field(unit) or unit.kind == "cut")
-        and not (wanted.tasks and unit.is_done)
         and (unit.kind != "field" or best.unit.kind == "field")
     } | units
     size = sum(max(len(unit.text), _LINE) for unit in members)
@@ -319,7 +311,7 @@ def _shown(units: Sequence[Unit], group: Group, order: Mapping[Unit, int]) -> st
     lead = show.sentence(head) + "\n" if head else ""
     if group.kind in ("code", "cut"):
         return lead + "\n".join(unit.text for unit in units)
-    if len(units) == 1 and units[0].kind in ("item", "task"):
+    if len(units) == 1 and units[0].kind == "item":
         return lead + show.item(units[0].text)
     text = ""
     for n, unit in enumerate(units):
@@ -328,7 +320,7 @@ def _shown(units: Sequence[Unit], group: Group, order: Mapping[Unit, int]) -> st
             between = page.text[units[n - 1].end : unit.start]
             is_hole = order[unit] != order[units[n - 1]] + 1
             mark = show.CUT if is_hole else ""
-            if "\n" in between or unit.kind in ("item", "task", "field"):
+            if "\n" in between or unit.kind in ("item", "field"):
                 text += f"\n{mark}\n" if mark else "\n"
             else:
                 text += f" {mark} " if mark else " "

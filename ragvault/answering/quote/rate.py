@@ -3,8 +3,8 @@
 A unit's score is a sum of logits: the share of the question that its own words hold, weighted by
 how rare a word is among the units; the share that only its place holds (title, headings, what leads
 to it); the cosine of the unit in its place to the question, when an embedder is at hand; its
-passage's score; whether it has the form that the question asks for, is a field of that meaning, an
-open task, of the right time (``asks``). The weights are those of a conditional logit (the unit with
+passage's score; whether it has the form that the question asks for, is a field of that meaning, of
+the right time (``asks``). The weights are those of a conditional logit (the unit with
 the answer among all that were found) on two personal vaults, rounded.
 """
 
@@ -24,7 +24,7 @@ from ragvault.answering.quote.units import Page, Unit
 from ragvault.text import MONTHS, stem, stopwords, strip_controls, tokens
 
 _OWN, _PLACE, _COSINE, _PASSAGE = 4.0, 3.0, 3.0, 4.0  # for all of each, 0..1
-_FORM = _KEY = _TASK = _TIME = 2.0
+_FORM = _KEY = _TIME = 2.0
 _OPENS = 1.5
 _MONTH_NUMBER = re.compile(r"(?<!\d)(?:19|20)\d\d-(\d\d)(?:-\d\d)?(?!\d)")
 _NAMES = {
@@ -46,7 +46,6 @@ class Rated:
     cosine: float | None = None
     form: bool = False
     key: bool = False
-    task: bool = False
     opens: bool = False  # what is to be defined
     is_part: bool = False  # of what is asked for as a whole
     factor: float = 1.0
@@ -59,7 +58,7 @@ class Rated:
         score = _OWN * self.own + (_OWN if self.is_part else _PLACE) * self.place
         score += _PASSAGE * self.unit.hit.scores.final / best_final
         score += _COSINE * (self.cosine or 0.0) + _FORM * self.form
-        score += _OPENS * self.opens + _KEY * self.key + _TASK * self.task + _TIME * self.time
+        score += _OPENS * self.opens + _KEY * self.key + _TIME * self.time
         self.score = score + math.log(self.factor)
 
 
@@ -89,7 +88,6 @@ def rated(
                 form=wanted.form_held(unit.text, unit.hit.note.title),
                 opens=bool(wanted.defined) and _introduces(unit, wanted.defined),
                 key=wanted.key_held(unit.text),
-                task=wanted.tasks and unit.kind == "task" and not unit.is_done,
                 factor=_factor(unit, bag - stems, bool(held)),
             )
         )
@@ -106,7 +104,7 @@ def rated(
         for s in scored:
             s.cosine = rest if s.cosine is None else s.cosine
         _rate(scored, best)
-    if today and (wanted.direction or wanted.due):
+    if today and wanted.direction:
         _by_time(scored, wanted, today)
         _rate(scored, best)
     odds = [math.exp(s.score - scored[0].score) for s in scored]
@@ -254,11 +252,6 @@ def _by_time(scored: Sequence[Rated], wanted: Asks, today: date) -> None:
             days = [note_day.date()]
         if days:
             dated[s] = days
-    if wanted.due:
-        first, last = wanted.due
-        for s, days in dated.items():
-            s.time = 0.5 if any(first <= day <= last for day in days) else -0.3
-        return
     good: dict[Rated, int] = {}
     for s, days in dated.items():
         away = [(day - today).days * wanted.direction for day in days]

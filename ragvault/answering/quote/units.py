@@ -56,12 +56,11 @@ class Unit:
 
     page: Page
     group: Group
-    kind: str  # sentence, item, task, row, field, code, cut (code without its end)
+    kind: str  # sentence, item, row, field, code, cut (code without its end)
     start: int
     end: int
     hit: Hit
     parent: Unit | None = None  # of a nested item
-    is_done: bool = False  # a task with a mark
     is_pointer: bool = False  # a link, with nothing said about it
     leads: Group | None = None  # the list, table or code that it stands right before
     opens: bool = False  # the note or a section
@@ -232,8 +231,6 @@ class _Reader:
         start += len(text) - len(text.lstrip("\n"))
         line = self.page.text.count("\n", 0, start)
         unit = Unit(self.page, group, kind, start, end, self.page.hit_at(line), parent)
-        box = ITEM_MARK.match(text)
-        unit.is_done = bool(box and box["box"] and box["box"] != " ")
         unit.is_pointer = kind not in ("code", "cut") and only_points(text)
         if _says_something(self.bare[start:end], kind):
             group.units.append(unit)
@@ -261,18 +258,16 @@ class _Reader:
 
     def _items(self, group: Group, block: Block, parent: Unit | None) -> None:
         for item in block.children:
-            kind = "task" if item.kind == "task" else "item"
             last = self._end_of_item(item)
             start, end = self.starts[item.first], self.starts[last + 1] - 1
             nested = [child for child in item.children if child.kind == "list"]
             if nested and end - start > _MAX_NESTED:
-                unit = self._add(
-                    group, kind, start, max(start, self.starts[nested[0].first] - 1), parent
-                )
+                end = max(start, self.starts[nested[0].first] - 1)
+                unit = self._add(group, "item", start, end, parent)
                 for child in nested:
                     self._items(group, child, unit)
             else:
-                self._add(group, kind, start, end, parent)
+                self._add(group, "item", start, end, parent)
             for i in range(last + 1, item.last + 1):  # what only laziness puts into the item
                 self._add(group, "item", self.starts[i], self.starts[i + 1] - 1, parent)
 

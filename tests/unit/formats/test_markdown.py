@@ -220,9 +220,9 @@ def test_blocks_know_what_belongs_together():
             4,
             6,
             [
-                ("task", 4, 4, [("paragraph", 4, 4)]),
+                ("item", 4, 4, [("paragraph", 4, 4)]),
                 (
-                    "task",
+                    "item",
                     5,
                     6,
                     [("paragraph", 5, 5), ("list", 6, 6, [("item", 6, 6, [("paragraph", 6, 6)])])],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date
 
 import numpy as np
 import pytest
@@ -13,10 +13,9 @@ from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
 from ragvault.answering.page import quoted
-from ragvault.answering.quote.extract import Quote, extract, read
+from ragvault.answering.quote.extract import Quote, extract
 from ragvault.answering.quote.units import pages_of
 from ragvault.model import Answer, Detail, Hit
-from ragvault.retrieval.question.tasks import task_query
 from tests.support.answering import evidence, hit
 
 BACKEND = hit(
@@ -386,43 +385,8 @@ TODAY = date(2026, 11, 22)
 
 
 def shown(question: str, *hits: Hit, detail: Detail = Detail.NORMAL) -> str:
-    tasks = task_query(question, datetime(2026, 11, 22, 12), "en")
-    quotes = read(question, hits, today=TODAY, tasks=tasks).quotes(detail)
+    quotes = extract(question, hits, detail=detail, today=TODAY)
     return "\n\n".join(quote.shown for quote in quotes)
-
-
-def test_open_tasks_are_the_answer_to_what_is_left_to_do() -> None:
-    """Done ones were never asked for; prose about the concert isn't a task."""
-    note = hit(
-        "Concert.md",
-        "Winter concert",
-        "# Winter concert\nSaturday at six.\n\n- [ ] learn p. 14 by heart\n- [x] bring the scarf\n"
-        "- [ ] record the text 📅 2026-11-23\n- [ ] 2 cakes\n",
-    )
-    text = shown("what do I still have to do for the winter concert", note)
-    assert "[ ] learn p. 14 by heart" in text
-    assert "[ ] record the text 📅 2026-11-23\n- [ ] 2 cakes" in text
-    assert "scarf" not in text
-
-
-@pytest.mark.parametrize(
-    ("question", "wanted", "other"),
-    [
-        ("what is due today", "pay the subs", "wiper"),
-        ("what's due tomorrow?", "wiper", "pay the subs"),
-        ("any overdue tasks", "mouse guards", "wiper"),
-        ("which tasks are due next week", "wiper", "mouse guards"),
-    ],
-)
-def test_due_dates_choose_the_task(question: str, wanted: str, other: str) -> None:
-    lines = [
-        "- [ ] pay the subs 📅 2026-11-22",
-        "- [ ] buy wiper blades [due:: 2026-11-23]",
-        "- [ ] mouse guards on 📅 2026-11-01",
-    ]
-    hits = [hit(f"{n}.md", "", line, rank=n) for n, line in enumerate(lines, 1)]
-    first = shown(question, *hits, detail=Detail.BRIEF)
-    assert wanted in first and other not in first
 
 
 def test_next_is_the_earliest_from_today_on_and_last_the_latest_before() -> None:
