@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -62,10 +62,12 @@ def ask(
     sought = searched_for(container, request, now)
     asked = replace(request, question=sought or request.question)
     retrieval = retrieve(container, asked, now=now, for_answer=True)
+    left_out: Collection[tuple[str, str]] = ()
     if not retrieval.is_small_talk:
         from ragvault.service.originals import Originals
 
-        retrieval = Originals(container).of(retrieval)
+        originals = Originals(container)
+        retrieval, left_out = originals.of(retrieval), originals.changed
     query = retrieval.query
     decision = None if retrieval.is_small_talk else _decided(container, retrieval, request, now)
     outcome = decision.outcome if decision else None
@@ -81,7 +83,7 @@ def ask(
         llm_ms=run.spent.ms,
         total_ms=(time.perf_counter() - started) * 1000,
         usage=run.spent.usage,
-        notices=(*retrieval.notices, *run.notices, *(look.notices() if look else ())),
+        notices=(*retrieval.notices, *run.notices, *(look.notices(left_out) if look else ())),
         quotes=tuple(Quotation(q.hit, q.shown, q.share, q.cosine) for q in quotes),
         judgement=decision.judgement if decision else None,
         terms=query.terms,

@@ -151,12 +151,12 @@ class Originals:
         self._settings = container.settings.index
         self._content: dict[tuple[str, str], Content | None] = {}
         self._lines: dict[tuple[str, str], list[str]] = {}
-        self._changed: dict[str, None] = {}
+        self.changed: dict[tuple[str, str], None] = {}  # notes that are left out: vault, path
 
     def notices(self) -> list[str]:
         """Of the notes that changed."""
-        names = ", ".join(one_line(name) for name in list(self._changed)[:_NAMED])
-        if (more := len(self._changed) - _NAMED) > 0:
+        names = ", ".join(one_line(name) for _, name in list(self.changed)[:_NAMED])
+        if (more := len(self.changed) - _NAMED) > 0:
             names += f" and {more:,} more"
         said = f"Changed since it was indexed, and left out: {names}. Run `ragvault index`."
         return [said] if names else []
@@ -198,7 +198,7 @@ class Originals:
             self._lines[key] = _lines_of(content) or []
         place = place_of(chunk, self._lines[key], whole=True)
         if place is None:
-            self._changed[chunk.rel_path] = None
+            self.changed[key] = None
             return replace(hit, kept=False, dropped_by=CHANGED)
         moved = replace(chunk, start_line=place[0], end_line=place[1])
         return replace(hit, stored=replace(hit.stored, chunk=moved))

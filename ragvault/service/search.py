@@ -45,7 +45,8 @@ def search(
         key = (hit.note.vault, hit.note.rel_path) if one_a_note else hit.chunk.id
         if len(best) < n and key not in best and (now_it := originals.today(hit)).is_ranked:
             best[key] = now_it
-    notices = (*retrieval.notices, *originals.notices(), *(look.notices() if look else ()))
+    looked = look.notices(originals.changed) if look else ()
+    notices = (*retrieval.notices, *originals.notices(), *looked)
     return SearchResult(tuple(best.values()), replace(retrieval, notices=notices))
 
 
@@ -127,8 +128,9 @@ def period(
 # --------------------------------------------------------------------------- excerpts
 
 EXCERPT_CHARS = 220
-# The mark of a list's next item, which a cut has left at the end.
-_LONE_MARK = re.compile(r"\s(?:\d{1,3}[.)]|[-*+·])…?$")
+_MAX_LINES = 5
+_LEAST = 20  # characters of a further line
+_LONE_MARK = re.compile(r"\s[-*+·]…?$")  # which a cut has left at the end
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
@@ -157,20 +159,31 @@ class Terms:
 
 
 def excerpt(chunk: Chunk, terms: Terms) -> str:
-    """A piece of a passage, as people read it, from the sentence on that holds most of the terms.
-    Frontmatter and headings only where there is nothing else."""
+    """A piece of a passage, as people read it, from the sentence on that holds most of the terms;
+    items, rows and lines of code stay lines. Frontmatter and headings only where there is nothing
+    else."""
     blocks = [
-        (kind, text.replace("\n", " · ") if kind == "table" else text)
+        (kind, " ".join(text.split()) if kind == "paragraph" else text)
         for kind, _, text in show.blocks(chunk.text, chunk.rel_path)
     ]
     said = [text for kind, text in blocks if kind not in ("heading", "field")]
     text = "\n\n".join(said or [text for _, text in blocks]) or chunk.text
     spans = sentence_spans(text)
     start, _ = max(spans, key=lambda s: (terms.held(text[slice(*s)]), -s[0]), default=(0, 0))
-    return _cut(text[start:])
+    return _cut([line.rstrip() for line in text[start:].split("\n") if line.strip()])
 
 
-def _cut(text: str) -> str:
-    piece = snippet(text, EXCERPT_CHARS)
-    is_whole = len(piece) >= len(" ".join(text.split()))
-    return piece if is_whole else _LONE_MARK.sub(" …", piece)
+def _cut(lines: list[str]) -> str:
+    """As many lines as there is room for, the last one cut."""
+    room, kept = EXCERPT_CHARS, list[str]()
+    for line in lines:
+        if room < _LEAST or len(kept) == _MAX_LINES:
+            return "\n".join((*kept[:-1], f"{kept[-1].rstrip(' …')} …"))
+        piece = snippet(line, room)
+        is_whole = len(piece) >= len(" ".join(line.split()))
+        indent = line[: len(line) - len(line.lstrip())]
+        kept.append(indent + (piece if is_whole else _LONE_MARK.sub(" …", piece)))
+        if not is_whole:
+            break
+        room -= len(piece)
+    return "\n".join(kept)

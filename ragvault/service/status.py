@@ -5,7 +5,8 @@ note is opened.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -170,14 +171,16 @@ class VaultLook:
             with suppress(RagvaultError):  # what is wrong with the catalog, the search says
                 self._found[vault.name] = coverage(self._container, vault)
 
-    def notices(self) -> list[str]:
-        """What of the notes the answer can't know, a sentence for each vault."""
+    def notices(self, told: Collection[tuple[str, str]] = ()) -> list[str]:
+        """What of the notes the answer can't know, a sentence for each vault; ``told``: notes,
+        vault and path, that are said to have changed already."""
         self._thread.join(LOOK_TIMEOUT_S)
-        found = dict(self._found)
-        return [said for v in self._vaults if (said := _lack(v, found.get(v.name, Coverage())))]
+        told_of = Counter(vault for vault, _ in told)
+        found = ((v, self._found.get(v.name, Coverage())) for v in self._vaults)
+        return [said for v, how in found if (said := _lack(v, how, told_of[v.name]))]
 
 
-def _lack(vault: VaultInfo, found: Coverage) -> str | None:
+def _lack(vault: VaultInfo, found: Coverage, told: int) -> str | None:
     if found.problem is not None:
         return f"{found.problem} It is answered from what was indexed of '{vault.name}'."
     if vault.embedded < vault.notes:
@@ -185,7 +188,7 @@ def _lack(vault: VaultInfo, found: Coverage) -> str | None:
             f"'{vault.name}' is indexed in part: {vault.embedded:,} of {vault.notes:,} notes have "
             "vectors, the others are found by their words; `ragvault index` goes on."
         )
-    if changed := found.new + found.changed + found.gone:
+    if (changed := found.new + found.changed + found.gone) > told:
         notes = "1 note has" if changed == 1 else f"{changed:,} notes have"
         return f"{notes} changed since '{vault.name}' was indexed; run `ragvault index`."
     return None

@@ -74,8 +74,10 @@ class PlaceView:
             out.print(f"{indent}{self.details(hit, more)}", "dim")
         if terms is not None:
             room = min(out.width, MAX_LINE) - len(indent)
-            for line in wrapped(excerpt(hit.chunk, terms), room):
-                out.print(indent + highlighted(line, terms, out))
+            for row in excerpt(hit.chunk, terms).split("\n"):
+                inner = row[: len(row) - len(row.lstrip())]
+                for line in wrapped(row, room - len(inner)):
+                    out.print(indent + inner + highlighted(line, terms, out))
         for other in hit.duplicates:
             out.print(f"{indent}the same text is in {one_line(other)}", "dim")
 

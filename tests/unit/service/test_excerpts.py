@@ -51,12 +51,20 @@ def test_note_that_is_only_frontmatter_or_heading_still_shows_something() -> Non
 def test_excerpt_of_a_table_has_its_rows_without_the_rules() -> None:
     """Forty dashes in a row push what was found out of the excerpt."""
     table = "| Key | Does |\n| :--- | ---- |\n| alt+D | opens the daily note |\n"
-    assert excerpt(table, NONE) == "Key · Does · alt+D · opens the daily note"
+    assert excerpt(table, NONE) == "Key · Does\nalt+D · opens the daily note"
 
 
-def test_excerpt_ends_with_a_word_not_with_the_mark_of_the_next_item() -> None:
+def test_items_and_lines_of_code_stay_lines() -> None:
+    """ "touch Gemfile - open it" is no command."""
+    steps = "Do this\nnow:\n\n- touch Gemfile\n  - open it\n\n```sh\ngem list\n\nls\n```\n"
+    assert excerpt(steps, NONE) == ("Do this now:\n- touch Gemfile\n  - open it\n```sh\ngem list …")
+
+
+def test_excerpt_ends_with_a_word() -> None:
     steps = "\n".join(f"{n}. Fold the dough {'slowly ' * 5}" for n in range(1, 9))
-    assert excerpt(steps, NONE).endswith("slowly …")
+    assert excerpt(steps, NONE).count("\n") == 3 and excerpt(steps, NONE).endswith("slowly …")
+    long = "- one\n- " + "slowly " * 90
+    assert excerpt(long, NONE).endswith("slowly…") and len(excerpt(long, NONE)) <= 230
 
 
 def test_excerpt_has_the_text_between_html_and_code_as_it_is() -> None:
