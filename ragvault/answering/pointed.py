@@ -19,9 +19,11 @@ from ragvault.text import one_line, snippet, strip_controls
 
 _LONGEST = 2400  # characters of a section that is shown whole
 # Of the first passage's score, for another to be shown: where the answer isn't there at all, as
-# below _UNLIKELY, what comes less near than the first hardly holds it either.
+# below _UNLIKELY, what comes less near than the first hardly holds it either, and nobody reads nine
+# places in vain.
 _PLAUSIBLE, _CLOSE = 0.6, 0.8
 _UNLIKELY = 0.1
+_FEW = 3  # places beside the first, there
 _BENEATH = 4  # places beneath an answer
 
 
@@ -35,8 +37,8 @@ def point(
     section = " › ".join(map(one_line, first.chunk.heading_path))
     place = one_line(first.chunk.rel_path) + (f" › {section}" if section else "")
     whole = _section(first, neighbours.get(first.chunk.id, ()), hits)
-    least = _CLOSE if evidence.confidence < _UNLIKELY else _PLAUSIBLE
-    likely = [hit for hit in hits[1:] if hit.scores.final >= least * first.scores.final]
+    least, most = (_CLOSE, _FEW) if evidence.confidence < _UNLIKELY else (_PLAUSIBLE, len(hits))
+    likely = [hit for hit in hits[1:] if hit.scores.final >= least * first.scores.final][:most]
     quotes = (reading or read(question, likely)).of_each()
     shown = [hit for hit in likely if hit.chunk.id in quotes]
     rest = [hit for hit in hits[1:] if hit not in shown]

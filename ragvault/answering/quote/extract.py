@@ -22,7 +22,7 @@ from ragvault.answering.quote.units import Group, Unit, pages_of
 from ragvault.model import Detail, Hit
 from ragvault.text import strip_controls
 
-_LIMIT = {Detail.BRIEF: 1, Detail.NORMAL: 5, Detail.DETAILED: 7}
+_LIMIT = {Detail.BRIEF: 1, Detail.NORMAL: 3, Detail.DETAILED: 7}
 _ENOUGH = 0.7  # the probability that the answer is among what is shown, if a unit holds it
 _LEAST = 0.1  # of the best unit's odds, for a further one
 _LEAST_NEW = 0.05  # and for one that holds words of the question that those before it don't

@@ -306,6 +306,11 @@ def test_only_places_that_come_about_as_near_are_shown() -> None:
     pointed = point("Who writes?", found, {})
     assert pointed.nearest == (BACKEND, near, far) and len(pointed.passages) == 2
     assert len(point("Who writes?", replace(found, confidence=0.05), {}).passages) == 1
+    many = [hit(f"{n}.md", "", f"Bob{n} writes.", rank=n) for n in range(2, 8)]
+    found = replace(found, near=(BACKEND, *many))
+    assert len(point("Who writes?", found, {}).passages) == 7
+    unlikely = point("Who writes?", replace(found, confidence=0.05), {})
+    assert (len(unlikely.passages), len(unlikely.nearest)) == (4, 7)
 
 
 def test_a_section_that_goes_on_in_another_passage_says_so() -> None:
