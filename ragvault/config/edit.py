@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
-
-import yaml
 
 from ragvault.config.file import settings_in
 from ragvault.config.keys import Key, as_yaml
@@ -28,10 +25,10 @@ def with_value(path: Path, text: str, key: Key, value: object) -> str:
     shown = as_yaml(wanted.model_dump(mode="json")[key.section][key.name])
     new = _put(plain, key, shown)
     try:
-        is_right = new is not None and settings_in(path, new) == wanted
+        is_right = settings_in(path, new) == wanted
     except ConfigError:
         is_right = False
-    if new is None or not is_right:
+    if not is_right:
         raise ConfigError(
             "The configuration file is written in a way that ragvault can't add to.",
             f"Put this into it by hand:\n\n{key.section}:\n  {key.name}: {shown}",
@@ -39,56 +36,26 @@ def with_value(path: Path, text: str, key: Key, value: object) -> str:
     return new.replace("\n", "\r\n") if "\r\n" in text else new
 
 
-def _put(text: str, key: Key, value: str) -> str | None:
-    """None where the section isn't written as a block."""
-    lines = text.split("\n")
-    section = _entry(yaml.compose(text, Loader=yaml.SafeLoader), key.section)
-    if section is None:
+def _put(text: str, key: Key, value: str) -> str:
+    """In place of the old value; where there is none, below the line that `config init` wrote for
+    it, commented out, else first in its section, which is made if it isn't there."""
+    lines, said = text.split("\n"), f"{key.name}: {value}"
+    heads = (at for at, line in enumerate(lines) if re.match(rf"{key.section}:\s*(#|$)", line))
+    if (head := next(heads, None)) is None:
         before = text.rstrip() + "\n\n" if text.strip() else ""
-        return f"{before}{key.section}:\n  {key.name}: {value}\n"
-    if section[1].id == "mapping" and section[1].flow_style:
-        return None
-    old = _entry(section[1], key.name)
+        return f"{before}{key.section}:\n  {said}\n"
+    ends = (at for at in range(head + 1, len(lines)) if re.match(r"[^\s#]", lines[at]))
+    own = range(head + 1, next(ends, len(lines)))
+    indents = (re.match(r"\s+(?=[^\s#])", lines[at]) for at in own)
+    indent = next((found[0] for found in indents if found), "  ")
+    old = next((at for at in own if re.match(rf"{indent}{key.name}:(\s|$)", lines[at])), None)
     if old is None:
-        at, indent = _place(lines, section, key.name)
-        lines.insert(at, f"{indent}{key.name}: {value}")
+        unset = (at for at in own if re.match(rf"\s*#\s*{key.name}:", lines[at]))
+        lines.insert(next(unset, head) + 1, indent + said)
         return "\n".join(lines)
-    start, last = old[0].start_mark, _last_line(old[1])
-    if last == start.line:  # what follows on the line stays
-        begin, end = old[1].start_mark.index, old[1].end_mark.index
-        gap = "" if text[begin - 1 : begin] == " " else " "
-        return text[:begin] + gap + value + text[end:]
-    lines[start.line : last + 1] = [f"{' ' * start.column}{key.name}: {value}"]
+    end = old + 1
+    while end in own and re.match(rf"{indent}[\s-]", lines[end]):
+        end += 1
+    comment = re.search(r"(?<=\S)\s+#.*", lines[old]) if end == old + 1 else None
+    lines[old:end] = [f"{indent}{said}{comment[0] if comment else ''}"]
     return "\n".join(lines)
-
-
-def _entry(mapping: Any, name: str) -> tuple[Any, Any] | None:
-    """The nodes of a mapping's key and value, if it is one and has the key."""
-    if mapping is None or mapping.id != "mapping":
-        return None
-    return next(((k, v) for k, v in mapping.value if k.value == name), None)
-
-
-def _place(lines: list[str], section: tuple[Any, Any], name: str) -> tuple[int, str]:
-    """Where a new key of a section goes, and its indent: below the line that `config init` wrote
-    for it, commented out; else first in the section."""
-    head, value = section
-    first = head.start_mark.line + 1
-    indent = "  "
-    if value.id == "mapping" and value.value:
-        indent = " " * value.value[0][0].start_mark.column
-    for at in range(first, len(lines)):
-        if re.match(r"[^\s#]", lines[at]):
-            break
-        if re.match(rf"\s*#\s*{re.escape(name)}:", lines[at]):
-            return at + 1, indent
-    return first, indent
-
-
-def _last_line(node: Any) -> int:
-    """The line of a node's last word. (A block's own end mark stands behind the comments that
-    follow it.)"""
-    if node.id == "scalar" or node.flow_style:
-        return int(node.end_mark.line)
-    parts = [part for item in node.value for part in (item if isinstance(item, tuple) else (item,))]
-    return max((_last_line(part) for part in parts), default=int(node.start_mark.line))
