@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -288,35 +288,6 @@ def _append_trimmed(spans: list[tuple[int, int]], text: str, start: int, end: in
         end -= 1
     if end > start:
         spans.append((start, end))
-
-
-_RUN_LENGTH = 64
-_MAX_GRAPHEME = 40  # characters; Unicode's stream-safe text has at most 30 marks in a row
-# What belongs to the character before it, beside marks: joiners, skin tones, tags, and what makes
-# up a Korean syllable. Of a flag that is each second letter.
-_JOINED = re.compile("[\u1160-\u11ff\u200d\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]")
-_FLAG_LETTERS = re.compile("[\U0001f1e6-\U0001f1ff]+\\Z")
-
-
-def grapheme_runs(text: str) -> Iterator[tuple[int, int]]:
-    """(start, end) of runs of whole graphemes: 64 characters long, of a shorter text an eighth."""
-    length = _RUN_LENGTH if len(text) > 2 * _RUN_LENGTH else max(1, len(text) // 8)
-    start = 0
-    while start < len(text):
-        end = min(len(text), start + length)
-        limit = min(len(text), end + _MAX_GRAPHEME)
-        while end < limit and _joins(text, start, end):
-            end += 1
-        yield start, end
-        start = end
-
-
-def _joins(text: str, start: int, at: int) -> bool:
-    """Whether a cut before ``text[at]`` would tear a grapheme (UAX #29, in short)."""
-    if letters := _FLAG_LETTERS.search(text, start, at + 1):
-        return len(letters.group()) % 2 == 0
-    is_mark = unicodedata.category(text[at]) in ("Mn", "Mc", "Me")
-    return is_mark or text[at - 1] == "\u200d" or _JOINED.match(text[at]) is not None
 
 
 # ``[label]: where-it-leads "title"`` as CommonMark has it, the target an address: "[Anna]: yes" is

@@ -8,14 +8,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from ragvault.errors import QuestionError
-
-if TYPE_CHECKING:
-    from ragvault.model import Detail, Request
+from ragvault.model import Detail, Request
 
 
 def option(names: str, told: str, metavar: str | None = None, **more: Any) -> Any:
@@ -132,7 +130,6 @@ def request_of(
     use_model: bool = True,
 ) -> Request:
     """Raises UsageError for a time that can't be read, or a period that ends before it begins."""
-    from ragvault.model import Detail, Request
     from ragvault.service.search import period
 
     since, until = period(filters.since, filters.until, now)

@@ -19,7 +19,7 @@ from pathlib import Path
 from ragvault.config.settings import MAX_TOKENS, ChunkingSettings
 from ragvault.model import FileState, NoteFile
 
-CHUNK_FORMAT = "c3"  # changes whenever the same note would give other chunks or embed texts
+CHUNK_FORMAT = "c4"  # changes whenever the same note would give other chunks or embed texts
 RACY_NS = 2_000_000_000  # the coarsest clock in use: FAT's 2 s
 LARGE = 1_000_000  # bytes
 HOUR_NS = 3_600_000_000_000

@@ -18,7 +18,7 @@ from ragvault.formats.decoding import ENDLESS
 from ragvault.formats.inline import says_nothing
 from ragvault.model import Block, Note
 from ragvault.ports import TokenCounter
-from ragvault.text import grapheme_runs, sentence_spans
+from ragvault.text import sentence_spans
 
 # A word that the tokenizer doesn't know may be one token however long it is (base64, hex): so
 # many characters count as one token at least, and no chunk grows without bound.
@@ -31,6 +31,8 @@ _STRENGTH_WEIGHT = 0.06  # of one such step, against a piece's distance from the
 _WORDS = re.compile(r"\s*[^\s，、；：・]+[，、；：・]*\s*|\s*[，、；：・]+\s*")
 _ENDS_SENTENCE = re.compile(r"[.!?…。！？｡؟۔:][\"'”’」』)\]*_]*\s*$")
 _SEGMENT = 4_000  # characters of a line that are looked at together
+_RUN_LENGTH = 64  # characters
+_MAX_GRAPHEME = 40  # characters; Unicode's stream-safe text has at most 30 marks in a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +224,7 @@ def _parts(atom: _Atom, lines: Sequence[str], budget: int) -> list[_Atom]:
     else:
         text = lines[piece.first][piece.start : piece.end]
         parts = []
-        cuts = ((_SENTENCE, _sentences), (_WORD, _words), (_RUN, grapheme_runs))
+        cuts = ((_SENTENCE, _sentences), (_WORD, _words), (_RUN, _runs))
         for finer, spans in cuts[{_LINE: 0, _SENTENCE: 1}.get(atom.grain, 2) :]:
             found = list(spans(text))
             if len(found) > 1 or (found and found[0] != (0, len(text))):
@@ -292,6 +294,21 @@ def _words(text: str) -> Iterator[tuple[int, int]]:
         start = match.start() + len(word) - len(word.lstrip())
         if word.strip():
             yield start, match.start() + len(word.rstrip())
+
+
+def _runs(text: str) -> Iterator[tuple[int, int]]:
+    """Runs of whole graphemes: 64 characters long, of a shorter text an eighth."""
+    from wcwidth import iter_graphemes
+
+    length = _RUN_LENGTH if len(text) > 2 * _RUN_LENGTH else max(1, len(text) // 8)
+    start = end = 0
+    for grapheme in iter_graphemes(text):
+        for at in range(0, len(grapheme), _MAX_GRAPHEME):
+            if end - start >= length:
+                yield start, end
+                start = end
+            end += len(grapheme[at : at + _MAX_GRAPHEME])
+    yield start, end
 
 
 # --------------------------------------------------------------------------- packing

@@ -26,7 +26,7 @@ KeyArgument = Annotated[str, argument("KEY", "As `config show` names it: embeddi
 
 
 @app.command("show")
-def show(config: ConfigOption = None, as_json: JsonOption = False) -> int:
+def show(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Show every setting in force and where it comes from.
 
     And the keys of earlier versions that have no effect any more.
@@ -42,7 +42,7 @@ def show(config: ConfigOption = None, as_json: JsonOption = False) -> int:
             }
         file = None if loaded.file is None else str(loaded.file)
         print_json({"config_file": file, "settings": shown, "without_effect": loaded.gone})
-        return 0
+        return
     out = Terminal.of(sys.stdout, loaded.settings.output.color)
     out.print(f"# {loaded.file or 'no configuration file: defaults'}", "dim")
     section = ""
@@ -58,7 +58,6 @@ def show(config: ConfigOption = None, as_json: JsonOption = False) -> int:
             out.print(line + out.style(f"  # {strip_controls(origin.label)}", "cyan"))
     for notice in loaded.notices:
         out.print(f"# {strip_controls(notice)}", "yellow")
-    return 0
 
 
 @app.command("set")
@@ -66,7 +65,7 @@ def set_value(
     key: KeyArgument,
     value: Annotated[str, argument("VALUE", "Texts of a list between commas; null for none.")],
     config: ConfigOption = None,
-) -> int:
+) -> None:
     """Put a setting into the configuration file.
 
     The file is made when there is none; its comments and its order stay. A value that won't do
@@ -82,21 +81,19 @@ def set_value(
         print(f"{origin.label} is set, and wins over the file.", file=sys.stderr)
     elif setting.section in ("embedding", "chunking"):
         print("It counts from the next `ragvault index` on.", file=sys.stderr)
-    return 0
 
 
 @app.command("path")
-def path(config: ConfigOption = None) -> int:
+def path(config: ConfigOption = None) -> None:
     """Print the path of the configuration file, whether it exists or not."""
     print(locate_config(config)[0])
-    return 0
 
 
 @app.command("init")
 def init(
     config: ConfigOption = None,
     force: Annotated[bool, option("--force", "Overwrite an existing file.")] = False,
-) -> int:
+) -> None:
     """Write a commented configuration file with every default."""
     target, _ = locate_config(config)
     if target.exists() and not force:
@@ -106,7 +103,6 @@ def init(
         )
     write_file(target, example(active=False), _ELSEWHERE)
     print(target)
-    return 0
 
 
 def _known(name: str) -> Key:

@@ -45,7 +45,7 @@ def run(
     ] = False,
     as_json: JsonOption = False,
     config: ConfigOption = None,
-) -> int:
+) -> None:
     """Ask every question of a set and compare with the known places.
 
     Ranking, hit rates, refusals, confidence, citations; each with its 95 % interval.
@@ -76,4 +76,3 @@ def run(
     except KeyboardInterrupt:  # nothing of it is kept, unlike with ``index``
         hint = "Fewer questions take less time: `--limit 100`."
         raise Interrupted("Interrupted.", hint) from None
-    return 0

@@ -59,24 +59,22 @@ def history(
 def export(
     file: Annotated[Path, argument("FILE", "A new file, .jsonl or .md.")],
     config: ConfigOption = None,
-) -> int:
+) -> None:
     """Write all that was asked to a file, as JSON Lines or Markdown by its name."""
     with Session.open(config) as session:
         count = write_export(session.container, file)
         session.out.print(f"{counted(count, 'answer')} in {file}.")
-    return 0
 
 
 @app.command("clear")
 def clear(
     yes: Annotated[bool, option("--yes -y", "Don't ask.")] = False,
     config: ConfigOption = None,
-) -> int:
+) -> None:
     """Forget what was asked and answered. Notes are not touched."""
     with Session.open(config) as session:
         question = "Forget all answers? They can't be had again"
         if not session.agrees(question, yes=yes):
-            return 0
+            return
         count = session.container.history.clear()
         session.out.print(f"Forgot {counted(count, 'answer')}.")
-    return 0

@@ -66,7 +66,9 @@ def index(
         code = view.finish()
         if embedded and not quiet and (line := advice_once(session.container)):
             session.notices([line])
-        return _follow(session, view) if watch else code
+        if watch:
+            _follow(session, view)
+    return 0 if watch else code
 
 
 def _request_of(
@@ -81,7 +83,7 @@ def _request_of(
     return IndexRequest(tuple(paths), name, tuple(vaults), full=full, dry_run=dry_run)
 
 
-def _follow(session: Session, view: IndexView) -> int:
+def _follow(session: Session, view: IndexView) -> None:
     """Ctrl-C ends it, as it should: exit code 0."""
     names = ", ".join(vault.name for vault in view.vaults)
     session.notices([f"Watching {names}. Ctrl-C ends it."])
@@ -93,4 +95,3 @@ def _follow(session: Session, view: IndexView) -> int:
         progress=view.progress,
     )
     session.notices(["Stopped watching."])
-    return 0

@@ -24,7 +24,7 @@ def get(
     name: Annotated[str | None, argument("NAME", "bundled, multilingual, or a hub id.")] = None,
     yes: Annotated[bool, option("--yes", "Don't ask first.")] = False,
     config: ConfigOption = None,
-) -> int:
+) -> None:
     """Fetch a model from the Hugging Face hub: the only thing that ragvault ever downloads.
 
     Says size, licence and source, and asks. Without NAME it is the configured one. Broken off, it
@@ -42,16 +42,15 @@ def get(
         offer = session.container.model_on_hub(wanted)
         if not offer.missing:
             print(f"{offer.model} is here already: {offer.folder}")
-            return 0
+            return
         err = session.err
         err.print(f"{offer.model}, {size_of(offer.size)} from {offer.source}")
         err.print(f"Licence: {offer.licence}")
         err.flush()
         if not session.agrees("Fetch it?", yes=yes):
-            return 0
+            return
         session.container.fetch_model(offer, progress=err.is_tty)
         print(f"{offer.model} is here, and what it should be.")
         if wanted in PROFILES and wanted != embedding.profile:
             change = f"ragvault config set embedding.profile {wanted}"
             session.notices([f"To use it: `{change}`, then `ragvault index`."])
-    return 0

@@ -40,23 +40,23 @@ def show(
     copies: CopyOption = False,
     as_json: JsonOption = False,
     config: ConfigOption = None,
-) -> int:
+) -> None:
     """Print a past answer as it was given.
 
     Its citations are those of then: ragvault source says what has become of them.
     """
-    return _print(wanted, as_json, config, copies=copies, sources_only=False)
+    _print(wanted, as_json, config, copies=copies, sources_only=False)
 
 
 @app.command("sources")
-def sources(wanted: Answered, as_json: JsonOption = False, config: ConfigOption = None) -> int:
+def sources(wanted: Answered, as_json: JsonOption = False, config: ConfigOption = None) -> None:
     """List what a past answer rests on, or what came nearest where there was none."""
-    return _print(wanted, as_json, config, sources_only=True)
+    _print(wanted, as_json, config, sources_only=True)
 
 
 def _print(
     wanted: str, as_json: bool, config: Path | None, *, sources_only: bool, copies: bool = False
-) -> int:
+) -> None:
 
     with Session.open(config) as session:
         entry = entry_of(session.container, wanted)
@@ -71,7 +71,6 @@ def _print(
             view.replay(result_of(entry), sources_only=sources_only)
         if copies:
             copy(session, as_markdown(result_of(entry)))
-    return 0
 
 
 @app.command("source")
@@ -109,7 +108,7 @@ def open_(
     ],
     number: Annotated[int, argument("N", "The source's number there [1].")] = 1,
     config: ConfigOption = None,
-) -> int:
+) -> None:
     """Open a source of a past answer, or a note, at its line.
 
     In $VISUAL or $EDITOR; where neither is set, in Obsidian if the vault is one of its own, or
@@ -135,7 +134,6 @@ def open_(
             assert path is not None, "the vault is known"
             uri = links.uri(vault, rel_path, heading)
         open_note(path, line, uri)
-    return 0
 
 
 @app.command("stats")

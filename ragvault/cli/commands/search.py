@@ -103,7 +103,7 @@ def why(
     filters: Filters,
     options: SearchOptions,
     config: ConfigOption = None,
-) -> int:
+) -> None:
     """Say where a note stood, and what dropped it.
 
     Asks no model, and keeps nothing in the history.
@@ -114,7 +114,6 @@ def why(
         told = explain(session.container, note, request, now=now)
         for line in wrapped(told, min(session.out.width, MAX_LINE)):
             session.out.print(line)
-    return 0
 
 
 # --------------------------------------------------------------------------- results

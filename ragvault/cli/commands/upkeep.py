@@ -27,7 +27,7 @@ app = command_app()
 
 
 @app.command("status")
-def status(as_json: JsonOption = False, config: ConfigOption = None) -> int:
+def status(as_json: JsonOption = False, config: ConfigOption = None) -> None:
     """Show vaults, coverage, model, sizes, Ollama.
 
     Coverage is the share of the notes on disk that are indexed as they are now. Nothing is
@@ -39,7 +39,6 @@ def status(as_json: JsonOption = False, config: ConfigOption = None) -> int:
             print_json(status_object(seen))
         else:
             print_status(session.out, seen)
-    return 0
 
 
 @app.command("doctor")
@@ -115,7 +114,7 @@ def repair(as_json: JsonOption = False, config: ConfigOption = None) -> int:
 def backup(
     file: Annotated[Path, argument("FILE", "The file to write.")],
     config: ConfigOption = None,
-) -> int:
+) -> None:
     """Write the index into one file.
 
     It holds passages, embeddings, the history and the vaults' names: all that isn't made again
@@ -126,14 +125,13 @@ def backup(
         made = service.back_up(session.container, file)
         names = ", ".join(f"'{vault.name}'" for vault in made.vaults)
         session.out.print(f"Index of {names} written: {made.file}, {size_of(made.size)}.")
-    return 0
 
 
 @app.command("restore")
 def restore(
     file: Annotated[Path, argument("FILE", "A file that backup wrote.")],
     config: ConfigOption = None,
-) -> int:
+) -> None:
     """Put an index back from its backup.
 
     The index that is there is set aside, not deleted; a newer history stays. A file that isn't
@@ -146,4 +144,3 @@ def restore(
             session.notices([f"The index that was there is in {made.kept}; delete it at will."])
         names = ", ".join(f"'{vault.name}'" for vault in made.vaults)
         session.out.print(f"Index of {names} restored. `ragvault index` brings it up to date.")
-    return 0

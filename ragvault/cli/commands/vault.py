@@ -21,7 +21,7 @@ NameArgument = Annotated[str, argument("NAME", "The vault.")]
 
 
 @app.command("list")
-def list_vaults(as_json: JsonOption = False, config: ConfigOption = None) -> int:
+def list_vaults(as_json: JsonOption = False, config: ConfigOption = None) -> None:
     """List the vaults with their folders."""
     with Session.open(config) as session:
         vaults = known_vaults(session.container)
@@ -30,7 +30,6 @@ def list_vaults(as_json: JsonOption = False, config: ConfigOption = None) -> int
         else:
             for vault in vaults:
                 print_vault(session.out, vault)
-    return 0
 
 
 @app.command("remove")
@@ -38,17 +37,16 @@ def remove(
     name: NameArgument,
     yes: Annotated[bool, option("--yes -y", "Don't ask.")] = False,
     config: ConfigOption = None,
-) -> int:
+) -> None:
     """Forget a vault. Its notes are not touched."""
     with Session.open(config) as session:
         vault = known_vaults(session.container, [name])[0]
         notes = counted(vault.notes, "note")
         question = f"Forget the index of {notes} of '{vault.name}'? The notes stay where they are"
         if not session.agrees(question, yes=yes):
-            return 0
+            return
         session.notices(remove_vault(session.container, name))
         session.out.print(f"Removed '{vault.name}'. Its notes are untouched in {vault.path}.")
-    return 0
 
 
 @app.command("move")
@@ -56,9 +54,8 @@ def move(
     name: NameArgument,
     path: Annotated[Path, argument("PATH", "The folder that it is in now.")],
     config: ConfigOption = None,
-) -> int:
+) -> None:
     """Follow a vault to another folder. Nothing is embedded again."""
     with Session.open(config) as session:
         report = move_vault(session.container, name, path)
         session.out.print(f"'{name}' is now at {report.path}.")
-    return 0
