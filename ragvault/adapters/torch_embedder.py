@@ -25,6 +25,7 @@ from ragvault.adapters.models import (
     unit_rows,
     usable_cores,
 )
+from ragvault.adapters.onnx.model_files import cached
 from ragvault.config.profiles import PROFILES, model_named
 from ragvault.config.settings import Settings
 from ragvault.errors import EmbedderUnavailableError
@@ -107,15 +108,8 @@ class SentenceTransformersEmbedder(PrefixedEmbedder):
                 f"sentence-transformers: it has no {_MARKER}.",
                 "Correct `embedding.path`, or leave it out and name a hub id as `embedding.model`.",
             )
-        os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-        import huggingface_hub
-
-        try:
-            found = huggingface_hub.try_to_load_from_cache(self._name, _MARKER)
-        except ValueError as error:  # HFValidationError
-            raise self._unusable(f"{self._name!r} is no hub id") from error
-        if isinstance(found, str):
-            return Path(found).parent
+        if (found := cached(self._name, [_MARKER])) is not None:
+            return found
         raise EmbedderUnavailableError(
             f"The embedding model {self._name} isn't on this machine.",
             f"Get it with `ragvault model get {self._name}`, or name a folder that holds it as "
