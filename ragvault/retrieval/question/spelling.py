@@ -17,7 +17,7 @@ from itertools import groupby, pairwise
 from ragvault import text
 from ragvault.model import Filter, Query
 from ragvault.ports import Catalog
-from ragvault.retrieval.question.wordlists import TIME_WORDS
+from ragvault.retrieval.question.wordlists import NARROW_START, TIME_WORDS
 
 _SHORTEST = 3  # letters of a word that is corrected
 _SHORT = 5  # letters below which what was meant isn't told by the letters alone,
@@ -54,6 +54,7 @@ def corrections(
     that begin like each unknown one: bounded by the vocabulary, nothing where all are known."""
     quoted = {token for phrase in query.phrases for token in text.tokens(phrase)}
     small = text.stopwords(query.language) | text.MONTHS.keys() | TIME_WORDS
+    small |= set("".join(NARROW_START).split())
     words = [
         word
         for word in query.terms
@@ -63,6 +64,8 @@ def corrections(
     ]
     where = Filter(vaults=tuple(vaults))
     held = catalog.document_frequencies(words, where) if words else {}
+    # In another language what the model doesn't know may be a word all the same.
+    is_told = query.language == text.ENGLISH
     read: dict[str, str] = {}
     for word in [word for word in words if not held[word]][:_MOST]:
         if is_known(word):
@@ -74,17 +77,21 @@ def corrections(
             there = catalog.lexical_scores([meant], beside)
             return max((beside[chunk_id] for chunk_id in there), default=0.0)
 
-        if meant := _nearest(word, catalog.vocabulary(word[:2], vaults), small, fits):
+        if meant := _nearest(word, catalog.vocabulary(word[:2], vaults), small, fits, is_told):
             read[word] = meant
     return tuple(read.items())
 
 
 def _nearest(
-    typed: str, held: Mapping[str, int], small: Collection[str], fits: Callable[[str], float]
+    typed: str,
+    held: Mapping[str, int],
+    small: Collection[str],
+    fits: Callable[[str], float],
+    is_told: bool,
 ) -> str | None:
     """The word of the notes or of questions that is fewest mistakes away; of those one of questions
     (``small``), else the one that ``fits`` the other words best, or that most notes hold. A mistake
-    is a letter too many, too few, wrong, or swapped with the next."""
+    is a letter too many, too few, wrong, or swapped with the next. ``is_told``: it is no word."""
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 
@@ -101,7 +108,7 @@ def _nearest(
     for far, is_held, notes, meant in ranked[:_CLOSEST]:
         fit = fits(meant) if is_held else 0.0
         is_plain = _is_clear(typed, meant) or min(len(typed), len(meant)) >= _SHORT
-        if is_plain or fit or (not is_held and len(typed) != len(meant)):
+        if is_plain or fit or (not is_held and (is_told or len(typed) != len(meant))):
             likely.append((far, is_held, -fit, notes, meant))
     return min(likely)[-1] if likely else None
 

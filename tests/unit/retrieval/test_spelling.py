@@ -62,6 +62,8 @@ def read(catalog: Catalog, question: str, known: str = "") -> dict[str, str]:
         ("is it paaid", {"paaid": "paid"}),
         ("is it prond", {}),
         ("wht was repaired", {"wht": "what"}),
+        ("whst was repaired and how mucg was the boiler", {"whst": "what", "mucg": "much"}),
+        ("wann fiel die Mauer", {}),  # nearly "viel"
         ("plum", {}),
         ("invoice 4471", {}),
         ('the "thermosat"', {}),
