@@ -15,10 +15,12 @@ import math
 import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from ragvault.adapters.sqlite.chunks import allowed, condition_of, languages_of, vault_ids
 from ragvault.adapters.sqlite.connection import OnDatabase
+from ragvault.adapters.sqlite.rows import generation_of
 from ragvault.adapters.sqlite.text_tables import fts_table, note_fts_table, vocabulary_table
 from ragvault.model import Filter, ScoredId
 from ragvault.text import ENGLISH, folded, stem, tokens
@@ -119,7 +121,7 @@ def _search_phrases(connection: sqlite3.Connection, number: int, terms: Sequence
         stems = list(_phrases([word], languages))
         phrases += _common(connection, number, stems)
         is_long = len(word) >= _PREFIX and word.isalpha()
-        if is_long and _held(connection, number, " OR ".join(stems), _RARE + 1) <= _RARE:
+        if is_long and _held(connection, number, " OR ".join(stems)) <= _RARE:
             phrases.append(f'"{folded(word)[:_PREFIX]}"*')
     return list(dict.fromkeys(phrases))
 
@@ -130,17 +132,14 @@ def _leading(connection: sqlite3.Connection, number: int, phrases: Sequence[str]
     words that thousands hold isn't among the best. (Elasticsearch's "common terms" query; of 60
     questions to 100,000 chunks the best ten were the same, and 98 % of the best fifty. FTS5
     then only looks the common words up in these chunks: two thirds of the time.)"""
-    held = {phrase: _held(connection, number, phrase, _LED + 1) for phrase in phrases}
+    held = {phrase: _held(connection, number, phrase) for phrase in phrases}
     leading: list[str] = []
     count = 0
     for phrase in sorted(held, key=held.__getitem__):
-        if count + held[phrase] > _LED:
+        if count >= n and count + held[phrase] > _LED:
             break
         leading.append(phrase)
         count += held[phrase]
-    rest = [phrase for phrase in phrases if phrase not in leading]
-    if rest and count < n:
-        leading.append(min(rest, key=lambda phrase: _count(connection, number, phrase, Filter())))
     return " OR ".join(leading)
 
 
@@ -149,7 +148,7 @@ def _common(connection: sqlite3.Connection, number: int, stems: Sequence[str]) -
     XQuAD's notes in four languages: all of them cost English questions .010 of BM25's nDCG@10."""
     if len(stems) == 1:
         return [*stems]
-    held = {stem: _count(connection, number, stem, Filter()) for stem in stems}
+    held = {stem: _held(connection, number, stem) for stem in stems}
     return [stem for stem, count in held.items() if 2 * count >= max(held.values())]
 
 
@@ -161,11 +160,14 @@ def _phrases(words: Iterable[str], languages: Sequence[str]) -> Iterable[str]:
     )
 
 
-def _held(connection: sqlite3.Connection, number: int, expression: str, most: int) -> int:
-    """How many chunks of a vault fulfil an expression, counted to ``most``."""
-    table = fts_table(number)
-    sql = f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT ?)"
-    return int(connection.execute(sql, (expression, most)).fetchone()[0])
+def _held(connection: sqlite3.Connection, number: int, expression: str) -> int:
+    """How many chunks of a vault fulfil an expression. Several ask it of a question's words."""
+    return _counted(connection, generation_of(connection), number, expression)
+
+
+@lru_cache(maxsize=256)
+def _counted(connection: sqlite3.Connection, _generation: int, number: int, expression: str) -> int:
+    return _count(connection, number, expression, Filter())
 
 
 def _within(where: Filter) -> tuple[str, list[Any]]:
@@ -228,7 +230,7 @@ def _scores(
     table, weights = fts_table(number), []
     chunks, mean = _size(connection, number)
     for phrase in phrases:
-        held = _count(connection, number, phrase, Filter())
+        held = _held(connection, number, phrase)
         idf = max(1e-6, math.log((chunks - held + 0.5) / (held + 0.5)))
         weights.append((phrase.strip('"*'), phrase.endswith("*"), idf))
     rows = connection.execute(
