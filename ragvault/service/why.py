@@ -40,7 +40,8 @@ def why(container: Container, note: str, request: Request, *, now: datetime) -> 
         if request.folders or request.tags or request.since or request.until:
             reason += ", or it is outside the limits that you set"
         return (
-            f"{name} isn't among the {len(retrieval.candidates):,} passages that were looked at: "
+            f"{name} isn't among the passages that were looked at "
+            f"({len(retrieval.candidates):,}): "
             f"{reason}. {outcome}"
         )
     return f"{name}: {_place(found[0], len(retrieval.candidates))} {_fate(found, result)} {outcome}"

@@ -64,10 +64,13 @@ def sentence(text: str) -> str:
 
 
 def item(text: str) -> str:
-    """A list item that stands alone, without its mark; a task keeps its box."""
+    """A list item that stands alone, without its mark, where nothing is below it; a task keeps its
+    box."""
     mark = ITEM_MARK.match(text)
     if mark is None:
         return readable(text)
+    if "\n" in (whole := unwrapped(text)):
+        return whole
     box = f"[{mark['box']}] " if mark["box"] else ""
     return box + unwrapped(text[mark.end() :])
 

@@ -18,8 +18,8 @@ from ragvault.text import ENGLISH, stopwords, tokens
 
 # One of these is in every question for tasks: for others no pattern is compiled.
 _HINTS = (
-    "todo to-do task due deadlines action open errands chores outstanding pending unfinished still"
-    " must should need must to|do be|done aufgabe fällig erledig tun machen offen steh tâche faire"
+    "todo to-do to|do task due deadlines action open errands chores outstanding pending unfinished"
+    " still must should need be|done aufgabe fällig erledig tun machen offen steh tâche faire"
     " retard échéance tarea pendient hacer venc atrasad"
 ).split()
 # Another kind of question: when, why, how; whether; what a task is.
@@ -32,11 +32,13 @@ _OTHER = (
     r"(?:tasks?|to-?dos?|aufgaben?)(?: lists?)?\W*$"
 )
 _NOUN = (
-    r"(?:to-?dos?|task)(?:[- ]?(?:list|item)s?)?\b|tasks?\b|action (?:item|point)s?"
+    r"(?:to-?dos?|task)(?:[- ]?(?:list|item)s?)?\b|to do(?: list\b|:)|tasks?\b"
+    r"|action (?:item|point)s?"
     r"|open (?:action|item|point|end|issue)s\b|errands\b|chores\b|deadlines\b"
     r"|(?:offenen? )?(?:aufgaben?(?:liste)?|to-?dos|erledigungen)\b|offenen? punkte\b"
     r"|tâches?\b|choses à faire\b|échéances\b|tareas?\b|pendientes?\b|cosas (?:por|que) hacer\b"
 )
+_MOST = 6  # words of what they are about; of more it is another question
 _DO = r"(?:do|be done|get done|finish|complete)"
 _DO_DE = r"(?:tun|erledigen|machen)\b"
 # The groups are kept: who is to do it, and what stands between the parts of a verb.
@@ -59,8 +61,8 @@ _OVERDUE = (
     r"|((?:ist|sind)\b.*)überfällig\b"
 )
 _DUE = (
-    rf"{_OVERDUE}|(?:is |are |'s )?due\b|((?:ist|sind|wird|werden)\b.*)fällig\b|fällige?[nrs]?\b"
-    r"|vencen?\b"
+    rf"{_OVERDUE}|(?:is |are |'s )?due\b(?! to\b)|((?:ist|sind|wird|werden)\b.*)fällig\b"
+    r"|fällige?[nrs]?\b|vencen?\b"
 )
 _DONE = (
     r"(?:done|finish(?:ed)?|completed?|closed|ticked(?: off)?|checked off|erledigte?[nrs]?"
@@ -74,6 +76,7 @@ _FRAME = frozenset(
     there still yet left open outstanding pending remaining remain remains unfinished current must
     currently now need needs due overdue task tasks todo todos next first many much number count
     today for have has got what which do does did been being already so far urgent else assigned
+    coming upcoming up
     liste zeige zeig alle noch offen offene offenen fürs beim zum zur jetzt aktuell mal viele gibt
     de del la las los el du des le les der die das dem den bei für von im am que qu quelles quels
     montre toutes tous encore en cours reste ouvertes ouverte
@@ -103,7 +106,7 @@ def task_query(question: str, now: datetime, language: str) -> TaskQuery | None:
         rest = _compiled(words).sub(lambda m: f" {' '.join(filter(None, m.groups()))} ", rest)
     small = stopwords(language) | stopwords(ENGLISH) | _FRAME
     about = tuple(dict.fromkeys(word for word in tokens(rest) if word not in small))
-    return TaskQuery(done, period, about, by_due, has_noun)
+    return TaskQuery(done, period, about, by_due, has_noun) if len(about) <= _MOST else None
 
 
 def _says(words: str, text: str) -> int | None:

@@ -126,7 +126,7 @@ def due_period(text: str, today: date) -> tuple[date, date, str] | None:
         kind = bound.lastgroup if bound else None
         if kind in ("before", "until"):
             first, after = date.min, first if kind == "before" else after
-        elif kind in ("since", "after"):
+        elif kind in ("since", "after") and bound and bound[0].strip().lower() != "from":
             first, after = first if kind == "since" else after, date.max
         return first, after - DAY, text[bound.start() if bound else begin : end]
     return None

@@ -486,6 +486,12 @@ def test_a_month_is_found_in_digits_and_a_note_of_a_day_is_dated_by_it() -> None
     assert "2021-10-03" in shown("when did I get the allotment", other, daily, detail=Detail.BRIEF)
 
 
+def test_an_item_with_others_below_it_keeps_its_mark() -> None:
+    """Else the first stands outside of the list."""
+    note = hit("Site.md", "", "Assuming ruby:\n\n- `touch Gemfile`\n  - open it and paste\n")
+    assert shown("touch Gemfile", note).endswith("- `touch Gemfile`\n  - open it and paste")
+
+
 def test_when_something_is_due_is_no_question_for_other_tasks() -> None:
     note = hit("Grimma.md", "Grimma", "The draft is due on 2026-12-11.", rank=2)
     tasks = hit("Other.md", "Other", "- [ ] send the table 📅 2026-11-24")
