@@ -10,10 +10,12 @@
    less half of it times the share of statements that no chunk holds.
 5. Otherwise, or when the server fails before anything is shown, the extractive answer: passages
    quoted from the evidence, marked ``mode: extractive``, with a caveat or notice that says why. A
-   model that finds no answer is one voice: it takes away nothing that was found without it. Where
-   the passages hardly answer, they are pointed at instead (``pointed``), and a small model isn't
-   asked. With ``answer.fallback: none`` the error is raised instead, and a draft that nothing
-   holds is an abstention.
+   model that finds no answer is one voice: it takes away nothing that was found without it. With
+   ``answer.fallback: none`` the error is raised instead, and a draft that nothing holds is an
+   abstention.
+6. Where the passages hardly answer, they are pointed at (``pointed``). A small model isn't asked
+   then, nor any where they don't answer at all; what a larger one says isn't shown, but what it
+   rests on stands first: there a model that lies would be believed as readily as one that doesn't.
 A server that fails after something was shown leaves what is shown, marked as cut off. A caller
 that closes the generator ends the model's stream.
 """
@@ -30,7 +32,7 @@ from ragvault.answering.check.support import Embed
 from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle
 from ragvault.answering.context import Neighbours
 from ragvault.answering.page import quoted, written
-from ragvault.answering.pointed import beside, point
+from ragvault.answering.pointed import UNLIKELY, beside, point
 from ragvault.answering.prompt import alone_messages, build_prompt
 from ragvault.answering.quote.extract import Quote, Reading
 from ragvault.config.settings import AnswerSettings, OllamaSettings
@@ -44,6 +46,7 @@ from ragvault.model import (
     Detail,
     Drafted,
     Evidence,
+    Hit,
     Intent,
     ModelInfo,
     Prompt,
@@ -62,7 +65,8 @@ THANKS = "You're welcome! Ask me anything else about your notes."
 NO_USAGE = ChatUsage(None, None)
 NOT_FROM_NOTES = "Not from your notes: the model said this by itself, and nothing was checked."
 NO_ANSWER = "The model found no answer in these passages."
-SMALL_MODEL = 4_000_000_000  # parameters: a smaller one is only asked to answer
+# Parameters: a smaller one, or one that doesn't say, is only asked to answer.
+SMALL_MODEL = 4_000_000_000
 DEFAULT_CONTEXT = 4096  # tokens, for a server that doesn't say the model's context length
 
 
@@ -90,6 +94,11 @@ class AnswerRequest:
     min_confidence: float = 0.0
     earlier: Sequence[Turn] = ()
     embed: Embed | None = None
+
+    @property
+    def is_pointed(self) -> bool:
+        """Too little for an answer, whoever writes it."""
+        return self.evidence.confidence < self.min_confidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,12 +173,13 @@ def answer(request: AnswerRequest) -> AnswerEvents:
 
     Raises ModelError when ``settings.fallback`` is "none" and the model can't be had.
     """
-    if request.chat is None:
+    hopeless = request.is_pointed and request.evidence.confidence < UNLIKELY
+    if request.chat is None or hopeless:
         return (yield from _quoted(request))
     try:
         info = request.chat.info(request.ollama.model)
-        is_small = info.parameters is not None and info.parameters < SMALL_MODEL
-        if is_small and request.evidence.confidence < request.min_confidence:
+        is_small = (info.parameters or 0) < SMALL_MODEL
+        if is_small and request.is_pointed:
             return (yield from _quoted(request))
         options = _options(info, request.ollama)
         prompt = _prompt(request, options, is_small=is_small)
@@ -235,16 +245,20 @@ def _drafted(
     with request.chat.chat(prompt.messages, options) as tokens:
         try:
             for token in tokens:
-                yield from stream.feed(token)
-                yield Drafted(stream.draft)
+                settled = stream.feed(token)
+                if not request.is_pointed:
+                    yield from settled
+                    yield Drafted(stream.draft)
                 if stream.is_looping:
                     break
-            yield from stream.close(cut_off=stream.is_looping)
+            settled = stream.close(cut_off=stream.is_looping)
         except ModelError as failure:
             if not stream.has_shown:
                 raise
             error = failure
-            yield from stream.close(cut_off=True)
+            settled = stream.close(cut_off=True)
+        if not request.is_pointed:
+            yield from settled
         usage = tokens.usage
     spent = Spent((time.perf_counter() - started) * 1000, usage)
     return _Draft(stream.result(), spent, error, stream.is_looping)
@@ -256,6 +270,10 @@ def _concluded(request: AnswerRequest, draft: _Draft, prompt: Prompt, model: str
     if count := len(prompt.left_out):
         noun = "passage" if count == 1 else "passages"
         notices = (f"{count} {noun} did not fit into the model's context and were left out.",)
+    if request.is_pointed:
+        held = draft.cited.cited[:1]
+        notices += (f"{model} finds it in the first of these places.",) * len(held)
+        return AnswerRun(_pointed(request, *held), None, draft.spent, notices)
     if draft.cited.substantial:
         if draft.error is not None:
             notices = (*notices, _notice(draft.error))
@@ -283,7 +301,7 @@ def _quoted(
 ) -> AnswerEvents:
     """The extractive answer, shown at once."""
     quotes = request.quotes
-    if not quotes or request.evidence.confidence < request.min_confidence:
+    if not quotes or request.is_pointed:
         return AnswerRun(_pointed(request), None, spent, notices)
     said = quoted(quotes, request.evidence, request.style)
     if said.caveats:  # not sure: who reads on finds what else there is
@@ -297,8 +315,8 @@ def _quoted(
     return AnswerRun(said, None, spent, notices)
 
 
-def _pointed(request: AnswerRequest) -> Abstention:
-    return point(request.question, request.evidence, request.neighbours, request.reading)
+def _pointed(request: AnswerRequest, held: Hit | None = None) -> Abstention:
+    return point(request.question, request.evidence, request.neighbours, request.reading, held)
 
 
 def _notice(error: ModelError) -> str:

@@ -2,8 +2,8 @@
 best, for a person to read.
 
 The first passage stands with the rest of its section, since that is what one would open and read;
-each other one that comes about as near, as it would be quoted. Beneath an answer that isn't sure
-stand a few other places.
+each other one that comes about as near, as it would be quoted. What a model found its answer in
+stands before them. Beneath an answer that isn't sure stand a few other places.
 """
 
 from __future__ import annotations
@@ -19,35 +19,41 @@ from ragvault.text import one_line, snippet, strip_controls
 
 _LONGEST = 2400  # characters of a section that is shown whole
 # Of the first passage's score, for another to be shown: where the answer isn't there at all, as
-# below _UNLIKELY, what comes less near than the first hardly holds it either, and nobody reads nine
+# below UNLIKELY, what comes less near than the first hardly holds it either, and nobody reads nine
 # places in vain.
 _PLAUSIBLE, _CLOSE = 0.6, 0.8
-_UNLIKELY = 0.1
+UNLIKELY = 0.1
 _FEW = 3  # places beside the first, there
 _BENEATH = 4  # places beneath an answer
 
 
 def point(
-    question: str, evidence: Evidence, neighbours: Neighbours, reading: Reading | None = None
+    question: str,
+    evidence: Evidence,
+    neighbours: Neighbours,
+    reading: Reading | None = None,
+    held: Hit | None = None,
 ) -> Abstention:
     """Where the first passage is, with what is shown of it and of each plausible one; the others
-    stand behind them, for who wants more."""
+    stand behind them, for who wants more. ``held``: what a model says is in this one."""
     hits = evidence.near or evidence.hits
-    first = hits[0]
+    tops = list({hit.chunk.place: hit for hit in (held or hits[0], hits[0])}.values())
+    first = tops[0]
     section = " › ".join(map(one_line, first.chunk.heading_path))
     place = one_line(first.chunk.rel_path) + (f" › {section}" if section else "")
-    whole = _section(first, neighbours.get(first.chunk.id, ()), hits)
-    least, most = (_CLOSE, _FEW) if evidence.confidence < _UNLIKELY else (_PLAUSIBLE, len(hits))
-    likely = [hit for hit in hits[1:] if hit.scores.final >= least * first.scores.final][:most]
+    least, most = (_CLOSE, _FEW) if evidence.confidence < UNLIKELY else (_PLAUSIBLE, len(hits))
+    others = [hit for hit in hits if hit.chunk.id not in {top.chunk.id for top in tops}]
+    likely = [hit for hit in others if hit.scores.final >= least * hits[0].scores.final][:most]
     quotes = (reading or read(question, likely)).of_each()
     shown = [hit for hit in likely if hit.chunk.id in quotes]
-    rest = [hit for hit in hits[1:] if hit not in shown]
+    rest = [hit for hit in others if hit not in shown]
+    wholes = (_section(top, neighbours.get(top.chunk.id, ()), hits) for top in tops)
     return Abstention(
         AbstainReason.INSUFFICIENT_INFORMATION,
         evidence.confidence,
         f"{Abstention.LIKELY} {place}",
-        nearest=(first, *shown, *rest),
-        passages=(whole, *(body(quotes[hit.chunk.id]) for hit in shown)),
+        nearest=(*tops, *shown, *rest),
+        passages=(*wholes, *(body(quotes[hit.chunk.id]) for hit in shown)),
     )
 
 

@@ -85,6 +85,18 @@ def test_whatever_a_model_does_the_reader_gets_what_the_notes_hold(
     assert "Traceback" not in run.err
 
 
+def test_a_lie_where_the_gate_refused_makes_no_answer_and_takes_no_place_away(
+    cli: Cli, server: OllamaHandle
+) -> None:
+    lie = "The Seagull and its keel sail on Sundays."
+    run = asked(cli, server, lie, RAGVAULT_GATE_MIN_CONFIDENCE="0.999")
+    assert run.code == 3, run.err
+    assert run.out.index("front.md") < run.out.index("keel.md")
+    assert run.out.index(lie) < run.out.index(TRUTH)
+    assert "finds it in the first of these places" in run.err
+    assert "written by" not in run.out
+
+
 def test_a_context_of_2048_tokens_is_kept_to(cli: Cli, server: OllamaHandle) -> None:
     model = {**CHAT_MODEL, "context_length": 2048} if isinstance(CHAT_MODEL, dict) else CHAT_MODEL
     server.play({"models": [model], "replies": [TRUTH]})

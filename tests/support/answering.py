@@ -106,7 +106,7 @@ class ScriptedChat:
         *drafts: str | RagvaultError | tuple[str, RagvaultError],
         context_length: int | None = 4096,
         token_length: int = 3,
-        parameters: int | None = None,
+        parameters: int | None = 8_000_000_000,
     ) -> None:
         self._drafts = list(drafts)
         self._context_length = context_length

@@ -51,12 +51,13 @@ def ask(
     settings: AnswerSettings | None = None,
     ollama: OllamaSettings | None = None,
     min_confidence: float = 0.0,
+    confidence: float = 0.8,
     neighbours: Neighbours | None = None,
 ) -> tuple[AnswerRun, str]:
     question = "What did I choose for the backend?"
     request = AnswerRequest(
         question=question,
-        evidence=evidence(BACKEND, TEAM),
+        evidence=replace(evidence(BACKEND, TEAM), confidence=confidence),
         quotes=extract(question, (BACKEND, TEAM)),
         settings=settings or AnswerSettings(),
         ollama=ollama or OllamaSettings(),
@@ -197,7 +198,7 @@ def test_whatever_a_model_says_what_the_notes_say_stands_on_the_page_once(
     [
         (494_000_000, "auto", False),
         (8_000_000_000, "auto", True),
-        (None, "auto", True),
+        (None, "auto", False),
         (494_000_000, "model", True),
         (8_000_000_000, "ragvault", False),
     ],
@@ -351,9 +352,46 @@ def test_quotes_that_hardly_answer_are_not_shown_as_an_answer() -> None:
     assert shown == ""
 
 
-def test_a_small_model_is_not_asked_where_the_passages_hardly_answer() -> None:
-    chat = ScriptedChat("We chose Go.", parameters=494_000_000)
+@pytest.mark.parametrize("parameters", [494_000_000, None])
+def test_a_small_model_is_not_asked_where_the_passages_hardly_answer(
+    parameters: int | None,
+) -> None:
+    chat = ScriptedChat("We chose Go.", parameters=parameters)
     run, _ = ask(chat, min_confidence=0.9)
+    assert isinstance(run.outcome, Abstention)
+    assert chat.asked == []
+
+
+@pytest.mark.parametrize(
+    ("said", "first"),
+    [
+        (f"The backend is written in Go {CITE}.", BACKEND),
+        ("Alice leads the project [Chunk 2].", TEAM),
+        ("Penguins inhabit Antarctica. Alice leads the project [Chunk 2].", TEAM),
+        ("Penguins inhabit Antarctica since 1820 [Chunk 2].", BACKEND),
+        ("I don't have enough information.", BACKEND),
+    ],
+)
+def test_what_a_model_says_where_the_passages_hardly_answer_only_puts_its_place_first(
+    said: str, first: Hit
+) -> None:
+    """A model that lies must not make an answer of what was refused, nor take a place away."""
+    plain, _ = ask(None, min_confidence=0.9)
+    run, shown = ask(ScriptedChat(said), min_confidence=0.9)
+    assert isinstance(plain.outcome, Abstention) and isinstance(run.outcome, Abstention)
+    assert shown == "" and run.model is None
+    assert run.outcome.nearest[0] == first
+    assert set(run.outcome.nearest) == set(plain.outcome.nearest)
+    page = "\n".join(run.outcome.passages)
+    assert all(passage in page for passage in plain.outcome.passages)
+    is_moved = first is TEAM
+    assert (run.outcome.passages[0] == TEAM.chunk.text.removeprefix("# ")) is is_moved
+    assert bool(run.notices) is ("leads" in said or "Go" in said)
+
+
+def test_no_model_is_asked_where_nothing_answers() -> None:
+    chat = ScriptedChat(GOOD)
+    run, _ = ask(chat, min_confidence=0.9, confidence=0.09)
     assert isinstance(run.outcome, Abstention)
     assert chat.asked == []
 
