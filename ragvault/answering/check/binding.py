@@ -5,8 +5,8 @@ clauses:
 
 - the numbers, dates and names that the passage has stand in that fact, or in what names the
   passage (title, headings, file), and so do most of the words;
-- nothing of its kind stands in the place of a number or name: beside the same word, in the same
-  unit, or with what the statement says of another ("14 kg, 23 bottles" of "23 kg, 14 bottles");
+- nothing of its kind stands in the place of a number or name: beside the same word, or with what
+  the statement says of another ("14 kg, 23 bottles" of "23 kg, 14 bottles");
 - both say no, or neither does; and what is only planned, asked or past there is said to be so
   (``moods``).
 """
@@ -53,11 +53,11 @@ def loose_parts(statement: str, cited: Sequence[Hit], about: str) -> list[str]:
 
 
 def _clauses(statement: str, known: frozenset[str]) -> list[str]:
-    """One of which the passage has a word or the values alone belongs to the one before."""
+    """One of which the passage has no more than a word belongs to the one before."""
     found: list[str] = []
     for clause in filter(str.strip, _CLAUSE.split(statement)):
         there = [item for item in items(clause, known=False) if item.keys & known]
-        if found and (len(there) < 2 or all(item.kind in _VALUES for item in there)):
+        if found and len(there) < 2:
             found[-1] += f" {clause}"
         else:
             found.append(clause)
@@ -123,13 +123,9 @@ def _told(said: Segments, fact: Fact, how: frozenset[str]) -> str:
     touched = {number for item in chain(*said) for number, _ in fact.where(item)}
     if is_opposite(how, frozenset().union(*(fact.moods[number] for number in touched))):
         return "it says the opposite of its source"
-    for segment in said:
-        strong = [item for item in segment if item.kind in "#:@A"]
-        homes = [fact.moods[number] for number in fact.home(strong or segment, whole=False)]
-        kept_back = homes and not_said(how, frozenset.intersection(*homes))
-        if kept_back:
-            return f"it is {kept_back} there"
-    return ""
+    homes = [fact.moods[number] for number in fact.home([*chain(*said)], whole=False)]
+    kept_back = homes and not_said(how, frozenset.intersection(*homes))
+    return f"it is {kept_back} there" if kept_back else ""
 
 
 def _moved(said: Segments, fact: Fact) -> str:
@@ -159,47 +155,26 @@ def _moved(said: Segments, fact: Fact) -> str:
 
 def _rival(segment: Sequence[Item], at: int, fact: Fact) -> Item | None:
     """What the fact has in the item's place where the rest of the segment stands: on the same side
-    of its neighbour, or the one amount in that unit. A name may stand anywhere in that sentence,
-    but comes before what is said of it."""
+    of its neighbour. A name may stand anywhere in that sentence, but comes before what is said of
+    it."""
     item = segment[at]
     others = [other for other in segment if other is not item]
     home = fact.home(others, whole=item.kind == "A")
     spots = {number for number, _ in fact.where(item)}
-    is_there = bool(spots & home)
-    if not home or item.kind == "@" or (is_there and item.kind != "A"):
+    if not home or item.kind == "@" or spots & home:
         return None
-    said = keys_of(segment[max(0, at - 1) :] if not spots else () if is_there else segment)
-    for step in (1,) if is_there else (1, -1):
+    said = keys_of(segment if spots else segment[max(0, at - 1) :])
+    for step in (1, -1):
         beside = segment[at + step] if 0 <= at + step < len(segment) else item
-        found = [
-            part[spot - step]
-            for part in (fact.segments[number] for number in (spots if is_there else home))
-            for spot, other in enumerate(part)
-            if beside.keys & other.keys
-            and 0 <= spot - step < len(part)
-            and not (is_there and any(i.keys & item.keys for i in part[:spot]))
-        ]
-        rivals = [
-            other
-            for other in found
-            if other.kind in item.rivals
-            and not other.keys & said
-            and not (other.leads and not spots)
-        ]
-        if is_there and beside.kind != "a":
-            continue
-        if rivals and (len(rivals) == len(found) or not is_there):
-            return rivals[0]
-    if is_there:
-        return None
-    if item.kind == "#" and item.unit:
-        around = fact.home(others, whole=True)
-        for other in chain(*(fact.segments[n] for n in around if not spots & around)):
-            if other.unit == item.unit and not other.keys & keys_of(segment):
-                return other
+        for part in (fact.segments[number] for number in home):
+            for spot, other in enumerate(part):
+                rival = part[spot - step] if 0 <= spot - step < len(part) else item
+                is_like = rival.kind in item.rivals and not rival.keys & said
+                if beside.keys & other.keys and is_like and (spots or not rival.leads):
+                    return rival
     if item.kind == "A" and spots and max(home) < min(spots):
-        late = chain(*(fact.segments[n] for n in spots))
-        if not any(i.keys & keys_of(others) for i in late):
+        late = chain(*(fact.segments[number] for number in spots))
+        if not any(other.keys & keys_of(others) for other in late):
             return replace(item, text="another one")
     return None
 

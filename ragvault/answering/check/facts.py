@@ -22,7 +22,6 @@ from ragvault.model import Hit
 from ragvault.text import language_of, sentence_spans, stem, stopwords, tokens
 
 _SENTENCES = 3  # of a paragraph that may be one fact
-_PREFIX = 5  # letters in common make one word of two: "Ergozeit", "Ergometer"
 PART = re.compile(
     r"(?:[;|()\n→·!?\"“”„«»]|(?<!\bno)(?<!\bnr)(?:,|(?<!\d)\.)(?=\s|$)|:(?=\s*(?:no|not|kein\w*|nicht)\b)"
     r"|\s[-–—/]\s|\b(?:but|aber|pero|mais|and|und|y|et|or|oder|o|ou|while|because|weil|so|except"
@@ -34,10 +33,8 @@ _UNSPACED = "\u3041-\u9fff\uac00-\ud7ff"
 _WORD = re.compile(
     rf"\d+(?:[.,:'’]\d+)*|[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[^\W_])+(?:['’][^\W_]+)*"
 )
-_PARTICLES = frozenset({"de", "van", "von", "der", "den", "la", "du"})  # within a name
 # Lines that stand for themselves.
 _LABELLED = re.compile(r"[^\W_a-zäöüß][^:.!?\n]{0,40}:\s")
-_DATED = re.compile(r"(?:\d{4}-\d\d-\d\d|\d{1,2}\.\d{1,2}\.(?:\d{2,4})?)\s")
 _ME = frozenset({"i", "we", "you", "ich", "wir", "du", "ihr"})
 
 
@@ -111,7 +108,7 @@ def facts_of(hits: tuple[Hit, ...]) -> tuple[Fact, ...]:
     fields at the top of a note are one fact, too."""
     found: list[Fact] = []
     for page in pages_of(hits):
-        prose: list[tuple[str, bool, bool]] = []
+        prose: list[tuple[str, bool]] = []
         for group in page.groups:
             texts = [text for unit in group.units for text in _texts(unit)]
             found += (Fact(*text) for text in texts)
@@ -120,18 +117,14 @@ def facts_of(hits: tuple[Hit, ...]) -> tuple[Fact, ...]:
             for unit in group.units if group.kind == "paragraph" else ():
                 begins = not unit.start or page.text[unit.start - 1] == "\n"
                 prose += (
-                    (
-                        line,
-                        begins and bool(_LABELLED.match(line)),
-                        begins and bool(_DATED.match(line)),
-                    )
+                    (line, begins and bool(_LABELLED.match(line)))
                     for line in chain(*_texts(unit))
                     if line[:1] != "|"
                 )
         for length in range(2, _SENTENCES + 1):
             for start in range(len(prose) - length + 1):
-                lines, are_labelled, are_dated = zip(*prose[start : start + length], strict=True)
-                if sum(are_labelled) < 2 and sum(are_dated) < 2:
+                lines, are_labelled = zip(*prose[start : start + length], strict=True)
+                if sum(are_labelled) < 2:
                     found.append(Fact(*lines))
     return tuple(found)
 
@@ -168,13 +161,12 @@ def items(text: str, *, known: bool = True) -> tuple[Item, ...]:
     was = ""
     for match in _WORD.finditer(rest):
         word, (start, end) = re.sub(r"['’]s$", "", match.group()), match.span()
-        if word in _PARTICLES or (was == "unit" and start < past + 2):
+        if was == "unit" and start < past + 2:
             continue
-        between = {*rest[past:start].split()} if past >= 0 else {""}
+        is_next = past >= 0 and not rest[past:start].strip()
         numbers = find_numbers(word, spelled=True)
         values = frozenset(f"#{value}" for number in numbers for value in number.values)
         stems = frozenset(stem(part) for part in tokens(word) if part not in small)
-        longer = frozenset(f"{part[:_PREFIX]}-" for part in stems if len(part) > _PREFIX)
         past = end
         if word.casefold() in _ME:
             found[start] = Item(frozenset({"i"}), was := "I", word)
@@ -184,10 +176,10 @@ def items(text: str, *, known: bool = True) -> tuple[Item, ...]:
             shown = f"{word} {unit}" if unit else word
             found[start] = Item(values or frozenset({f"#{word}"}), kind, shown)
         elif stems:
-            goes_on = word[0].isupper() and was == "A" and between <= _PARTICLES
+            goes_on = word[0].isupper() and was == "A" and is_next
             was = "A" if word[0].isupper() else "a"
             leads = rest[end : end + 1] == ":"
-            found[start] = Item(stems | longer | values, was, word, leads, goes_on)
+            found[start] = Item(stems | values, was, word, leads, goes_on)
         else:
             was = ""
     return tuple(found[start] for start in sorted(found))

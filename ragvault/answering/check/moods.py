@@ -1,4 +1,4 @@
-"""How something is said, beside its words: that it isn't so, not sure, not done, no longer so.
+"""How something is said, beside its words: that it isn't so, not sure, not done.
 
 A note plans, asks and remembers; an answer that states as a fact what its source only plans has
 all the right words. English, German, Spanish and French, some Italian and Portuguese.
@@ -9,11 +9,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from ragvault.text import MONTHS
-
-DENIED, LACKING, UNSURE, OPEN, OLD, PAST = "denied", "lacking", "unsure", "open", "old", "past"
-
-_MONTH = "|".join(MONTHS)
+DENIED, LACKING, UNSURE, OPEN, PAST = "denied", "lacking", "unsure", "open", "past"
 
 _FORMS = {
     DENIED: (
@@ -40,15 +36,7 @@ _FORMS = {
         r"|überleg\w*|prévu\w*|veut|voudrait|devis|encore|à faire|quiere\w*|pendiente\w*"
         r"|hay que|presupuesto|previst\w*|vorrebbe|ainda)\b"
     ),
-    # "Until 2023" is over; "before baking" says in what order.
-    OLD: (
-        r"~~|\b(?:(?<!years )(?<!year )(?<!months )old|former\w*|previous\w*|used to|no longer"
-        r"|originally|alte[nms]?|früher\w*|vorher|ehemal\w*|zuvor|damals|ursprünglich|anci\w+"
-        r"|anterior\w*|antigu\w+|ya no|vecchi\w+|velho"
-        rf"|(?:until|till|before|bis|avant|jusqu\w*|antes|hasta)(?:\W+\w+){{0,2}}?\W+(?:\d+|{_MONTH}))\b"
-        r"|\b(?:before|vorher|avant|antes)\s*(?:[.;)]|$)"
-    ),
-    # Of a statement: as done, or as it was.
+    # Of a statement: as done.
     PAST: (
         r"\b(?:was|were|did|has(?! to)|have(?! to)|had|ran|got|went|came|bought|took|gave|kept"
         r"|made|led|\w{2,}ed|already|hat|habt|haben|hast|wurden?|ge\w{3,}t|war\w*|bereits|schon|été"
@@ -77,12 +65,10 @@ def is_opposite(said: frozenset[str], told: frozenset[str]) -> bool:
 
 
 def not_said(said: frozenset[str], told: frozenset[str]) -> str:
-    """Of what is told, the UNSURE, OPEN or OLD that a statement keeps back; "" for nothing."""
+    """Of what is told, the UNSURE or OPEN that a statement keeps back; "" for nothing."""
     if said & _SAYS_NO:
         return ""
     kept_back = told - said
     if UNSURE in kept_back:
         return UNSURE
-    if OPEN in kept_back and PAST in said:
-        return OPEN
-    return OLD if OLD in kept_back and PAST not in said else ""
+    return OPEN if OPEN in kept_back and PAST in said else ""

@@ -40,7 +40,6 @@ MIN_COVERAGE = 0.6  # this, and what follows, by `python -m tests.bench.statemen
 MIN_WITH_VALUE = 0.35  # of a statement whose number or date is there, where it belongs
 USUAL_BACKGROUND = 0.25  # cosine that unrelated words reach
 MOST_COMPARED = 120  # words of the chunks, with one that they lack
-_ROOT = 5  # letters
 # What stands before a noun and not before a name, in German, where both have a capital.
 _BEFORE_NOUN = re.compile(
     r"(?:\b(?:d(?:er|ie|as|em|en|es)|(?:k?ein|[mds]ein|ihr|unser|euer|eur)(?:e[mnrs]?)?|im|am|beim|zum"
@@ -65,7 +64,7 @@ _NO_NAMES = _META.union(
     """.split()
 )
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
-_WORD = re.compile(r"[^\W\d_][\w'’-]*")
+_WORD = re.compile(r"[^\W\d_][\w'’-]+")
 _LIST_NUMBER = re.compile(r"^\s*\d{1,3}[.)]\s+", re.MULTILINE)
 _MARKUP = re.compile(r"!?\[\[([^\]|]*\|)?|\]\]|\]\([^)\s]*\)|[*_~`#>|\[\]]+")
 
@@ -216,30 +215,24 @@ def _missing_code(statement: str, text: str) -> list[str]:
 
 
 def _missing_names(statement: str, text: str, *, opening: bool) -> list[str]:
-    """Capitalised words that the text lacks. Where a capital tells nothing (German writes every
-    noun so, titles and the beginning of a sentence, left out without ``opening``) one of the same
-    root will do: it is what is spoken of, and that has to be there."""
-    found = [m for m in _WORD.finditer(statement) if len(m.group()) > 1]
-    capital = [m for m in found if m.group()[0].isupper()]
-    is_title = len(capital) * 2 > len(found) > 4
+    """Capitalised words that the text lacks; without ``opening`` none where a capital tells nothing
+    (German writes every noun so, and a sentence its first word)."""
     is_german = language_of(statement, (ENGLISH,)) == "de"
-    tells_nothing = is_title or is_german
     starts = {start for start, _ in sentence_spans(statement)}
     held = {stem(word) for word in tokens(re.sub(r"['’]s\b", "", text))}
-    roots = tuple({word[:_ROOT] for word in held if len(word) >= 4})
     stop = stopwords_of(statement)
     missing: list[str] = []
-    for match in capital:
+    for match in _WORD.finditer(statement):
         word = match.group()
+        if not word[0].isupper():
+            continue
         before = statement[: match.start()].rstrip(" \"'“‘(—–-*_")
         opens = not before or before[-1] in ".!?:;\n…" or match.start() in starts
         if is_german and _BEFORE_NOUN.search(before):
             continue
-        is_loose = (opens and not any(c.isupper() for c in word[1:])) or tells_nothing
-        if is_loose and not opening:
+        if (opens or is_german) and not opening:
             continue
         parts = [t for t in tokens(re.sub(r"['’]s?$", "", word)) if t not in stop | _NO_NAMES]
-        lacking = [p for p in parts if not is_value(p) and stem(p) not in held]
-        if any(not is_loose or not p.startswith(roots) for p in lacking):
+        if any(not is_value(part) and stem(part) not in held for part in parts):
             missing.append(f"{word} is not named there")
     return missing

@@ -17,10 +17,10 @@ def test_the_cases_are_those_that_the_script_makes() -> None:
 @pytest.mark.parametrize(
     ("name", "held", "most"),
     [
-        ("cases", False, 0.05),
+        ("cases", False, 0.051),
         ("cases", True, 0.08),
-        ("others", False, 0.4),  # planned as done, another's, half of it made up
-        ("others", True, 0.28),
+        ("others", False, 0.36),  # planned as done, another's, half of it made up
+        ("others", True, 0.26),
     ],
 )
 def test_few_wrong_statements_pass_and_few_right_ones_are_refused(

@@ -96,7 +96,6 @@ TABLE = hit(
         ),
         ("The roof fund has £4,200 of £6,000.", "The roof fund has £6,000 of £4,200."),
         ("The trip has £1,150 of £1,800.", "The trip has £4,200 of £6,000."),
-        ("Tomas put Signe to bed.", "Signe put Tomas to bed."),
         ("23 kg of apples were pressed: 14 bottles.", "14 kg of apples were pressed: 23 bottles."),
         ("We don't buy a canoe.", "We buy a canoe."),
     ],
