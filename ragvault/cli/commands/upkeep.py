@@ -16,11 +16,7 @@ from ragvault.cli.render.terminal import print_json
 from ragvault.cli.session import Session
 from ragvault.service import upkeep as service
 from ragvault.service.doctor import examine, is_well
-from ragvault.service.json_objects import (
-    checks_object,
-    status_object,
-    verify_object,
-)
+from ragvault.service.json_objects import checks_object, status_object, verify_object
 from ragvault.service.status import status as look
 
 app = command_app()
