@@ -285,12 +285,6 @@ class Container:
         torch = self.settings.embedding.backend == "sentence-transformers" and not is_reranker
         return hub.offer(name, torch=torch)
 
-    def fetch_model(self, wanted: Offer, *, progress: bool) -> None:
-        """Download what is missing of it. Raises ModelError."""
-        from ragvault.adapters.onnx import model_files as hub
-
-        hub.fetch(wanted, progress=progress)
-
     def where_model_is(self, profile: str) -> str | None:
         """For people: where a profile's model is; None: nowhere on this machine."""
         chosen = {"profile": profile, "backend": "auto", "path": None, "model": None}

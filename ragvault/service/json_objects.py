@@ -158,17 +158,12 @@ def _reference(one: Reference, links: Links) -> dict[str, Any]:
 def place_object(hit: Hit, marker: int, links: Links, text: str | None = None) -> dict[str, Any]:
     """A place in a note, as ``references``, ``nearest`` and search results show it."""
     chunk = hit.chunk
-    path = links.path(chunk.vault, chunk.rel_path)
     return {
         "marker": marker,
-        "vault": chunk.vault,
-        "rel_path": chunk.rel_path,
-        "path": None if path is None else str(path),
+        **picked(chunk, "vault rel_path heading_path chunk_index start_line end_line"),
+        "path": links.path(chunk.vault, chunk.rel_path),
         "uri": links.uri(chunk.vault, chunk.rel_path, chunk.heading_path),
-        "heading_path": chunk.heading_path,
-        "chunk_index": chunk.chunk_index,
         "chunk_id": chunk.id,
-        **picked(chunk, "start_line end_line"),
         "snippet": snippet(chunk.text) if text is None else text,
         "score": hit.scores.final,
         "modified": iso_time(hit.note.mtime),
@@ -180,18 +175,17 @@ def place_object(hit: Hit, marker: int, links: Links, text: str | None = None) -
 def source_object(hit: Hit, source: Source) -> dict[str, Any]:
     """A passage that was cited, and what its file holds of it today."""
     chunk, lines = hit.chunk, source.lines or ()
-    return {
-        "vault": chunk.vault,
-        "rel_path": chunk.rel_path,
-        "path": None if source.path is None else str(source.path),
-        "heading_path": list(chunk.heading_path),
+    value: dict[str, Any] = {
+        **picked(chunk, "vault rel_path heading_path"),
+        "path": source.path,
         "state": "gone" if not source.first else "changed" if source.difference else "unchanged",
         "start_line": source.first or None,
         "end_line": source.last or None,
         "cited": chunk.text,
         "today": "\n".join(lines[source.first - 1 : source.last]) if source.first else None,
-        "difference": list(source.difference),
+        "difference": source.difference,
     }
+    return dict(rounded(value))
 
 
 def debug_object(retrieval: Retrieval | None, result: AskResult | None = None) -> dict[str, Any]:

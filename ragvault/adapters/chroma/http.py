@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import uuid
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ragvault.adapters.chroma.index import ChromaIndex, chroma_settings, import_chromadb
 from ragvault.adapters.files import atomic_write, private_folder
-
-if TYPE_CHECKING:
-    from ragvault.config.settings import StoreSettings
+from ragvault.config.settings import StoreSettings
 
 NAMESPACE_NAME = "chroma-namespace"  # a file in the index folder
 _CONNECT_TIMEOUT_S = 5.0

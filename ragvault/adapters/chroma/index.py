@@ -18,14 +18,11 @@ import re
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from ragvault.adapters.chroma.errors import translate
 from ragvault.errors import RagvaultError, StoreError
-from ragvault.model import ScoredId
-
-if TYPE_CHECKING:
-    from ragvault.model import Vector
+from ragvault.model import ScoredId, Vector
 
 T = TypeVar("T")
 

@@ -21,15 +21,13 @@ import zlib
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ragvault.adapters.chroma.index import ChromaIndex, chroma_settings, import_chromadb
 from ragvault.adapters.files import atomic_write, folder_size, os_error, private_folder
+from ragvault.config.settings import StoreSettings
 from ragvault.errors import RagvaultError, StoreDamagedError, StoreError
-
-if TYPE_CHECKING:
-    from ragvault.config.settings import StoreSettings
-    from ragvault.model import Vector
+from ragvault.model import Vector
 
 FOLDER_NAME = "chroma"  # in the index folder
 STORE_FILE = "chroma.sqlite3"

@@ -219,12 +219,6 @@ class OllamaServer:
             "event_hooks": {"response": [lambda reply: guard(reply, self._timeout_s)]},
         }
 
-    def never_ends(self, how: str) -> ModelServerError:
-        return ModelServerError(
-            f"The server at {self.url} {how}: no model answers so.",
-            f"{_NOT_OLLAMA} Or use another model.",
-        )
-
     def explain(self, error: Exception, model: str = "") -> ModelError:
         """ragvault's error for whatever was raised while ``model`` was asked: the table, most
         specific first. The client leaves httpx's to its caller, and of a reply that isn't Ollama's
@@ -234,7 +228,10 @@ class OllamaServer:
 
         url = self.url
         if isinstance(error, ReplyTooLongError):
-            return self.never_ends(str(error))
+            return ModelServerError(
+                f"The server at {url} {error}: no model answers so.",
+                f"{_NOT_OLLAMA} Or use another model.",
+            )
         if isinstance(error, ollama.ResponseError):
             return _refused(error.status_code, str(error.error), url, model)
         if isinstance(error, httpx.HTTPStatusError):
@@ -269,14 +266,11 @@ class OllamaServer:
 
 
 def same_model(one: str, other: str) -> bool:
-    """Whether two names mean one model: a name without a tag means ``:latest``."""
-    return with_tag(one) == with_tag(other)
-
-
-def with_tag(model: str) -> str:
-    """The model's full name: without a tag it is ``:latest``. A port in it is no tag."""
-    last = model.rpartition("/")[2]
-    return model if ":" in last else f"{model}:latest"
+    """Whether two names mean one model: a name without a tag (a port is none) means ``:latest``."""
+    full = (
+        f"{name}:latest" if ":" not in name.rpartition("/")[2] else name for name in (one, other)
+    )
+    return len(set(full)) == 1
 
 
 def context_length(info: Any) -> int | None:

@@ -266,6 +266,24 @@ class Offer:
     def size(self) -> int:
         return sum(file.size for file in self.missing)
 
+    def fetch(self, *, progress: bool) -> None:
+        """Download what is missing; broken off, the next one goes on there. Raises ModelError."""
+        from huggingface_hub import hf_hub_download
+        from huggingface_hub.utils.tqdm import disable_progress_bars, enable_progress_bars
+
+        (enable_progress_bars if progress else disable_progress_bars)()
+        for file in self.missing:
+            with _failures(self.model):
+                path = hf_hub_download(self.model, file.path, revision=self.revision)
+            actual = sha256_of(Path(path)) if file.sha256 else ""
+            if actual != file.sha256:
+                Path(path).resolve().unlink()
+                raise ModelError(
+                    f"{file.path} of {self.model} is not the file that ragvault expects: its "
+                    f"SHA-256 is {actual[:12]}…, not {file.sha256[:12]}….",
+                    "It was deleted. Try again later; if it goes on, report it to ragvault.",
+                )
+
 
 def cached(model: str, names: Iterable[str], revision: str = _NEWEST) -> Path | None:
     """The folder in the hub's cache that holds all ``names`` of a repository; None: none does.
@@ -312,25 +330,6 @@ def offer(name: str, *, torch: bool) -> Offer:
     folder = None if missing else cached(model, [file.path for file in files], revision)
     source = f"{constants.ENDPOINT}/{model}"
     return Offer(model, revision, licence, files, missing, folder, source)
-
-
-def fetch(wanted: Offer, *, progress: bool) -> None:
-    """Download what is missing; broken off, the next one goes on there. Raises ModelError."""
-    from huggingface_hub import hf_hub_download
-    from huggingface_hub.utils.tqdm import disable_progress_bars, enable_progress_bars
-
-    (enable_progress_bars if progress else disable_progress_bars)()
-    for file in wanted.missing:
-        with _failures(wanted.model):
-            path = hf_hub_download(wanted.model, file.path, revision=wanted.revision)
-        actual = sha256_of(Path(path)) if file.sha256 else ""
-        if actual != file.sha256:
-            Path(path).resolve().unlink()
-            raise ModelError(
-                f"{file.path} of {wanted.model} is not the file that ragvault expects: its "
-                f"SHA-256 is {actual[:12]}…, not {file.sha256[:12]}….",
-                "It was deleted. Try again later; if it goes on, report it to ragvault.",
-            )
 
 
 def _listed(model: str, *, torch: bool) -> tuple[str, tuple[PinnedFile, ...]]:

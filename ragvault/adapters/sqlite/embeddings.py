@@ -13,17 +13,14 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ragvault.adapters.sqlite.chunks import condition_of
 from ragvault.adapters.sqlite.connection import Database, OnDatabase
 from ragvault.adapters.sqlite.integrity import embeddings_in
 from ragvault.adapters.sqlite.rows import bump_generation, generation_of, vault_id
 from ragvault.errors import StoreError
-from ragvault.model import Filter, ScoredId
-
-if TYPE_CHECKING:
-    from ragvault.model import Matrix, Vector
+from ragvault.model import Filter, Matrix, ScoredId, Vector
 
 GRACE_S = 30 * 86_400.0  # an embedding that no chunk uses is kept this long, so that switching
 GRACE_SHARE = 0.2  # branches or renaming a vault costs no model run; at most this share extra,

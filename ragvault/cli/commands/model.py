@@ -49,7 +49,7 @@ def get(
         err.flush()
         if not session.agrees("Fetch it?", yes=yes):
             return
-        session.container.fetch_model(offer, progress=err.is_tty)
+        offer.fetch(progress=err.is_tty)
         print(f"{offer.model} is here, and what it should be.")
         if wanted in PROFILES and wanted != embedding.profile:
             change = f"ragvault config set embedding.profile {wanted}"

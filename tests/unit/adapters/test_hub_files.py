@@ -15,7 +15,6 @@ from ragvault.adapters.onnx.model_files import (
     BUNDLED_TOKENIZER,
     ModelFiles,
     Offer,
-    fetch,
     find_model,
     offer,
 )
@@ -58,7 +57,7 @@ def multilingual(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> H
 
 def get(name: str, *, torch: bool = False) -> Offer:
     wanted = offer(name, torch=torch)
-    fetch(wanted, progress=False)
+    wanted.fetch(progress=False)
     return wanted
 
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from ragvault.adapters.onnx.cross_encoder import OnnxCrossEncoder
-from ragvault.adapters.onnx.model_files import BUNDLED_TOKENIZER, fetch, offer
+from ragvault.adapters.onnx.model_files import BUNDLED_TOKENIZER, offer
 from ragvault.config.settings import IndexSettings, RerankSettings, Settings
 from ragvault.errors import RerankerUnavailableError
 from ragvault.model import sigmoid
@@ -176,7 +176,7 @@ def served(hub: Hub, folder: Path) -> bytes:
 
 
 def got() -> None:
-    fetch(offer(MODEL, torch=False), progress=False)
+    offer(MODEL, torch=False).fetch(progress=False)
 
 
 def test_a_model_of_the_hub_is_used_from_its_cache(hub: Hub, tmp_path: Path) -> None:
