@@ -8,7 +8,6 @@
     ├── NoIndexError                  4  nothing is indexed yet, or not that vault
     ├── ModelError                    5  a model is needed and can't be had
     │   ├── EmbedderUnavailableError  5  the embedding model
-    │   ├── RerankerUnavailableError  5  the reranker (a search goes on without it)
     │   ├── ModelServerError          5  Ollama failed
     │   │   ├── NoModelServerError    5  … it isn't there
     │   │   └── ModelStreamError      5  … in the middle of an answer (carries what came)
@@ -79,10 +78,6 @@ class ModelError(RagvaultError):
 
 class EmbedderUnavailableError(ModelError):
     type = "embedder_unavailable"
-
-
-class RerankerUnavailableError(ModelError):
-    type = "reranker_unavailable"
 
 
 class ModelServerError(ModelError):

@@ -10,8 +10,8 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +22,6 @@ from ragvault.config.settings import EmbeddingSettings
 from ragvault.errors import (
     EmbedderUnavailableError,
     ModelError,
-    RerankerUnavailableError,
     StoreError,
 )
 from ragvault.model import Matrix, Prefixes, Vector
@@ -50,16 +49,7 @@ class Purpose:
 
 
 EMBEDDING = Purpose("embedding model", "embedding", EmbedderUnavailableError)
-RERANKING = Purpose("reranker", "rerank", RerankerUnavailableError)
-
-
-@contextmanager
-def as_reranker_error() -> Iterator[None]:
-    """A failure of the parts shared with the embedders is the reranker's failure here."""
-    try:
-        yield
-    except EmbedderUnavailableError as error:
-        raise RerankerUnavailableError(error.message, error.hint) from error
+RERANKING = Purpose("reranker", "rerank", ModelError)
 
 
 def first_line(error: BaseException) -> str:

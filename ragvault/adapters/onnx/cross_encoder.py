@@ -16,7 +16,6 @@ from pathlib import Path
 from ragvault.adapters.models import (
     RERANKING,
     FactStore,
-    as_reranker_error,
     first_line,
     usable_cores,
 )
@@ -24,7 +23,7 @@ from ragvault.adapters.onnx.model_files import find_model
 from ragvault.adapters.onnx.runtime import Session, SideBySide
 from ragvault.adapters.onnx.tokenizer import Tokenizer
 from ragvault.config.settings import Settings
-from ragvault.errors import RerankerUnavailableError
+from ragvault.errors import ModelError
 from ragvault.model import sigmoid
 
 _WINDOW = 512  # tokens of a pair, at most; the model's own limit if that is lower
@@ -71,7 +70,7 @@ class OnnxCrossEncoder:
         self._loaded = None
 
     def _load(self) -> tuple[Session, Tokenizer, int]:
-        with self._lock, as_reranker_error():
+        with self._lock:
             if self._loaded is None:
                 files = find_model(RERANKING, self._wanted, self._facts)
                 files.verify()
@@ -89,7 +88,7 @@ def _window(config: Path | None) -> int:
         settings = json.loads(config.read_text(encoding="utf-8"))
         positions = int(settings.get("max_position_embeddings", _WINDOW))
     except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise RerankerUnavailableError(
+        raise ModelError(
             f"{config} can't be read: {first_line(error)}.", RERANKING.remedy
         ) from error
     if "roberta" in str(settings.get("model_type", "")):

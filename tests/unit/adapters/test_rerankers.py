@@ -16,7 +16,7 @@ from hypothesis import given, strategies as st
 from ragvault.adapters.onnx.cross_encoder import OnnxCrossEncoder
 from ragvault.adapters.onnx.model_files import BUNDLED_TOKENIZER, offer
 from ragvault.config.settings import IndexSettings, RerankSettings, Settings
-from ragvault.errors import RerankerUnavailableError
+from ragvault.errors import ModelError
 from ragvault.model import sigmoid
 from ragvault.wiring import Container
 from tests.support.cross_encoders import export_bert, write_bert, write_table_model
@@ -152,7 +152,7 @@ def not_a_number(folder: Path) -> Path:
 )
 def test_a_model_that_will_not_do_is_a_sentence_and_a_step(tmp_path: Path, make, says: str) -> None:
     reranker = onnx_at(make(tmp_path / "model"))
-    with pytest.raises(RerankerUnavailableError, match=says) as caught:
+    with pytest.raises(ModelError, match=says) as caught:
         reranker.rerank("question", ["passage"])
     assert caught.value.hint
 
@@ -190,7 +190,7 @@ def test_a_model_of_the_hub_is_used_from_its_cache(hub: Hub, tmp_path: Path) -> 
 
 def test_nothing_is_fetched_unasked(hub: Hub, tmp_path: Path) -> None:
     served(hub, tmp_path / "tiny")
-    with pytest.raises(RerankerUnavailableError, match="isn't on this machine") as caught:
+    with pytest.raises(ModelError, match="isn't on this machine") as caught:
         OnnxCrossEncoder(Settings(rerank={"model": MODEL})).rerank("a", ["b"])
     assert f"ragvault model get {MODEL}" in caught.value.hint
     assert "rerank.path" in caught.value.hint
@@ -205,7 +205,7 @@ def test_other_weights_under_the_same_name_are_refused(hub: Hub, tmp_path: Path)
     OnnxCrossEncoder(Settings(rerank={"model": MODEL}), facts=facts).rerank("a", ["b"])
     blob = next((tmp_path / "cache").rglob(f"blobs/{hashlib.sha256(weights).hexdigest()}"))
     blob.write_bytes(weights + b"more")
-    with pytest.raises(RerankerUnavailableError, match="not what it was"):
+    with pytest.raises(ModelError, match="not what it was"):
         OnnxCrossEncoder(Settings(rerank={"model": MODEL}), facts=facts).rerank("a", ["b"])
 
 

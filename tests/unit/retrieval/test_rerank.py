@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from ragvault.errors import RerankerUnavailableError
+from ragvault.errors import ModelError
 from ragvault.model import Retrieval
 from ragvault.retrieval.pipeline import Deps
 from ragvault.retrieval.ranking.rerank import TOP, WEIGHT
@@ -31,7 +31,7 @@ class Scripted:
     def rerank(self, question: str, texts: Sequence[str]) -> list[float]:
         self.asked = list(texts)
         if self.fails:
-            raise RerankerUnavailableError("The reranker is not installed.", "Install it.")
+            raise ModelError("The reranker is not installed.", "Install it.")
         if isinstance(self.score, float):
             return [self.score] * len(texts)
         return [max(v for k, v in self.score.items() if k in text) for text in texts]
