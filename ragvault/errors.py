@@ -10,7 +10,7 @@
     │   ├── EmbedderUnavailableError  5  the embedding model
     │   ├── ModelServerError          5  Ollama failed
     │   │   ├── NoModelServerError    5  … it isn't there
-    │   │   └── ModelStreamError      5  … in the middle of an answer (carries what came)
+    │   │   └── ModelStreamError      5  … in the middle of an answer
     │   └── ModelMissingError         5  Ollama is there, the model isn't
     ├── IndexBusyError                6  another process is writing the index
     ├── StoreError                    1  the catalog or the vector store failed
@@ -90,13 +90,9 @@ class NoModelServerError(ModelServerError):
 
 
 class ModelStreamError(ModelServerError):
-    """The server failed after the first token; ``partial`` is the text that had come."""
+    """The server failed after the first token."""
 
     type = "model_stream"
-
-    def __init__(self, message: str, hint: str | None = None, *, partial: str = "") -> None:
-        super().__init__(message, hint)
-        self.partial = partial
 
 
 class ModelMissingError(ModelError):

@@ -127,12 +127,10 @@ class ChatOptions:
 
 @dataclass(frozen=True, slots=True)
 class ChatUsage:
-    """What the server counted. ``done_reason`` is "stop", "length" (cut off at the limit of
-    tokens) or another word of the server's; None when it didn't say."""
+    """What the server counted; None where it didn't."""
 
     prompt_tokens: int | None
     completion_tokens: int | None
-    done_reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,9 +203,8 @@ class OllamaStream:
     def _read(self, messages: Sequence[Message], options: ChatOptions) -> Generator[str]:
         """Visible text, reasoning (``message.thinking``) left out. Raises ModelStreamError once
         some has come."""
-        partial: list[str] = []
+        has_shown = done = False
         visible = ThinkingFilter()
-        done = False
         count = chars = 0
         ends = time.monotonic() + self._chat.max_wait_s
         try:
@@ -225,10 +224,9 @@ class OllamaStream:
                             self._usage = ChatUsage(
                                 prompt_tokens=_counted(part.prompt_eval_count),
                                 completion_tokens=_counted(part.eval_count),
-                                done_reason=part.done_reason and encodable(part.done_reason)[:40],
                             )
                         if shown := visible.feed(text):
-                            partial.append(shown)
+                            has_shown = True
                             yield shown
             except ModelError:
                 raise
@@ -242,9 +240,9 @@ class OllamaStream:
             if rest := visible.finish():
                 yield rest
         except ModelServerError as error:
-            if not partial:
+            if not has_shown:
                 raise
-            raise ModelStreamError(error.message, error.hint, partial="".join(partial)) from error
+            raise ModelStreamError(error.message, error.hint) from error
 
 
 def _counted(tokens: int | None) -> int | None:

@@ -456,7 +456,7 @@ def test_without_a_model_the_notes_are_quoted_and_nothing_is_said_of_ollama() ->
     [
         ModelServerError("Ollama is not reachable at http://127.0.0.1:11434."),
         ModelMissingError("Ollama has no model llama3.2.", "Run `ollama pull llama3.2`."),
-        ModelStreamError("The server broke off.", partial=""),
+        ModelStreamError("The server broke off."),
     ],
 )
 def test_a_failing_server_gives_quotes_and_one_notice_with_the_remedy(error: Exception) -> None:
