@@ -80,6 +80,9 @@ def test_a_mistyped_word_is_read_as_the_nearest_of_the_notes(
 def test_what_the_embedding_model_knows_as_a_word_stays(catalog: Catalog) -> None:
     assert read(catalog, "the cellat") == {"cellat": "cellar"}
     assert read(catalog, "the cellat", known="cellat") == {}
+    assert read(catalog, "any taasks", known="any tasks") == {"taasks": "tasks"}
+    assert read(catalog, "any tsaks", known="any tasks") == {"tsaks": "tasks"}
+    assert read(catalog, "any tasls", known="any tasks") == {}, "a wrong letter may mean many words"
 
 
 def test_another_letter_is_a_slip_where_its_key_is_beside(catalog: Catalog) -> None:
