@@ -45,6 +45,7 @@ _ITEM = re.compile(
     r"(?:\[(?P<box>[^\[\]])\](?:[ \t]+|$))?(?P<text>.*)"
 )
 _FENCE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})")
+_BAR = re.compile(r"(?<!\\)\|")
 _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*")
 _DUE_COLUMN = re.compile(
     r"\b(?:due|deadline|fällig\w*|frist|échéance|vence|vencimiento|scadenza|prazo)\b", re.IGNORECASE
@@ -55,7 +56,8 @@ _DONE_COLUMN = re.compile(
 )
 _NOT_DONE = re.compile(r"(?:no|not|open|nein|nicht|offen|non|pending|todo|to do)\b", re.IGNORECASE)
 _DIGIT = re.compile(r"\d")
-_EMPTY = re.compile(r"\{\{.*?\}\}|<%.*?%>|[^\w]|_")
+_EMPTY = re.compile(r"\{\{.*?\}\}|<%.*?%>")  # where a template is filled in
+_WORD = re.compile(r"[^\W_]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +82,11 @@ def tasks_in(text: str, *, boxes_only: bool = False, header: str = "") -> Iterat
     above: list[tuple[int, str]] = []
     is_code = False
     for n, line in enumerate(lines):
-        if _FENCE.match(line):
+        if ("```" in line or "~~~" in line) and _FENCE.match(line):
             is_code = not is_code
         if is_code:
             continue
-        header = _header(lines, n, header)
+        header = _header(lines, n, header) if "|" in line else ""
         if header and not boxes_only and (row := _row(_cells(header), _cells(line))):
             yield Task(n, n, row[0], (header,), False, row[1])
             continue
@@ -97,10 +99,12 @@ def tasks_in(text: str, *, boxes_only: bool = False, header: str = "") -> Iterat
         elif line and not line[0].isspace():
             above = []
         is_task = box in tuple(" /xX") if box else not boxes_only and _is_due(says)
-        if is_task and _EMPTY.sub("", says):
+        if is_task and _WORD.search(_EMPTY.sub("", says) if "{" in says or "%" in says else says):
             last = _end(lines, n, indent) if item else n
             whole = "\n".join((says, *lines[n + 1 : last + 1]))
-            is_done = box in ("x", "X") or bool(_DONE_ON.search(whole))
+            is_done = box in ("x", "X") or bool(
+                ("✅" in whole or "::" in whole) and _DONE_ON.search(whole)
+            )
             yield Task(n, last, whole, tuple(said for _, said in above), bool(box), is_done)
         if item:
             above.append((indent, says))
@@ -122,7 +126,7 @@ def _header(lines: list[str], n: int, before: str) -> str:
 
 
 def _cells(row: str) -> list[str]:
-    return [cell.strip() for cell in row.strip().strip("|").split("|")]
+    return [cell.strip() for cell in _BAR.split(row.strip().removeprefix("|").removesuffix("|"))]
 
 
 def _row(columns: list[str], cells: list[str]) -> tuple[str, bool] | None:
