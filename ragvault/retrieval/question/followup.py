@@ -17,7 +17,8 @@ from datetime import datetime
 
 from ragvault import text
 from ragvault.model import Turn
-from ragvault.retrieval.question.timehints import find_hint
+from ragvault.retrieval.question.tasks import task_query
+from ragvault.retrieval.question.timehints import due_period, find_hint
 from ragvault.retrieval.question.wordlists import TIME_WORDS, VAGUE
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -115,10 +116,12 @@ class _Words:
 
     def __init__(self, question: str, language: str, now: datetime) -> None:
         self.question, self.language = question, language
-        self.hint = find_hint(question, now)
+        hint = find_hint(question, now)
+        ahead = None if hint else due_period(question, now.date())
+        self.time = hint.phrase if hint else ahead[2] if ahead else ""
         self.written: list[str] = _WORD.findall(question)
         self.lower = [word.lower().replace("’", "'") for word in self.written]
-        said = set(text.words(self.hint.phrase)) if self.hint else set()
+        said = set(text.words(self.time))
         small = text.stopwords(language) | _ASKING | VAGUE | TIME_WORDS | said
         small |= {year for year in self.lower if _YEAR.fullmatch(year)}
         small |= text.MONTHS.keys() if len(self.lower) == 1 else set()  # "may" is a month then
@@ -154,6 +157,11 @@ def whole(
         return question  # "what did I do yesterday?"
     if not new.naming and not stands_for and (time := _time_of(new)) and (then := _time_of(old)):
         return _replaced(before.question, then, _dated(time, then))
+    if tasks := task_query(before.question, now, theirs) if lead else None:
+        further = task_query(f"tasks {rest}", now, theirs)  # "the done ones" are about nothing
+        if not tasks.words or (further and not further.words):
+            return f"{before.question.rstrip(_END)} {rest}"
+        old.naming = [i for i in old.naming if old.lower[i] in tasks.words]
     if not new.naming or (is_part and not stands_for):
         return f"{before.question.rstrip(_END)}: {rest}"
     subject = _subject(old, before.title)
@@ -202,8 +210,8 @@ def _has_anaphor(words: _Words, language: str) -> bool:
 
 def _time_of(words: _Words) -> str:
     """The time that the words name, as they name it; "" where they name none."""
-    if words.hint:
-        return words.hint.phrase
+    if words.time:
+        return words.time
     if words.lower and words.lower[0] in text.MONTHS and not words.naming:
         return words.written[0]
     year = _YEAR.search(words.question)

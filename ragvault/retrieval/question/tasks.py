@@ -76,7 +76,7 @@ _FRAME = frozenset(
     there still yet left open outstanding pending remaining remain remains unfinished current must
     currently now need needs due overdue task tasks todo todos next first many much number count
     today for have has got what which do does did been being already so far urgent else assigned
-    coming upcoming up
+    coming upcoming up one ones about
     liste zeige zeig alle noch offen offene offenen fürs beim zum zur jetzt aktuell mal viele gibt
     de del la las los el du des le les der die das dem den bei für von im am que qu quelles quels
     montre toutes tous encore en cours reste ouvertes ouverte

@@ -88,6 +88,23 @@ def _plants(named: str, others: Sequence[str]) -> list[float]:
     return [1.0 if other == "calathea" else 0.0 for other in others]
 
 
+@pytest.mark.parametrize(
+    ("before", "question", "sought"),
+    [
+        ("what are my open tasks?", "and for Northgate?", "what are my open tasks Northgate?"),
+        ("what do I still have to do for Mina", "what about Otto?",
+         "what do I still have to do for Otto"),
+        ("open tasks for the boat", "and the done ones?", "open tasks for the boat the done ones?"),
+        ("what's due this week", "and next week?", "what's due next week"),
+    ],
+)  # fmt: skip
+def test_a_question_for_tasks_goes_on_with_others(before: str, question: str, sought: str) -> None:
+    def likeness(_named: str, others: Sequence[str]) -> list[float]:
+        return [1.0] * len(others)
+
+    assert whole(question, Turn(before), NOW, ["en"], likeness=likeness) == sought
+
+
 def test_another_of_its_kind_takes_the_place_of_what_was_asked_about() -> None:
     made = whole("and the monstera?", WATER, NOW, ["en"], likeness=_plants)
     assert made == "how often to water the monstera"
