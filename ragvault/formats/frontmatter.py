@@ -49,9 +49,10 @@ class Map:
 
 @dataclass(frozen=True, slots=True)
 class Frontmatter:
-    """``lines`` is (first, last), 1-based, both marks included. ``text``: see ``render``."""
+    """``lines`` is (first, last), 1-based, both marks included; None: there is none.
+    ``text``: see ``render``."""
 
-    lines: tuple[int, int]
+    lines: tuple[int, int] | None
     values: Map
     text: str
     warning: str | None = None
@@ -78,6 +79,9 @@ class Frontmatter:
                 parts = ",".join(found).split(",") if key in single else found
                 return [part.strip() for part in parts if part.strip()]
         return []
+
+
+NO_FRONTMATTER = Frontmatter(None, Map(()), "")
 
 
 class _UnreadableError(Exception):

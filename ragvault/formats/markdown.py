@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from ragvault.formats.blocks import PARSE_SECONDS, Heading, Outline, TooSlowError, outline
 from ragvault.formats.dates import date_from_fields, date_from_path
 from ragvault.formats.decoding import read_lines, title_of
-from ragvault.formats.frontmatter import Frontmatter, read_frontmatter
+from ragvault.formats.frontmatter import NO_FRONTMATTER, Frontmatter, read_frontmatter
 from ragvault.formats.inline import clean_tag, heading_text, inline_tags, unique
 from ragvault.formats.plain_text import paragraphs
 from ragvault.model import HeadingPath, Note, Section
@@ -26,10 +26,10 @@ def read_markdown(
     file. Linear in the file.
     """
     lines, warnings = read_lines(data)
-    front = read_frontmatter(lines)
-    if front is not None and front.warning:
+    front = read_frontmatter(lines) or NO_FRONTMATTER
+    if front.warning:
         warnings = (*warnings, front.warning)
-    body = front.lines[1] if front is not None else 0
+    body = front.lines[1] if front.lines else 0
     try:
         found = outline(lines, body, seconds)
     except TooSlowError:
@@ -40,14 +40,16 @@ def read_markdown(
     named = [(heading, name) for heading, name in named if name]
     tags = inline_tags(lines, body, found.code_lines)
     sections = _sections(lines, named, body)
+    date = date_from_fields(front.fields())
+    date = date_from_path(rel_path) if date is None else date
     return Note(
         rel_path=rel_path,
         title=_title(front, named, sections, rel_path),
-        aliases=unique(front.listed("aliases", "alias") if front is not None else ()),
+        aliases=unique(front.listed("aliases", "alias")),
         tags=unique([*_frontmatter_tags(front), *tags]),
-        date=_date(front, rel_path, mtime),
-        frontmatter_text=front.text if front is not None else "",
-        frontmatter_lines=front.lines if front is not None else None,
+        date=mtime if date is None else date,
+        frontmatter_text=front.text,
+        frontmatter_lines=front.lines,
         sections=sections,
         lines=tuple(lines),
         blocks=(*(outline(lines[:body]).blocks if body else ()), *found.blocks),
@@ -56,31 +58,24 @@ def read_markdown(
 
 
 def _title(
-    front: Frontmatter | None,
+    front: Frontmatter,
     named: Sequence[tuple[Heading, str]],
     sections: Sequence[Section],
     rel_path: str,
 ) -> str:
     """A heading names the note where it stands above all of it: "Context", the first of five,
     doesn't."""
-    said = next(iter(front.strings("title")), "").strip() if front is not None else ""
+    said = next(iter(front.strings("title")), "").strip()
     top = [name for heading, name in named if heading.level == 1]
     if len(top) == 1 and sections[0].heading_path == (top[0],):
         said = said or top[0]
     return title_of(said, rel_path)
 
 
-def _frontmatter_tags(front: Frontmatter | None) -> Iterable[str]:
-    for text in [*front.listed("tags"), *front.listed("tag")] if front is not None else ():
+def _frontmatter_tags(front: Frontmatter) -> Iterable[str]:
+    for text in [*front.listed("tags"), *front.listed("tag")]:
         # a tag has no space and no comma: "tags: a b" are two
         yield from filter(None, (clean_tag(part) for part in re.split(r"[\s,]+", text)))
-
-
-def _date(front: Frontmatter | None, rel_path: str, mtime: float) -> float:
-    found = date_from_fields(front.fields()) if front is not None else None
-    if found is None:
-        found = date_from_path(rel_path)
-    return mtime if found is None else found
 
 
 def _sections(

@@ -189,31 +189,21 @@ def _of_passages(
 # -------------------------------------------------------------------------- in one file
 
 
-@dataclass(frozen=True, slots=True)
-class Backup:
-    """``file`` was written, or read; ``kept``: where the index is that was there before a restore
-    (None: there was none)."""
-
-    file: Path
-    vaults: Sequence[VaultInfo]
-    size: int = 0
-    kept: Path | None = None
-
-
-def back_up(container: Container, target: Path) -> Backup:
+def back_up(container: Container, target: Path) -> tuple[Path, Sequence[VaultInfo], int]:
     """Write all that can't be made again from the notes into one file. Others may read and write
-    the index meanwhile. Raises UsageError (the file is another's, or would lie in a vault),
-    NoIndexError, StoreDamagedError, StoreError."""
+    the index meanwhile. Returns the file, what is in it and its bytes. Raises UsageError (the file
+    is another's, or would lie in a vault), NoIndexError, StoreDamagedError, StoreError."""
     vaults = container.catalog.vaults()
     target = target.expanduser().resolve()
     keep_out(vaults, target)
-    return Backup(target, vaults, container.files.write_backup(target))
+    return target, vaults, container.files.write_backup(target)
 
 
-def restore(container: Container, source: Path) -> Backup:
-    """Put an index from its backup in place, the one that is there aside. Raises UsageError for a
-    file that isn't a whole backup, IndexBusyError, StoreError (also of a newer schema)."""
+def restore(container: Container, source: Path) -> tuple[Sequence[VaultInfo], Path | None]:
+    """Put an index from its backup in place, the one that is there aside. Returns what is in it,
+    and where the old one is (None: there was none). Raises UsageError for a file that isn't a whole
+    backup, IndexBusyError, StoreError (also of a newer schema)."""
     source = source.expanduser().resolve()
     with container.lock():
         kept = container.files.restore(source)
-        return Backup(source, container.catalog.vaults(), source.stat().st_size, kept)
+        return container.catalog.vaults(), kept

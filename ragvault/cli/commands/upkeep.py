@@ -118,9 +118,9 @@ def backup(
     The notes, the configuration and models are not in it.
     """
     with Session.open(config) as session:
-        made = service.back_up(session.container, file)
-        names = ", ".join(f"'{vault.name}'" for vault in made.vaults)
-        session.out.print(f"Index of {names} written: {made.file}, {size_of(made.size)}.")
+        made, vaults, size = service.back_up(session.container, file)
+        names = ", ".join(f"'{vault.name}'" for vault in vaults)
+        session.out.print(f"Index of {names} written: {made}, {size_of(size)}.")
 
 
 @app.command("restore")
@@ -135,8 +135,8 @@ def restore(
     is embedded again.
     """
     with Session.open(config) as session:
-        made = service.restore(session.container, file)
-        if made.kept is not None:
-            session.notices([f"The index that was there is in {made.kept}; delete it at will."])
-        names = ", ".join(f"'{vault.name}'" for vault in made.vaults)
+        vaults, kept = service.restore(session.container, file)
+        if kept is not None:
+            session.notices([f"The index that was there is in {kept}; delete it at will."])
+        names = ", ".join(f"'{vault.name}'" for vault in vaults)
         session.out.print(f"Index of {names} restored. `ragvault index` brings it up to date.")

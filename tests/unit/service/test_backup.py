@@ -50,7 +50,7 @@ def found(container: Container) -> list[str]:
 
 def test_a_backup_brings_an_index_back_embedding_nothing(made: Path, tmp_path: Path) -> None:
     with stack(tmp_path / "index") as container:
-        assert [vault.name for vault in restore(container, made / "backup.zip").vaults] == ["notes"]
+        assert [vault.name for vault in restore(container, made / "backup.zip")[0]] == ["notes"]
         assert found(container)[0] == "sea/boats.md"
         reports = [e for e in index(container, IndexRequest()) if isinstance(e, IndexReport)]
         assert [(r.embedded, r.unchanged) for r in reports] == [(0, 2)]
@@ -67,7 +67,7 @@ def test_a_restore_sets_aside_what_is_there(made: Path, tmp_path: Path) -> None:
         connection.commit()
     with stack(tmp_path / "index") as reader, stack(tmp_path / "index") as container:
         assert [v.name for v in reader.catalog.vaults()] == ["later"]
-        kept = restore(container, made / "backup.zip").kept
+        kept = restore(container, made / "backup.zip")[1]
         assert (
             kept is not None and (kept / "catalog.sqlite3").exists() and (kept / "chroma").is_dir()
         )
