@@ -352,6 +352,3 @@ def _widest(gap: str, blank: str) -> str:
 def _moved(citation: Citation, offset: int, limit: int) -> Citation:
     position = citation.position + offset
     return replace(citation, position=max(0, min(position, limit) if limit else offset))
-
-
-__all__ = ["CitationStream", "CitedText", "Statement"]
