@@ -8,8 +8,7 @@ from datetime import date
 from enum import StrEnum
 from typing import Self
 
-from ragvault.model.notes import Chunk
-from ragvault.model.stores import NoteInfo, StoredChunk
+from ragvault.model.notes import Chunk, NoteInfo, StoredChunk
 
 NEAR = 10  # passages that are shown where no answer is sure
 
