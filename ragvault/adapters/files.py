@@ -17,9 +17,9 @@ import time
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from ragvault.errors import DiskFullError, IndexBusyError, StoreError
+from ragvault.errors import DiskFullError, IndexBusyError, RagvaultError, StoreError
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -33,6 +33,15 @@ _ALMOST_FULL_BYTES = 1 << 20
 FULL = frozenset(
     {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}  # Windows has no EDQUOT
 )
+
+
+class Translation(NamedTuple):
+    """What a library's exception becomes: ``message`` names in braces what is put in; ``hint`` None
+    is the class's own."""
+
+    kind: type[RagvaultError]
+    message: str
+    hint: str | None = None
 
 
 def os_error(error: OSError, path: Path | str) -> StoreError:

@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
-from ragvault.adapters.files import access_hint, disk_is_full
+from ragvault.adapters.files import Translation, access_hint, disk_is_full
 from ragvault.adapters.models import first_line
 from ragvault.errors import (
     DiskFullError,
@@ -19,15 +18,6 @@ from ragvault.errors import (
     StoreDamagedError,
     StoreError,
 )
-
-
-class Translation(NamedTuple):
-    """``message`` is formatted with {place} and {detail}; ``hint`` None is the class's own."""
-
-    kind: type[RagvaultError]
-    message: str
-    hint: str | None = None
-
 
 _DAMAGED = Translation(StoreDamagedError, "The vector store {place} is damaged ({detail}).")
 _FULL = Translation(DiskFullError, "The disk is full: the vector store {place} can't grow.")

@@ -13,10 +13,9 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
-from ragvault.adapters.files import access_hint, disk_is_full, os_error
+from ragvault.adapters.files import Translation, access_hint, disk_is_full, os_error
 from ragvault.adapters.sqlite.integrity import problems_of
 from ragvault.errors import (
     DiskFullError,
@@ -36,31 +35,22 @@ _NO_COMPANION = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Translation:
-    """``message`` takes {what}, {path} and {detail}; ``hint`` None is the class's own."""
-
-    kind: type[RagvaultError]
-    message: str
-    hint: str | None = None
-
-
 _REPORT = "This is a bug in ragvault: please report it with the command that you ran."
 
-_DAMAGED = _Translation(StoreDamagedError, "The {what} file {path} is damaged ({detail}).")
-_FULL = _Translation(DiskFullError, "The disk is full: {path} can't grow.")
-_BUSY = _Translation(IndexBusyError, "Another process is writing the {what} {path}.")
-_READ_ONLY = _Translation(StoreError, "The {what} {path} can't be written ({detail}).")
-_CANT_OPEN = _Translation(StoreError, "The {what} {path} can't be opened ({detail}).")
-_IO = _Translation(
+_DAMAGED = Translation(StoreDamagedError, "The {what} file {path} is damaged ({detail}).")
+_FULL = Translation(DiskFullError, "The disk is full: {path} can't grow.")
+_BUSY = Translation(IndexBusyError, "Another process is writing the {what} {path}.")
+_READ_ONLY = Translation(StoreError, "The {what} {path} can't be written ({detail}).")
+_CANT_OPEN = Translation(StoreError, "The {what} {path} can't be opened ({detail}).")
+_IO = Translation(
     StoreError,
     "The disk failed while the {what} {path} was read or written ({detail}).",
     "Check the disk; the index can be rebuilt with `ragvault index --full`.",
 )
-_BUG = _Translation(StoreError, "The {what} {path} refused an operation ({detail}).", _REPORT)
+_BUG = Translation(StoreError, "The {what} {path} refused an operation ({detail}).", _REPORT)
 
 # By SQLite's primary result code; what isn't here is a bug. Python's own errors have no code.
-_BY_CODE: dict[int, _Translation] = {
+_BY_CODE: dict[int, Translation] = {
     sqlite3.SQLITE_PERM: _READ_ONLY,
     sqlite3.SQLITE_READONLY: _READ_ONLY,
     sqlite3.SQLITE_AUTH: _READ_ONLY,
@@ -172,7 +162,7 @@ class Database:
         """What is wrong with the file. Linear in it."""
         return problems_of(self.path)
 
-    def failure(self, row: _Translation, detail: object) -> RagvaultError:
+    def failure(self, row: Translation, detail: object) -> RagvaultError:
         message = row.message.format(what=self.what, path=self.path, detail=detail)
         if row in (_READ_ONLY, _CANT_OPEN):
             return row.kind(message, access_hint(self.path))
