@@ -112,13 +112,14 @@ _OF_ASKER = frozenset("i we you ich wir du je j'ai nous tu yo ik wij we eu io я
 
 
 class _Words:
-    """A question's words: as they are written, lower-cased, and which of them name something."""
+    """A question's words: as they are written, lower-cased, and which of them name something; with
+    ``ahead`` no time does that is to come."""
 
-    def __init__(self, question: str, language: str, now: datetime) -> None:
+    def __init__(self, question: str, language: str, now: datetime, *, ahead: bool = True) -> None:
         self.question, self.language = question, language
         hint = find_hint(question, now)
-        ahead = None if hint else due_period(question, now.date())
-        self.time = hint.phrase if hint else ahead[2] if ahead else ""
+        coming = due_period(question, now.date()) if ahead and not hint else None
+        self.time = hint.phrase if hint else coming[2] if coming else ""
         self.written: list[str] = _WORD.findall(question)
         self.lower = [word.lower().replace("’", "'") for word in self.written]
         said = set(text.words(self.time))
@@ -148,7 +149,7 @@ def whole(
     language = text.language_of(question, [theirs, *languages])
     lead = _LEAD.get(language, _LEAD[text.ENGLISH]).match(question)
     rest = question[lead.end() :] if lead else question
-    new, old = _Words(rest, language, now), _Words(before.question, theirs, now)
+    new, old = _Words(rest, language, now, ahead=bool(lead)), _Words(before.question, theirs, now)
     stands_for = _has_anaphor(new, language)
     is_part = bool(_FRAGMENT.fullmatch(question)) and len(new.naming) < 2
     if not (lead or stands_for or is_part or not new.naming) or len(new.naming) > _MOST_NAMED:

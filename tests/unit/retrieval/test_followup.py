@@ -132,6 +132,7 @@ def test_what_names_nothing_gets_the_whole_question_before_it(question: str) -> 
     [
         "boiler serial number",
         "overdue invoices",
+        "what's on tomorrow",
         "what did I do yesterday?",
         "who were the other students at the weald",
         "who was jim thorpe and what did he do",
