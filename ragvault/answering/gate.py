@@ -38,7 +38,7 @@ _AMBIGUOUS = (
 )
 _NOTHING = "Your notes don't seem to hold anything about this."
 _NO_SUCH_TIME = "None of your notes is of the time that you ask about."
-_NO_SUCH_TASK = "None of your {} tasks is of the time that you ask about."
+_NO_SUCH_TASK = "None of your {} is of the time that you ask about."
 _NO_SUCH_NOTE = (
     "None of your notes is within the limits that you set. Widen them, or leave them out."
 )
@@ -74,7 +74,7 @@ def decide(
     if not found.kept:
         message = _NO_SUCH_TIME if is_recent else _NOTHING
         if found.strategy is Strategy.TASKS and (asked := found.query.tasks):
-            message = _NO_SUCH_TASK.format("done" if asked.done else "open")
+            message = _NO_SUCH_TASK.format(asked.kind)
         if found.is_scope_empty:
             message = _NO_SUCH_NOTE
         if any(hit.dropped_by is DroppedBy.CHANGED for hit in found.candidates):

@@ -153,6 +153,11 @@ class TaskQuery:
     by_due: bool = False
     boxes_only: bool = False
 
+    @property
+    def kind(self) -> str:
+        """For people: "open tasks"."""
+        return f"{'done' if self.done else 'open'} {'tasks' if self.boxes_only else 'items'}"
+
 
 @dataclass(frozen=True, slots=True)
 class TaskPlace:

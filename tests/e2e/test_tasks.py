@@ -81,7 +81,7 @@ def test_one_projects_tasks_are_one_list(container: Container) -> None:
 def test_nothing_due_is_said_and_nothing_else_is_quoted(container: Container) -> None:
     outcome = asked(container, "what is overdue").outcome
     assert isinstance(outcome, Abstention) and not outcome.nearest
-    assert outcome.message == "None of your open tasks is of the time that you ask about."
+    assert outcome.message == "None of your open items is of the time that you ask about."
 
 
 def test_a_task_that_was_ticked_off_since_is_left_out(container: Container, vault: Path) -> None:

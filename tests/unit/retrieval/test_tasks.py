@@ -203,15 +203,19 @@ def test_no_model_is_needed(index: SearchIndex) -> None:
     assert not found.by_vector and all(hit.scores.vector is None for hit in found.hits)
 
 
-def test_none_of_the_time_is_no_reason_to_quote_others(index: SearchIndex) -> None:
-    found = index.search("which tasks are due in August", for_answer=True)
+@pytest.mark.parametrize(
+    "question", ["which tasks are due in August", "todos about Maria in August"]
+)
+def test_none_of_the_time_is_no_reason_to_quote_others(index: SearchIndex, question: str) -> None:
+    found = index.search(question, for_answer=True)
     assert found.strategy is Strategy.TASKS and not found.hits
 
 
 @pytest.mark.parametrize(
-    "question", ["open tasks for the greenhouse", "todos about Maria in August"]
+    "question", ["open tasks for the greenhouse", "todos for the kitchen in August"]
 )
 def test_what_no_task_is_about_is_searched_for(index: SearchIndex, question: str) -> None:
+    """Nor is it known of one without a date that it isn't of that time."""
     assert index.search(question, for_answer=True).strategy is not Strategy.TASKS
 
 
