@@ -21,7 +21,7 @@ from ragvault.answering.check.support import USUAL_BACKGROUND, lift, nearness
 from ragvault.answering.quote.asks import NAME, asks, has_date
 from ragvault.answering.quote.extract import Embed, Quote
 from ragvault.model import Judgement, Retrieval, Strategy, sigmoid
-from ragvault.text import stem, stems, tokens
+from ragvault.text import MONTHS, stem, stems, tokens
 
 # Where the model can read less of the question, its cosines tell nothing.
 LEAST_TRUST = 0.5
@@ -188,6 +188,8 @@ def _kind(asked: str, held: str, flags: int = re.IGNORECASE) -> tuple[re.Pattern
     return re.compile(asked, re.IGNORECASE), re.compile(held, flags)
 
 
+_NO_STREET = rf"(?i:{'|'.join(MONTHS)}|uhr)\b"  # "1 May" isn't one
+
 # What notes of persons and things are asked for, and what a note that holds it looks like.
 _KINDS = (
     _kind(r"\be-?mail|\bmail(?:adresse| address)?\b|\bcorreo\b|\bcourriel\b", r"\w@\w"),
@@ -203,9 +205,11 @@ _KINDS = (
     _kind(
         r"\b(?:address|adresse|postcode|plz|street)\b|\bwhere (?:does|do|did) .* live"
         r"|\bwo wohn(?:t|en|st)\b",
-        r"\b\d{1,4}[a-z]? [A-ZÄÖÜ]\w+|\w(?:str(?:aße|\.|asse)|weg|platz|gasse|allee) ?\d"
+        rf"\b(?<!\d-)(?!(?:19|20)\d\d\b)\d{{1,4}}[a-z]? (?!{_NO_STREET})[A-ZÄÖÜ]\w+"
+        r"|\w(?:str(?:aße|\.|asse)|weg|platz|gasse|allee) ?\d"
         r"|\b(?:[Rr]oad|[Ss]treet|[Ll]ane|[Rr]d|[Aa]venue|[Cc]lose)\b|[Aa]ddress|[Aa]dresse"
-        r"|[Ww]ohn|\b[Ll]ives?\b|\brue\b|\b[Cc]alle\b",
+        r"|[Ww]ohn|\b[Ll]ives?\b|\brue\b|\b[Cc]alle\b|\b[Cc]arrer\b|\b[Aa]venida\b|\b[Pp]laza\b"
+        r"|\b(?:[Vv]ia|[Pp]iazza)\b",
         0,
     ),
 )

@@ -161,6 +161,22 @@ def test_a_phone_is_not_asked_for_its_number_by_how_and_where(question: str) -> 
     assert judged is not None and judged.features["kind_missing"] == 0
 
 
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        ("Anna keeps bees since 1 May, in 2024 Chair, meets at 18 Uhr.", 1),
+        ("Anna, 12 Elm Rise", 0),
+        ("Anna, 1600a Elm Rise", 0),
+        ("Anna, carrer de la Rutlla 40", 0),
+    ],
+)
+def test_a_day_or_a_year_is_no_house_number(text: str, missing: int) -> None:
+    judged = decided(
+        findings(at(hit("People/Anna.md", "", text), 0.6), question="Anna's home address")
+    ).judgement
+    assert judged is not None and judged.features["kind_missing"] == missing
+
+
 @pytest.mark.slow
 def test_another_word_for_what_was_asked_counts_by_its_meaning() -> None:
     """ "Physician" isn't in the note, "doctor" is; nothing there is like "passport"."""
