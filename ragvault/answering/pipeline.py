@@ -13,7 +13,7 @@
    model that finds no answer is one voice: it takes away nothing that was found without it. With
    ``answer.fallback: none`` the error is raised instead, and a draft that nothing holds is an
    abstention.
-6. Where the passages hardly answer, they are pointed at (``pointed``). A small model isn't asked
+6. Where the passages hardly answer, they are pointed at (``page``). A small model isn't asked
    then, nor any where they don't answer at all; what a larger one says isn't shown, but what it
    rests on stands first: there a model that lies would be believed as readily as one that doesn't.
 A server that fails after something was shown leaves what is shown, marked as cut off. A caller
@@ -31,8 +31,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from ragvault.answering.check.support import Embed
 from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle
 from ragvault.answering.context import Neighbours
-from ragvault.answering.page import quoted, written
-from ragvault.answering.pointed import UNLIKELY, beside, point
+from ragvault.answering.page import UNLIKELY, beside, point, quoted, written
 from ragvault.answering.prompt import alone_messages, build_prompt
 from ragvault.answering.quote.extract import Quote, Reading
 from ragvault.config.settings import AnswerSettings, OllamaSettings

@@ -9,8 +9,8 @@ import pytest
 from ragvault.answering.check.uncertainty import is_uncertain
 from ragvault.answering.citations.styles import STYLES
 from ragvault.answering.context import Neighbours
+from ragvault.answering.page import beside, point
 from ragvault.answering.pipeline import AnswerRequest, AnswerRun, answer, small_talk
-from ragvault.answering.pointed import beside, point
 from ragvault.answering.quote.extract import extract
 from ragvault.config.settings import AnswerSettings, OllamaSettings
 from ragvault.errors import (
