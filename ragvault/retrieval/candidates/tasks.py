@@ -26,7 +26,7 @@ from ragvault.model import (
 )
 from ragvault.retrieval.context import Context
 from ragvault.retrieval.ranking.pick import is_template
-from ragvault.text import WEEKDAYS, normalise, stem, tokens
+from ragvault.text import WEEKDAYS, folded, normalise, stem, tokens
 
 _SHOWN = {Detail.BRIEF: 5, Detail.NORMAL: 20, Detail.DETAILED: 60}
 _DUE_WORDS = "due deadline fällig frist échéance vence scadenza prazo".split()
@@ -191,8 +191,8 @@ def _place(stored: StoredChunk) -> str:
 
 
 def _holds(text: str, begins: list[str]) -> bool:
-    folded = normalise(text) if begins else ""
-    return all(begin in folded for begin in begins)
+    plain = folded(f" {normalise(text)}") if begins else ""
+    return all(begin in plain for begin in begins)
 
 
 def _hits(stored: list[StoredChunk], kept: int) -> tuple[Hit, ...]:

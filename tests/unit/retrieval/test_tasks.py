@@ -131,6 +131,7 @@ NOTES = [
             ),
         ),
     ),
+    source("Küche.md", "- [ ] Hähne entkalken 📅 2024-07-01"),
     source("House/Cellar.md", "- [ ] damp\n  - [ ] ask Maria for a quote due:: 2024-05-13\n"),
     source("Work/Grant.md", "due:: 2024-05-17\nWe ask for £2,000."),
     source("2024-05-15.md", "- [ ] water the beans\n- [x] call Maria\n"),
@@ -167,6 +168,7 @@ def listed(found: Retrieval) -> list[str]:
             [
                 "ask Maria for a quote due:: 2024-05-13",
                 "new tap 📅 2024-05-20",
+                "Hähne entkalken 📅 2024-07-01",
                 "water the beans",
                 "damp",
                 "paint",
@@ -185,6 +187,7 @@ def listed(found: Retrieval) -> list[str]:
         ("which tasks are due this week", ["ask Maria for a quote due:: 2024-05-13"]),
         ("what do I have to do today", ["water the beans"]),
         ("what's due next week", ["new tap 📅 2024-05-20"]),
+        ("Aufgaben für die Küche", ["Hähne entkalken 📅 2024-07-01"]),
         ("which invoices are due in June", ["| 2 | 2024-06-10 | |"]),
     ],
 )
@@ -227,9 +230,9 @@ def test_more_than_are_shown_are_counted(index: SearchIndex, tmp_path: Path) -> 
     brief = Request("what are my open tasks", detail=Detail.BRIEF, k=2)
     found = index.search(brief, for_answer=True)
     assert len(found.tasks) == 2
-    assert found.notices[0].startswith("5 open tasks: these are the 2 due first.")
+    assert found.notices[0].startswith("6 open tasks: these are the 2 due first.")
     counted = index.search("how many open tasks do I have", for_answer=True)
-    assert counted.notices == ("5 open tasks.",)
+    assert counted.notices == ("6 open tasks.",)
 
 
 def test_limits_hold_for_tasks(index: SearchIndex) -> None:
