@@ -116,7 +116,7 @@ def test_questions_may_be_piped_in(cli: Cli) -> None:
 
 def test_the_model_hears_the_turns_behind_the_notes(cli: Cli, server: OllamaHandle) -> None:
     env = play(server, "{sentence:1} {citation:1}")
-    cli("chat", stdin=f"{FIRST}\n{THEN}\n", **env)
+    cli("chat", stdin=f"{FIRST}\n{THEN}\n", RAGVAULT_GATE_MIN_CONFIDENCE="0", **env)
     said = server.requests("/api/chat")[-1]["body"]["messages"][-1]["content"]
     before = said.index("Earlier in this conversation:")
     assert said.index("--- End Context ---") < before < said.index(FIRST)

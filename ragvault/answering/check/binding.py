@@ -107,10 +107,9 @@ def _lost(said: Segments, fact: Fact, named: frozenset[str]) -> str:
                 or _YEAR.fullmatch(item.text)
                 or any(other.keys & named for other in beside)
             )
-            is_surname = at and item.goes_on and segment[at - 1].keys & fact.keys
             if fact.where(item):
                 held += item.kind != "I"
-            elif not is_named and not is_surname and item.kind != "I":
+            elif not is_named and item.kind != "I":
                 lost.append(item)
     strong = [item for item in lost if item.kind != "a"]
     if strong or len(lost) > _MOST_LOST * held:

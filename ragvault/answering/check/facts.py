@@ -41,14 +41,12 @@ _ME = frozenset({"i", "we", "you", "ich", "wir", "du", "ihr"})
 @dataclass(frozen=True, slots=True)
 class Item:
     """A number ("#"), time of day (":"), date ("@"), name ("A"), word ("a") or who writes or asks
-    ("I"). Two with a key in common are one. ``leads``: a colon follows; ``goes_on``: it is one
-    name with what is before."""
+    ("I"). Two with a key in common are one. ``leads``: a colon follows."""
 
     keys: frozenset[str]
     kind: str
     text: str
     leads: bool = False
-    goes_on: bool = False
 
     @property
     def rivals(self) -> str:
@@ -163,7 +161,6 @@ def items(text: str, *, known: bool = True) -> tuple[Item, ...]:
         word, (start, end) = re.sub(r"['’]s$", "", match.group()), match.span()
         if was == "unit" and start < past + 2:
             continue
-        is_next = past >= 0 and not rest[past:start].strip()
         numbers = find_numbers(word, spelled=True)
         values = frozenset(f"#{value}" for number in numbers for value in number.values)
         stems = frozenset(stem(part) for part in tokens(word) if part not in small)
@@ -176,10 +173,9 @@ def items(text: str, *, known: bool = True) -> tuple[Item, ...]:
             shown = f"{word} {unit}" if unit else word
             found[start] = Item(values or frozenset({f"#{word}"}), kind, shown)
         elif stems:
-            goes_on = word[0].isupper() and was == "A" and is_next
             was = "A" if word[0].isupper() else "a"
             leads = rest[end : end + 1] == ":"
-            found[start] = Item(stems | values, was, word, leads, goes_on)
+            found[start] = Item(stems | values, was, word, leads)
         else:
             was = ""
     return tuple(found[start] for start in sorted(found))
