@@ -443,6 +443,25 @@ def test_a_quotation_is_shown_as_people_read_it() -> None:
     assert quote.text in note.chunk.text
 
 
+def test_lines_that_somebody_broke_stay_lines() -> None:
+    """Also the last two, which are about as wide as it gets; wrapped prose is joined."""
+    log = hit(
+        "h.md",
+        "Harvest",
+        "weighed in kg\n2023: potatoes 31, beans 9\n"
+        "2025: potatoes 27 (blight, 12 July), beans 12, garlic 3.4\n"
+        "2026: potatoes 38, beans 10, garlic 1.2 (rust), rhubarb 11\n",
+    )
+    assert "garlic 3.4\n2026: potatoes" in shown("potato harvest 2026", log)
+    prose = hit(
+        "p.md",
+        "Walk",
+        "We walked all the way to the reservoir with the dog\nand came home when\n"
+        "it was dark already, since the boiler man had rung\nMaria twice about the boiler valve.\n",
+    )
+    assert "had rung Maria twice" in shown("boiler valve", prose)
+
+
 def test_passages_that_adjoin_are_read_together() -> None:
     """A table that was cut has its header in another passage."""
     head = hit("t.md", "Ports", "| service | port |\n|---|---|\n| redis | 6379 |", rank=2)
