@@ -24,6 +24,7 @@ from ragvault.model import Hit
 
 _MOST_LOST = 0.34  # of the words that the passage has elsewhere
 _BESIDE = 2  # items
+_MOST_PLACED = 100  # values and names of a statement: each is held against the place of all others
 _CLAUSE = re.compile(
     r";\s|,?\s(?:and|und|y|et|while|but|aber|pero|mais|whereas|während)\s|,\s(?=\w+\s\w)",
     re.IGNORECASE,
@@ -129,6 +130,8 @@ def _told(said: Segments, fact: Fact, how: frozenset[str]) -> str:
 
 def _moved(said: Segments, fact: Fact) -> str:
     """What stands in another one's place."""
+    if sum(item.kind not in "aI" for item in chain(*said)) > _MOST_PLACED:
+        return "it says more than can be compared"
     loose: list[Item] = []
     for number, segment in enumerate(said):
         others = list(chain(*said[:number], *said[number + 1 :]))

@@ -220,3 +220,17 @@ def test_a_draft_without_end_costs_what_its_length_does(unit: str) -> None:
 
     cost(1000)
     assert min(cost(32_000), cost(32_000)) < max(8 * cost(8000), 0.5)
+
+
+def test_a_number_of_the_note_said_for_ever_costs_what_its_length_does() -> None:
+    """Each was held against the places of all others: 8,000 took minutes."""
+    note = hit("salt.md", "Salt", "Take 1 spoon of salt, then 1 of sugar.")
+
+    def cost(times: int) -> float:
+        began, stream = time.process_time(), CitationStream((note,))
+        stream.feed("1. " * times)
+        stream.close()
+        return time.process_time() - began
+
+    cost(100)
+    assert min(cost(4000), cost(4000)) < max(8 * cost(1000), 0.5)
