@@ -88,8 +88,8 @@ def _is_drawn(passage: str) -> bool:
 def _fold(ranked: Sequence[Candidate], reasons: list[DroppedBy | None]) -> dict[int, list[str]]:
     """Mark what repeats a better one; the notes that each of those stands for.
 
-    Measured and left out: folding what differs in a few words that are no facts. Of 1,800 questions
-    it folded something for 14, and changed none of their figures."""
+    Measured and left out: folding what differs in a few words that are no facts. Of 1,709 questions
+    over eleven sets it folded something for 14, all of two sets, and changed no figure of those."""
     first_of: dict[str, int] = {}
     doubles: dict[int, list[str]] = {}
     for i, candidate in enumerate(ranked):
