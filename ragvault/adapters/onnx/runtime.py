@@ -128,7 +128,8 @@ def opener(folder: Path | None, made: Callable[[], bytes]) -> Callable[[], Any]:
         return _PREPARED.format(version, f"{zlib.crc32(data):08x}")
 
     version = _library().__version__
-    for file in folder.glob(_PREPARED.format(version, "*")):
+    found = folder.glob(_PREPARED.format(version, "*"))
+    for file in (path for path in found if path.is_file()):  # a pipe would be waited for
         with suppress(OSError):
             data = file.read_bytes()
             if file.name == named(data):

@@ -49,7 +49,7 @@ def test_the_vectors_are_the_same_and_the_model_is_not_read_again(
     assert kept(tmp_path) == [graph]
 
 
-@pytest.mark.parametrize("damage", ["flip", "cut", "other"])
+@pytest.mark.parametrize("damage", ["flip", "cut", "pipe", "other"])
 def test_a_damaged_one_is_made_again(tmp_path: Path, plain: np.ndarray, damage: str) -> None:
     embedded(tmp_path)
     (graph,) = kept(tmp_path)
@@ -58,6 +58,9 @@ def test_a_damaged_one_is_made_again(tmp_path: Path, plain: np.ndarray, damage: 
         graph.write_bytes(whole[:5_000_000] + bytes(512) + whole[5_000_512:])
     elif damage == "cut":
         graph.write_bytes(whole[: len(whole) // 2])
+    elif damage == "pipe":
+        graph.unlink()
+        os.mkfifo(graph)
     else:  # of another version of the runtime
         graph.rename(graph.with_name(graph.name.replace("-1.", "-0.")))
     assert (embedded(tmp_path) == plain).all()
