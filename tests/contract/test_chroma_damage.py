@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -58,6 +59,11 @@ def as_file(folder: Path) -> None:
     folder.write_text("not a folder")
 
 
+def swapped_for_pipe(file: Path) -> None:
+    file.unlink()
+    os.mkfifo(file)
+
+
 DAMAGES: dict[str, Callable[[Path], object]] = {
     "the segment's folder is gone": lambda f: shutil.rmtree(segment(f)),
     "its index of ids is gone": lambda f: (segment(f) / "index_metadata.pickle").unlink(),
@@ -70,6 +76,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "its vectors are overwritten in place": lambda f: zeroed(segment(f) / "data_level0.bin"),
     "its links are flipped": lambda f: flipped(segment(f) / "link_lists.bin"),
     "what it was left as is gone": lambda f: (f / "store.json").unlink(),
+    "what it was left as is a pipe": lambda f: swapped_for_pipe(f / "store.json"),
     "what it was left as is garbage": lambda f: (f / "store.json").write_bytes(b"[" * 100_000),
     "its header is cut short": lambda f: (segment(f) / "header.bin").write_bytes(b"\1"),
     "the database is empty": lambda f: (f / "chroma.sqlite3").write_bytes(b""),

@@ -210,8 +210,9 @@ def damage(folder: Path) -> str | None:
 
 
 def _state(folder: Path) -> dict[str, Any]:
+    file = folder / STATE_FILE
     try:
-        state = json.loads((folder / STATE_FILE).read_bytes())
+        state = json.loads(file.read_bytes() if file.is_file() else b"")  # not of a pipe
     except (OSError, ValueError, RecursionError):
         return {}
     return state if isinstance(state, dict) else {}
