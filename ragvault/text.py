@@ -272,8 +272,11 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
         if _CLOSES.fullmatch(match.group()) and text[match.end() : match.end() + 1].islower():
             continue
         if not is_break and head.endswith("."):
-            before_number = text[match.end() : match.end() + 1].isdigit()
-            if _ABBREVIATION.search(head) or (before_number and _BEFORE_NUMBER.search(head)):
+            following = text[match.end() : match.end() + 12].partition(" ")[0].lower()
+            number = following[:1].isdigit() and _BEFORE_NUMBER.search(head)
+            if number or _ABBREVIATION.search(head):
+                continue
+            if following in MONTHS and head[-2:-1].isdigit():  # "5. September"
                 continue
         _append_trimmed(spans, text, start, match.end())
         start = match.end()

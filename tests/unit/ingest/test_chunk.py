@@ -439,7 +439,7 @@ def test_with_the_real_tokenizer_nothing_is_cut_off_by_the_model():
     [
         "Dra. Llopis raised it to 200.",
         "La Sra. Peris vino el 3 de dic. 2025 a casa.",
-        "Siehe Kap. 3 und Art. 5 im Vertrag.",
+        "Siehe Kap. 3 und Art. 5 im Vertrag vom 5. September 2026.",
         "Mme. Dupont l'a vu, p. 12, avec M. Roche.",
         "He said no.",
     ],
