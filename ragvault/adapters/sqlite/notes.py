@@ -5,6 +5,7 @@ chunks visible.
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -50,6 +51,9 @@ class SqliteNotes(OnDatabase):
             found = []
             for number, watermark, name, path, *rest in rows:
                 vault = VaultInfo(name, Path(path), *rest)
+                left = "SELECT 1 FROM note NOT INDEXED WHERE vault_id = ? LIMIT 1"
+                if not vault.notes and con.execute(left, (number,)).fetchone():
+                    raise sqlite3.DatabaseError("an index lost its notes")
                 is_whole = (watermark or "").endswith(f"|{model}")
                 missing = 0 if is_whole else len(lacking(con, number, model))
                 found.append(replace(vault, embedded=vault.notes - missing))

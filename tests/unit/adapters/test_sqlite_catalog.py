@@ -350,6 +350,28 @@ def test_embeddings_of_the_model_in_force_stay_while_another_ones_are_made(
     assert marked == (0,)
 
 
+def test_a_vault_whose_notes_an_index_lost_is_damaged_not_empty(
+    catalog: SqliteCatalog, path: Path
+) -> None:
+    """It was said to hold no notes, and `index` to help, which found nothing to do."""
+    put(catalog, note_write("notes", "a.md", [((), "one")]))
+    catalog.close()
+    other = "CREATE INDEX bare ON note (vault_id, language, chunk_count) WHERE id < 0"
+    with sqlite3.connect(path) as connection:
+        connection.execute(other)
+        connection.execute("PRAGMA writable_schema = ON")
+        ((root,),) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'bare'")
+        connection.execute("DELETE FROM sqlite_master WHERE name = 'bare'")
+        connection.execute(
+            "UPDATE sqlite_master SET rootpage = ? WHERE name = 'note_by_language'", (root,)
+        )
+    connection.close()
+    damaged = SqliteCatalog(path)
+    with pytest.raises(StoreDamagedError, match="lost its notes"):
+        damaged.vaults()
+    damaged.close()
+
+
 def test_check_finds_an_index_that_lost_rows(catalog: SqliteCatalog) -> None:
     put(catalog, note_write("notes", "a.md", [((), "one"), (("H",), "two")]))
     with catalog.database.write() as connection:
