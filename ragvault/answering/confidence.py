@@ -89,7 +89,8 @@ def judge(
     logistic = WORDS if by_words else MEANING_AND_WORDS
     if not quotes:
         return Judgement(0.0, 0.0, {}, logistic.name)
-    features = features_of(question, found, quotes[0], None if by_words else embed)
+    likeliest = max(quotes, key=lambda quote: quote.share)
+    features = features_of(question, found, likeliest, None if by_words else embed)
     if by_words:
         topic = float(features["held"] > 0)
         return Judgement(topic * logistic(features), topic, features, logistic.name)

@@ -173,15 +173,19 @@ def _rivals(a: Rated, b: Rated) -> bool:
 
 
 def _newest_first(chosen: list[list[Rated]]) -> list[list[Rated]]:
-    """Where another note speaks of the same as the best one, and later, it comes first."""
+    """What another note says of the same as the best one, and later, comes first: the latest,
+    where it is likely enough or says that it is so now."""
     best = chosen[0][0]
-    for n, (other, *_) in enumerate(chosen[1:], 1):
-        if other.share < _LEAST_LATER * best.share:
-            continue
-        days = [_day(rated.unit.hit) for rated in (best, other)]
-        if days[0] and days[1] and days[1] > days[0] and _rivals(other, best):
-            return [chosen[n], *chosen[:n], *chosen[n + 1 :]]
-    return chosen
+    since = _day(best.unit.hit)
+    later = [
+        (day, -n)
+        for n, (other, *_) in enumerate(chosen[1:], 1)
+        if (day := _day(other.unit.hit)) > since
+        and ((since and other.share >= _LEAST_LATER * best.share) or _NOW.search(other.unit.text))
+        and _rivals(other, best)
+    ]
+    n = -max(later)[1] if later else 0
+    return [chosen[n], *chosen[:n], *chosen[n + 1 :]]
 
 
 def _day(hit: Hit) -> str:
@@ -202,6 +206,12 @@ def _same(a: Rated, b: Rated) -> bool:
         return False
     return bool(small) and len(small & big) >= 0.8 * len(small)
 
+
+_NOW = re.compile(
+    r"\b(?:now|new|changed|moved|no longer|instead|replaced|jetzt|neu\w*|nun|geändert|nicht mehr"
+    r"|statt|ahora|nuev[oa]s?|cambi\w+|ya no|maintenant|désormais|nouve\w+|chang[ée]\w*)\b",
+    re.IGNORECASE,
+)
 
 # --------------------------------------------------------------------------- reading
 
@@ -328,10 +338,16 @@ def _shown(units: Sequence[Unit], group: Group, order: Mapping[Unit, int]) -> st
     return lead + text
 
 
+# A line that begins so was not wrapped: "2026: potatoes 38", "Parking: the NCP".
+_OWN_LINE = re.compile(r"\n(?=[ \t]*(?!\d+:\d)[^\W_a-zß-ÿ][^\n:]{0,30}:[ \t])")
+
+
 def _piece(unit: Unit) -> str:
     if unit.kind == "field":
         return show.field(unit.text)
-    return show.sentence(unit.text) if unit.kind == "sentence" else show.unwrapped(unit.text)
+    if unit.kind == "sentence":
+        return "\n".join(map(show.sentence, _OWN_LINE.split(unit.text)))
+    return show.unwrapped(unit.text)
 
 
 def _table(units: Sequence[Unit], head: str, group: Group) -> str:

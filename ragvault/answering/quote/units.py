@@ -86,15 +86,17 @@ class Page:
         self.first_line = hits[0].chunk.start_line
         lines: list[str] = []
         for hit in hits:
-            known = self.first_line + len(lines) - hit.chunk.start_line
-            lines += hit.chunk.text.split("\n")[known:]
+            lines += hit.chunk.text.split("\n")[
+                self.first_line + len(lines) - hit.chunk.start_line :
+            ]
         self.text = "\n".join(lines)
         self.groups: list[Group] = []
         _Reader(self).read()
 
     @property
     def units(self) -> Iterator[Unit]:
-        return (unit for group in self.groups for unit in group.units)
+        for group in self.groups:
+            yield from group.units
 
     def hit_at(self, line: int) -> Hit:
         """The best passage that holds the line, counted from 0 on this page."""
@@ -359,24 +361,15 @@ class _Reader:
         return text.rstrip("*_ \"”'").endswith((":", "：", "?", "？"))
 
     def _breaks(self, line: int, first: int, last: int) -> bool:
-        """The break after a line is the author's: the next word would still have fitted in. So is
-        one beside such a break where the lines begin as lines of their own do."""
+        """The break after a line is the author's: the next word would still have fitted in."""
+        width = max(len(text) for text in self.lines[first : last + 1])
         if self.lines[line].rfind("[") > self.lines[line].rfind("]"):  # within a link
             return False
-        lines = self.lines[first : last + 1]
-        width = max(map(len, lines))
-        if width < _MIN_WRAP or any(map(_INLINE_FIELD.match, self.lines[line : line + 2])):
+        is_field = any(map(_INLINE_FIELD.match, self.lines[line : line + 2]))
+        if is_field or width < _MIN_WRAP or self.lines[line].endswith(("  ", "\\")):
             return True
-        ends = [_is_ended(text, following, width) for text, following in pairwise(lines)]
-        begins = [not text.lstrip()[:1].islower() for text in lines[1:]]
-        n = line - first
-        return ends[n] or (any(ends) and begins[n] and 2 * sum(begins) > len(begins))
-
-
-def _is_ended(line: str, following: str, width: int) -> bool:
-    word = following.split(maxsplit=1)[:1]
-    has_room = len(line.rstrip()) + 1 + len("".join(word)) < width - 6
-    return has_room or line.endswith(("  ", "\\"))
+        word = self.lines[line + 1].split(maxsplit=1)[:1]
+        return len(self.lines[line].rstrip()) + 1 + len(word[0] if word else "") < width - 6
 
 
 def _code_lines(block: Block) -> Iterator[int]:
@@ -387,6 +380,8 @@ def _code_lines(block: Block) -> Iterator[int]:
 
 
 def _shifted(block: Block, by: int) -> Block:
+    if not by:
+        return block
     children = tuple(_shifted(child, by) for child in block.children)
     return Block(block.kind, block.first + by, block.last + by, children)
 

@@ -489,6 +489,14 @@ def test_what_a_newer_note_says_otherwise_comes_first_and_both_have_their_day() 
     )
 
 
+@pytest.mark.parametrize(("said", "first"), [("is now 7035", "7035"), ("was asked for", "4471")])
+def test_what_is_so_now_comes_before_a_note_of_no_day(said: str, first: str) -> None:
+    listed = hit("Codes.md", "", "bike shed code: 4471")
+    told = hit("2026-09-14 Meeting.md", "", f"bike shed code {said}", rank=2, date=1_789_387_200.0)
+    told = replace(told, stored=replace(told.stored, note=replace(told.stored.note, mtime=0.0)))
+    assert first in shown("bike shed code", listed, told).split("\n")[0]
+
+
 def test_a_question_of_two_parts_gets_both() -> None:
     one = hit("a.md", "Backend", "We chose Go for the backend.")
     two = hit("b.md", "Team", "Alice leads the project.", rank=2)
