@@ -12,23 +12,29 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ragvault.answering.check.support import is_verbatim
 from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle, Marks
-from ragvault.answering.quote.extract import Quote, Reading, extract
-from ragvault.model import Answer, Citation, CitationStatus, Detail, Evidence, Hit, Reference
-from ragvault.text import snippet
+from ragvault.answering.context import Neighbours, joined
+from ragvault.answering.quote import show
+from ragvault.answering.quote.extract import Quote, Reading, extract, read
+from ragvault.model import (
+    AbstainReason,
+    Abstention,
+    Answer,
+    Citation,
+    CitationStatus,
+    Detail,
+    Evidence,
+    Hit,
+    Reference,
+)
+from ragvault.text import one_line, snippet, strip_controls
 
 if TYPE_CHECKING:
     from ragvault.answering.citations.stream import CitedText
-from itertools import pairwise
-
-from ragvault.answering.context import Neighbours, joined
-from ragvault.answering.quote import show
-from ragvault.answering.quote.extract import read
-from ragvault.model import AbstainReason, Abstention
-from ragvault.text import one_line, strip_controls
 
 _LONGEST = 2400  # characters of a section that is shown whole
 # Of the first passage's score, for another to be shown: where the answer isn't there at all, as

@@ -272,6 +272,8 @@ def _concluded(request: AnswerRequest, draft: _Draft, prompt: Prompt, model: str
     if request.is_pointed:
         held = draft.cited.cited[:1]
         notices += (f"{model} finds it in the first of these places.",) * len(held)
+        if draft.error is not None:
+            notices += (_notice(draft.error),)
         return AnswerRun(_pointed(request, *held), None, draft.spent, notices)
     if draft.cited.substantial:
         if draft.error is not None:

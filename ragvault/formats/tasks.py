@@ -27,12 +27,13 @@ _DATE = re.compile(
 )
 # What stands right before a due date, the surest first.
 _SAYS_DUE = (
-    re.compile(r"(?:📅|📆|🗓️?|⏳|⌛)\s*"),
+    re.compile(r"(?:📅|📆|🗓️?)\s*"),
     re.compile(
-        r"\b(?:(?:over)?due|deadline|scheduled|(?:über)?fällig|frist|échéance|vence|scadenza|prazo)\b"
+        r"\b(?:(?:over)?due|deadline|(?:über)?fällig|frist|échéance|vence|scadenza|prazo)\b"
         r"(?:\s*:{1,2}|\s+(?:on|by|since|am|bis|seit|zum|the|is|ist|date|le|el)\b)*\s*",
         re.IGNORECASE,
     ),
+    re.compile(r"(?:⏳|⌛|\bscheduled\b(?:\s*:{1,2}|\s+(?:on|for)\b)*)\s*", re.IGNORECASE),
     re.compile(
         r"\b(?:by|before|until|till|bis(?:\s+zum)?|spätestens(?:\s+am)?|vor\s+dem|avant(?:\s+le)?"
         r"|antes\s+del|hasta\s+el|para\s+el)\s+",
@@ -42,11 +43,12 @@ _SAYS_DUE = (
 _DONE_ON = re.compile(r"(?:✅|\b(?:completion|completed|done)::)\s*(?=\d{4}-)")
 _ITEM = re.compile(
     r"(?P<indent>[ \t>]*)(?:[-*+]|\d{1,9}[.)])[ \t]+"
-    r"(?:\[(?P<box>[^\[\]])\](?:[ \t]+|$))?(?P<text>.*)"
+    r"(?:\[(?P<box>[^\[\]])\](?: +|$))?(?P<text>.*)"
 )
-_FENCE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})")
+_FENCE = re.compile(r"[ \t>]*(?P<mark>`{3}|~{3})[`~]*(?P<info>.*)")
+_BOX = re.compile(r"^[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[[ xX/]\] ", re.MULTILINE)
 _BAR = re.compile(r"(?<!\\)\|")
-_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*")
+_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-[ \t:|-]*")
 _DUE_COLUMN = re.compile(
     r"\b(?:due|deadline|fällig\w*|frist|échéance|vence|vencimiento|scadenza|prazo)\b", re.IGNORECASE
 )
@@ -80,11 +82,15 @@ def tasks_in(text: str, *, boxes_only: bool = False, header: str = "") -> Iterat
     Linear."""
     lines = text.split("\n")
     above: list[tuple[int, str]] = []
-    is_code = False
+    fence = _open_at_start(text)
     for n, line in enumerate(lines):
-        if ("```" in line or "~~~" in line) and _FENCE.match(line):
-            is_code = not is_code
-        if is_code:
+        if ("```" in line or "~~~" in line) and (mark := _FENCE.match(line)):
+            if not fence:
+                fence = mark["mark"]
+            elif fence == mark["mark"] and not mark["info"].strip():
+                fence = ""
+                continue
+        if fence:
             continue
         header = _header(lines, n, header) if "|" in line else ""
         if header and not boxes_only and (row := _row(_cells(header), _cells(line))):
@@ -108,6 +114,17 @@ def tasks_in(text: str, *, boxes_only: bool = False, header: str = "") -> Iterat
             yield Task(n, last, whole, tuple(said for _, said in above), bool(box), is_done)
         if item:
             above.append((indent, says))
+
+
+def _open_at_start(text: str) -> str:
+    """The mark of the fence that a stretch begins within: what closes it is one with nothing
+    behind it, as many stand open as are closed, and no task comes before it."""
+    marks = [mark for line in text.split("\n") if (mark := _FENCE.match(line))]
+    marks = [mark for mark in marks if mark["mark"] == marks[0]["mark"]]
+    if len(marks) % 2 == 0 or marks[0]["info"].strip() or marks[-1]["info"].strip():
+        return ""
+    begins = text.index(marks[0][0])
+    return "" if _BOX.search(text[:begins]) else marks[0]["mark"]
 
 
 def open_table(text: str) -> str:
@@ -179,7 +196,7 @@ def _date_behind(mark: re.Pattern[str], text: str, near: date) -> date | None:
 def _day(said: re.Match[str], near: date) -> date | None:
     """None for one that the calendar hasn't got."""
     parts = {name.rstrip("234"): value for name, value in said.groupdict().items() if value}
-    month = MONTHS[parts["n"].lower()] if "n" in parts else int(parts["m"])
+    month = MONTHS.get(parts["n"].lower(), 0) if "n" in parts else int(parts["m"])
     year = int(parts["y"]) if "y" in parts else None
     years = range(near.year - 1, near.year + 2) if year is None else (year + 2000 * (year < 100),)
     days: list[date] = []

@@ -52,8 +52,8 @@ class _Found:
 
 def find_tasks(context: Context, asked: TaskQuery) -> Retrieval | None:
     """What fits, by day, those of no day last, the newest notes first. None where there is nothing
-    of the kind, or nothing about what was asked: the search looks on then. No hit where all
-    have a day and none is of the period."""
+    of the kind, or nothing about what was asked: the search looks on then. No hit where
+    none is of the period and that can be said: each has a day, or all open ones are meant."""
     wanted = frozenset(stem(word, context.query.language) for word in asked.words)
     every = _of_state(asked, _passages(context, asked), wanted)
     about = [_dated(one, asked, context.now) for one in _about(every, wanted, context)]
@@ -64,7 +64,7 @@ def find_tasks(context: Context, asked: TaskQuery) -> Retrieval | None:
     if asked.period:
         first, last = asked.period
         fitting = [one for one in about if one.day and first <= one.day <= last]
-        if not fitting and asked.words and not all(one.day for one in about):
+        if not fitting and (asked.words or asked.done) and not all(one.day for one in about):
             return None
     fitting.sort(key=_newest_first if asked.done else _due_first)
     most = context.request.k or _SHOWN[context.request.detail]
@@ -96,7 +96,7 @@ def _newest_first(one: _Found) -> tuple[object, ...]:
 
 def _counted(found: int, most: int, asked: TaskQuery) -> str:
     if found <= most:
-        return f"{found:,} {asked.kind}."
+        return f"{found:,} {asked.kind if found > 1 else asked.kind.removesuffix('s')}."
     which = "done last" if asked.done else "due first"
     return f"{found:,} {asked.kind}: these are the {most} {which}. `--detail detailed` shows more."
 

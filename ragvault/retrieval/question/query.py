@@ -46,8 +46,7 @@ def analyse(
     language = text.language_of(cleaned, languages) or likely
     stopwords = text.stopwords(language)
     tasks = task_query(cleaned, now, language)
-    # What is due is dated itself: when its note was written doesn't matter.
-    hint = find_hint(cleaned, now) if tasks is None or tasks.done else None
+    hint = find_hint(cleaned, now)
     asked = _without_salutation(cleaned)
     passing = hint if hint is not None and hint.relative else None
     subject = subject_of(asked.strip(), passing.phrase if passing else None)
@@ -58,7 +57,7 @@ def analyse(
         intent=Intent.QUESTION if tasks else _intent(cleaned, hint, stopwords),
         breadth=_breadth(cleaned),
         time_hint=hint,
-        recent_only=_is_recent_only(cleaned, hint, stopwords),
+        recent_only=tasks is None and _is_recent_only(cleaned, hint, stopwords),
         language=language,
         phrases=tuple(dict.fromkeys(_quoted(match) for match in _PHRASE.finditer(cleaned))),
         excluded=excluded,

@@ -26,6 +26,7 @@ _LONGER = 10  # and two mistakes may be in a word
 _MOST = 4  # words that are looked up: beyond, the question is in words that the notes don't have
 _BESIDE = 50  # passages with most of the other words
 _CLOSEST = 10  # words that are looked for there
+_NAMED = re.compile(r"(?<=[\w,] )[A-Z]\w+")  # a name isn't a small word that was mistyped
 
 
 def _neighbours() -> dict[str, set[str]]:
@@ -66,6 +67,7 @@ def corrections(
     held = catalog.document_frequencies(words, where) if words else {}
     # In another language what the model doesn't know may be a word all the same.
     is_told = query.language == text.ENGLISH
+    named = {name.lower() for name in _NAMED.findall(query.text)}
     read: dict[str, str] = {}
     for word in [word for word in words if not held[word]][:_MOST]:
         if is_known(word):
@@ -77,7 +79,8 @@ def corrections(
             there = catalog.lexical_scores([meant], beside)
             return max((beside[chunk_id] for chunk_id in there), default=0.0)
 
-        meant = _nearest(word, catalog.vocabulary(word[:2], vaults), small, fits, is_told)
+        plain = () if word in named else small
+        meant = _nearest(word, catalog.vocabulary(word[:2], vaults), plain, fits, is_told)
         if meant is None and is_told and len(word) >= _SHORT:
             meant = next(filter(is_known, _put_right(word)), None)
         if meant:

@@ -103,7 +103,9 @@ def subject_of(question: str, time_phrase: str | None = None) -> str:
 def without(question: str, names: Collection[str]) -> str:
     """The question without these words, and what leads to them."""
     words = "|".join(map(re.escape, names))
-    bare = re.sub(rf"{_LEADS}\b(?:{words})\b(?:['’]s)?", " ", question, flags=re.IGNORECASE)
+    bare = re.sub(
+        rf"{_LEADS}(?<![\w-])(?:{words})(?![\w-])(?:['’]s)?", " ", question, flags=re.IGNORECASE
+    )
     return _SPACED_END.sub(r"\1", " ".join(bare.split()))
 
 

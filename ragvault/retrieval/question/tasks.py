@@ -39,7 +39,7 @@ _NOUN = (
     r"|tâches?\b|choses à faire\b|échéances\b|tareas?\b|pendientes?\b|cosas (?:por|que) hacer\b"
 )
 _MOST = 6  # words of what they are about; of more it is another question
-_DO = r"(?:do|be done|get done|finish|complete)"
+_DO = r"(?:do|be done|get done|finish|complete)(?! to\b)"
 _DO_DE = r"(?:tun|erledigen|machen)\b"
 # The groups are kept: who is to do it, and what stands between the parts of a verb.
 _OPEN = (
@@ -61,8 +61,8 @@ _OVERDUE = (
     r"|((?:ist|sind)\b.*)überfällig\b"
 )
 _DUE = (
-    rf"{_OVERDUE}|(?:is |are |'s )?due\b(?! to\b)|((?:ist|sind|wird|werden)\b.*)fällig\b"
-    r"|fällige?[nrs]?\b|vencen?\b"
+    rf"{_OVERDUE}|(?:is |are |'s )?due\b(?! (?:to|diligence|process)\b)"
+    r"|((?:ist|sind|wird|werden)\b.*)fällig\b|fällige?[nrs]?\b|vencen?\b"
 )
 _DONE = (
     r"(?:done|finish(?:ed)?|completed?|closed|ticked(?: off)?|checked off|erledigte?[nrs]?"

@@ -186,18 +186,22 @@ def _read_coming_weekday(match: re.Match[str], today: date) -> DayRange:
     return calendar_unit("day", today + ahead * DAY)
 
 
+_MOST_AHEAD = 1000  # units: beyond, the calendar ends
+
+
 def _read_coming(match: re.Match[str], today: date) -> DayRange:
     """So many units from today on, or without a number the calendar unit after this one."""
     unit, count = UNITS[match["u"].lower()], match.groupdict().get("n")
     if count:
-        return today, back(today, -count_of(count), unit) + DAY
+        return today, back(today, -min(count_of(count), _MOST_AHEAD), unit) + DAY
     return calendar_unit(unit, calendar_unit(unit, today)[1])
 
 
 def _read_end(match: re.Match[str], today: date) -> DayRange:
     """The last week of a month, the last day of another unit."""
     if match["mon"]:
-        unit, day = "month", date(today.year, MONTHS[match["mon"].lower()], 1)
+        month = MONTHS[match["mon"].lower()]
+        unit, day = "month", date(today.year + (month < today.month), month, 1)
     else:
         unit, day = UNITS[match["u"].lower()], today
     after = calendar_unit(unit, day)[1]

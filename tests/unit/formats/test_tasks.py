@@ -28,6 +28,9 @@ def read(text: str) -> list[Task]:
         ("- [ ] pagar el alquiler, vence 3 de diciembre", "2026-12-03"),
         ("- [ ] expenses — overdue since 5 Nov", "2026-11-05"),
         ("- [ ] send it before 3 Dec 📅 2026-11-25", "2026-11-25"),
+        ("- [ ] send it ⏳ 2026-11-20 📅 2026-11-25", "2026-11-25"),
+        ("- [ ] send it [scheduled:: 2026-11-20] [due:: 2026-11-25]", "2026-11-25"),
+        ("- [ ] pay the rent due 3 APRİL", None),
         ("- [ ] book the van 📅 2026-11-31", None),
         ("- [ ] read the plan of 2026-11-25", None),
     ],
@@ -50,6 +53,25 @@ def test_marks_say_what_is_open_and_what_is_done() -> None:
         ("d", True),
     ]
     assert done_date(read(text)[2].text, WRITTEN) == date(2026, 10, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("cp a b\n```\n\n- [ ] tell Ann", ["tell Ann"]),  # the end of a block that was cut
+        ("- [ ] tell Ann\n```\n- [ ] sample", ["tell Ann"]),
+        ("```\n~~~\n```\n\n- [ ] tell Ann", ["tell Ann"]),
+        ("```md\n- [ ] sample\n```\n- [ ] tell Ann", ["tell Ann"]),
+    ],
+)
+def test_boxes_in_code_are_no_tasks(text: str, found: list[str]) -> None:
+    assert [task.text for task in read(text)] == found
+
+
+def test_a_wide_empty_row_below_a_table_costs_what_its_length_does() -> None:
+    """Each blank was read in every way that two patterns side by side allow: for ever."""
+    table = f"| - |{'     |' * 40} x |\n| -    |{'     |' * 40}  x  |\n- [ ] stretch"
+    assert [task.text for task in read(table)] == ["stretch"]
 
 
 def test_an_item_has_its_own_lines_and_the_items_above_it() -> None:

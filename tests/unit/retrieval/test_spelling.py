@@ -95,6 +95,8 @@ def test_another_letter_is_a_slip_where_its_key_is_beside(catalog: Catalog) -> N
 def test_a_mistyped_small_word_is_none_of_the_notes(catalog: Catalog) -> None:
     assert read(catalog, "what was repaired yesterdya") == {"yesterdya": "yesterday"}
     assert read(catalog, "Wann war der Hartmann da und wlechem Dach") == {"wlechem": "welchem"}
+    assert read(catalog, "when did Thea come") == {}, "a name"
+    assert read(catalog, "when did thea come") != {}
 
 
 def test_of_two_as_near_the_more_frequent_one_is_read(catalog: Catalog) -> None:

@@ -71,6 +71,8 @@ def test_done_ones_are_asked_for(question: str) -> None:
         "what did Bilal take on at the meeting",
         "what distress in teenagers is due to social media",
         "what is the key advantage of prompts over tuning for new models or tasks of a bank",
+        "what is due diligence?",
+        "what do I have to do to reset the router?",
         "wifi password",
     ],
 )
@@ -94,6 +96,8 @@ def test_another_question_asks_for_no_tasks(question: str) -> None:
         ("what do I have to do by end of november", "0001-01-01", "2026-11-30"),
         ("any deadlines coming up in the next two weeks", "2026-11-22", "2026-12-06"),
         ("unfinished tasks from last week", "2026-11-08", "2026-11-22"),
+        ("what's due by the end of January", "0001-01-01", "2027-01-31"),
+        ("what is due in the next 9000 years", "2026-11-22", "3026-11-22"),
         ("what's overdue", "0001-01-01", "2026-11-21"),
         ("was ist überfällig?", "0001-01-01", "2026-11-21"),
         ("was ist diese Woche fällig", "2026-11-16", "2026-11-22"),
