@@ -118,13 +118,13 @@ def tasks_in(text: str, *, boxes_only: bool = False, header: str = "") -> Iterat
 
 def _open_at_start(text: str) -> str:
     """The mark of the fence that a stretch begins within: what closes it is one with nothing
-    behind it, as many stand open as are closed, and no task comes before it."""
+    behind it, one more than is opened, and that ends the stretch or has no task before it."""
     marks = [mark for line in text.split("\n") if (mark := _FENCE.match(line))]
     marks = [mark for mark in marks if mark["mark"] == marks[0]["mark"]]
     if len(marks) % 2 == 0 or marks[0]["info"].strip() or marks[-1]["info"].strip():
         return ""
-    begins = text.index(marks[0][0])
-    return "" if _BOX.search(text[:begins]) else marks[0]["mark"]
+    before, behind = text.partition(marks[0][0])[0], text.rpartition(marks[-1][0])[2]
+    return "" if behind.strip() and _BOX.search(before) else marks[0]["mark"]
 
 
 def open_table(text: str) -> str:

@@ -59,6 +59,7 @@ def test_marks_say_what_is_open_and_what_is_done() -> None:
     ("text", "found"),
     [
         ("cp a b\n```\n\n- [ ] tell Ann", ["tell Ann"]),  # the end of a block that was cut
+        ("print(`\n- [ ] sample\n`)\n```\n", []),
         ("- [ ] tell Ann\n```\n- [ ] sample", ["tell Ann"]),
         ("```\n~~~\n```\n\n- [ ] tell Ann", ["tell Ann"]),
         ("```md\n- [ ] sample\n```\n- [ ] tell Ann", ["tell Ann"]),
