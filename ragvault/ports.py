@@ -6,7 +6,7 @@ suite that runs on both. Adapters raise only what ``errors`` names.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
@@ -115,8 +115,7 @@ class VectorIndex(Protocol):
         """Bytes on this machine's disk (0 for a server's). Linear in the store's files."""
 
     def upsert(self, key: str, vectors: Mapping[str, Vector]) -> None:
-        """Add, or replace by id. Raises StoreError for a vector that isn't finite or has another
-        width."""
+        """Add, or replace by id. Raises StoreError for a vector of another width."""
 
     def delete(self, key: str, chunk_ids: Collection[str]) -> None:
         """Ids that aren't there are ignored."""
@@ -282,18 +281,12 @@ class Catalog(Protocol):
         """The notes of which a chunk has no vector of this embedder, and how many haven't; the
         newest first, notes of a megabyte and more last. ``among``: of these notes only."""
 
-    def cached_vectors(self, fingerprint: str, text_hashes: Collection[str]) -> dict[str, Vector]:
-        """By text hash; those that aren't cached are absent."""
-
     def store_vectors(self, fingerprint: str, vectors: Mapping[str, Vector]) -> None:
         """Put vectors (by text hash) into the cache."""
 
     def prune_vectors(self, fingerprint: str) -> int:
         """Forget embedders but this one and the one in force, and drop cached embeddings that no
         visible chunk uses, beyond a grace for renames."""
-
-    def iter_vectors(self, vault: str, fingerprint: str) -> Iterator[tuple[str, Vector]]:
-        """Every visible chunk with its cached vector, to rebuild the vector store from."""
 
     def vectors(self, fingerprint: str, chunk_ids: Collection[str]) -> dict[str, Vector]:
         """By chunk id; those that aren't cached are absent."""

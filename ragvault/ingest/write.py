@@ -79,10 +79,10 @@ class VectorWriter:
         self.collection = collection_of(self.vault, self.fingerprint)
 
     def embed(self, chunks: Sequence[Chunk]) -> None:
-        """Vectors of these chunks into the cache, slice by slice; a kill loses no more than the
-        slice."""
-        known = self.catalog.cached_vectors(self.fingerprint, {c.text_hash for c in chunks})
-        texts = {c.text_hash: c.embed_text for c in chunks if c.text_hash not in known}
+        """Vectors of these chunks, which are in the catalog, into the cache, slice by slice; a kill
+        loses no more than the slice."""
+        known = self.catalog.vectors(self.fingerprint, [chunk.id for chunk in chunks])
+        texts = {c.text_hash: c.embed_text for c in chunks if c.id not in known}
         for hashes in batched(texts, EMBED_SLICE):
             matrix = self.embedder.embed_documents([texts[h] for h in hashes])
             self.catalog.store_vectors(self.fingerprint, dict(zip(hashes, matrix, strict=True)))
@@ -119,19 +119,21 @@ class VectorWriter:
             return 0
         for part in batched(sorted(gone), STORE_SLICE):
             index.delete(self.collection, part)
-        for part in batched(sorted(fresh), STORE_SLICE):
-            index.upsert(self.collection, self.catalog.vectors(self.fingerprint, part))
+        self._fill(index, fresh)
         return 0
 
     def _refill(self, index: VectorIndex) -> int:
         """Every visible chunk whose embedding is in the cache, into an empty collection. Linear
         in the vault: about a millisecond a chunk, where embedding it took twenty."""
         index.drop(self.collection)
+        return self._fill(index, self.catalog.chunk_ids(self.vault))
+
+    def _fill(self, index: VectorIndex, chunk_ids: Collection[str]) -> int:
         filled = 0
-        vectors = self.catalog.iter_vectors(self.vault, self.fingerprint)
-        for part in batched(vectors, STORE_SLICE):
-            index.upsert(self.collection, dict(part))
-            filled += len(part)
+        for part in batched(sorted(chunk_ids), STORE_SLICE):
+            vectors = self.catalog.vectors(self.fingerprint, part)
+            index.upsert(self.collection, vectors)
+            filled += len(vectors)
         return filled
 
 

@@ -69,7 +69,6 @@ def test_an_unknown_vault_is_empty_to_read_and_refused_to_write(catalog: Catalog
     assert catalog.file_states("nope") == {}
     assert catalog.chunk_ids("nope") == set()
     assert catalog.note_chunks("nope", "a.md") == []
-    assert list(catalog.iter_vectors("nope", FP)) == []
     assert catalog.vector_watermark("nope") is None
     assert catalog.lexical(["one"], 5, Filter(vaults=("nope",))) == []
     with pytest.raises(NoIndexError, match="nope"):
@@ -252,9 +251,12 @@ def test_chunk_ids_of_some_notes(catalog: Catalog) -> None:
 
 def test_vectors_come_back_unit_and_the_same_in_any_company(catalog: Catalog) -> None:
     """A rebuilt vector store must hold the same bits as the first one."""
-    stored = {f"h{i}": vector_of(f"h{i}", 384) for i in range(50)}
-    catalog.store_vectors(FP, stored)
-    together = catalog.cached_vectors(FP, [*stored, "absent"])
+    write = note_write("notes", "dir/a.md", [((str(i),), f"text {i}") for i in range(50)])
+    stored = {chunk.id: vector_of(chunk.text_hash, 384) for chunk in write.chunks}
+    catalog.store_vectors(FP, {c.text_hash: stored[c.id] for c in write.chunks})
+    assert catalog.vectors(FP, list(stored)) == {}, "none of them is visible"
+    catalog.commit("notes", [write], ())
+    together = catalog.vectors(FP, [*stored, "absent"])
     assert set(together) == set(stored)
     for key, original in stored.items():
         vector = together[key]
@@ -262,23 +264,9 @@ def test_vectors_come_back_unit_and_the_same_in_any_company(catalog: Catalog) ->
         assert float(np.linalg.norm(vector)) == pytest.approx(1.0, abs=1e-6)
         cosine = float(vector @ original / np.linalg.norm(original))
         assert cosine > 0.99999
-        alone = catalog.cached_vectors(FP, [key])[key]
+        alone = catalog.vectors(FP, [key])[key]
         assert alone.tobytes() == vector.tobytes()
-    assert catalog.cached_vectors("another model", list(stored)) == {}
-
-
-def test_vectors_by_chunk_and_one_after_the_other(catalog: Catalog) -> None:
-    write = note_write("notes", "dir/a.md", [((), "one"), (("H",), "two")])
-    put(catalog, write)
-    by_hash = catalog.cached_vectors(FP, [c.text_hash for c in write.chunks])
-    by_chunk = catalog.vectors(FP, [c.id for c in write.chunks] + ["absent"])
-    streamed = dict(catalog.iter_vectors("notes", FP))
-    assert set(by_chunk) == set(streamed) == {c.id for c in write.chunks}
-    for chunk in write.chunks:
-        bits = by_hash[chunk.text_hash].tobytes()
-        assert by_chunk[chunk.id].tobytes() == bits
-        assert streamed[chunk.id].tobytes() == bits
-    assert list(catalog.iter_vectors("notes", "another model")) == []
+    assert catalog.vectors("another model", list(stored)) == {}
 
 
 def test_vectors_of_visible_chunks_survive_a_prune(catalog: Catalog) -> None:

@@ -92,7 +92,7 @@ class SearchIndex:
         self.catalog.store_vectors(fingerprint, dict(zip(chunks, rows, strict=True)))
         self.catalog.commit(vault, writes, ())
         self.catalog.finish_vault(vault, fingerprint=fingerprint, indexed_at=1.0)
-        vectors = dict(self.catalog.iter_vectors(vault, fingerprint))
+        vectors = self.catalog.vectors(fingerprint, self.catalog.chunk_ids(vault))
         self.vectors.upsert(collection_of(vault, fingerprint), vectors)
         self.catalog.set_vector_watermark(vault, f"{self.vectors.identity}|{fingerprint}")
 

@@ -16,12 +16,12 @@ import logging
 import os
 import re
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any, TypeVar
 
 from ragvault.adapters.chroma.errors import translate
-from ragvault.errors import RagvaultError, StoreError
+from ragvault.errors import RagvaultError
 from ragvault.model import ScoredId, Vector
 
 T = TypeVar("T")
@@ -79,30 +79,25 @@ class ChromaIndex:
     def upsert(self, key: str, vectors: Mapping[str, Vector]) -> None:
         if not vectors:
             return
-        ids, matrix = list(vectors), _matrix(list(vectors.values()))
-        for part in self._batches(len(ids)):
-            batch = {"ids": ids[part], "embeddings": matrix[part]}
-            self._call(key, lambda collection: collection.upsert(**batch), create=True)  # noqa: B023 - called at once
+        ids, rows = list(vectors), list(vectors.values())
+        with self._writing():
+            for part in self._batches(len(ids)):
+                batch = {"ids": ids[part], "embeddings": rows[part]}
+                self._call(key, lambda collection: collection.upsert(**batch), create=True)  # noqa: B023 - called at once
 
     def delete(self, key: str, chunk_ids: Collection[str]) -> None:
         ids = list(dict.fromkeys(chunk_ids))
         if not ids or not self._exists():
             return
-        for part in self._batches(len(ids)):
-            self._call(key, lambda collection: collection.delete(ids=ids[part]))  # noqa: B023 - called at once
+        with self._writing():
+            for part in self._batches(len(ids)):
+                self._call(key, lambda collection: collection.delete(ids=ids[part]))  # noqa: B023 - called at once
 
     def query(self, key: str, vector: Vector, n: int) -> list[ScoredId]:
         if n <= 0:
             return []
-        row = _matrix([vector])
-        found = self._call(
-            key,
-            lambda collection: collection.query(
-                query_embeddings=row,
-                n_results=n + _MARGIN,
-                include=["distances"],
-            ),
-        )
+        wanted = {"query_embeddings": [vector], "n_results": n + _MARGIN, "include": ["distances"]}
+        found = self._call(key, lambda collection: collection.query(**wanted))
         if found is None:
             return []
         hits = [
@@ -131,7 +126,7 @@ class ChromaIndex:
             if not self._exists() or self._collection(key, create=False) is None:
                 return
             self._collections.pop(key, None)
-            with self.translated():
+            with self._writing(), self.translated():
                 self._client.delete_collection(collection_name(key, self._namespace))
 
     def retain(self, keys: Collection[str]) -> None:
@@ -151,12 +146,17 @@ class ChromaIndex:
                     ]
                     if len(page) < _PAGE:
                         break
+            with self._writing(), self.translated():
                 for name in set(own) - kept:
                     client.delete_collection(name)
             self._collections.clear()
 
     def seal(self) -> None:
         """A server keeps its own files."""
+
+    def _writing(self) -> AbstractContextManager[None]:
+        """Around each write."""
+        return nullcontext()
 
     def close(self) -> None:
         with self._lock:
@@ -259,22 +259,3 @@ def chroma_settings() -> Any:
         chroma_server_http_port=None,
         migrations="apply",
     )
-
-
-def _matrix(vectors: Sequence[Vector]) -> Any:
-    """Shape (n, dimensions), float32. Chroma would accept a query of NaN and rank by it."""
-    import numpy as np
-
-    rows = [np.asarray(vector, dtype=np.float32) for vector in vectors]
-    if any(row.ndim != 1 or row.shape != rows[0].shape or not row.size for row in rows):
-        raise StoreError(
-            "Vectors of different dimensions can't go into one store.",
-            "If the embedding model was changed, run `ragvault index --full`.",
-        )
-    matrix = np.stack(rows)
-    if not np.isfinite(matrix).all():
-        raise StoreError(
-            "A vector holds a number that isn't finite.",
-            "Check embedding.model in the config, then run `ragvault doctor`.",
-        )
-    return matrix

@@ -16,18 +16,18 @@ import itertools
 import json
 import os
 import shutil
-import sqlite3
 import zlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ragvault.adapters.chroma.index import ChromaIndex, chroma_settings, import_chromadb
 from ragvault.adapters.files import atomic_write, folder_size, os_error, private_folder
+from ragvault.adapters.sqlite.integrity import page_problems, problems_of
 from ragvault.config.settings import StoreSettings
 from ragvault.errors import RagvaultError, StoreDamagedError, StoreError
-from ragvault.model import Vector
 
 FOLDER_NAME = "chroma"  # in the index folder
 STORE_FILE = "chroma.sqlite3"
@@ -59,25 +59,6 @@ class PersistentChroma(ChromaIndex):
 
     def stored_identity(self) -> str | None:
         return None if damage(self._folder) else _identity(self._folder)
-
-    def upsert(self, key: str, vectors: Mapping[str, Vector]) -> None:
-        with self._writing():
-            super().upsert(key, vectors)
-
-    def delete(self, key: str, chunk_ids: Collection[str]) -> None:
-        if chunk_ids and self._exists():
-            with self._writing():
-                super().delete(key, chunk_ids)
-
-    def drop(self, key: str) -> None:
-        if self._exists():
-            with self._writing():
-                super().drop(key)
-
-    def retain(self, keys: Collection[str]) -> None:
-        if self._exists():
-            with self._writing():
-                super().retain(keys)
 
     def count(self, key: str) -> int:
         """Once between two openings or writes: Chroma goes through all ids for it, 15 ms at
@@ -243,14 +224,4 @@ def _checksum(path: Path) -> list[int]:
 
 
 def _is_sound(store: Path) -> bool:
-    try:
-        connection = sqlite3.connect(f"{store.absolute().as_uri()}?mode=ro", uri=True, timeout=1.0)
-        try:
-            tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-            return bool(
-                tables and connection.execute("PRAGMA quick_check(1)").fetchall() == [("ok",)]
-            )
-        finally:
-            connection.close()
-    except sqlite3.Error:
-        return False
+    return store.stat().st_size > 0 and not problems_of(store, partial(page_problems, quick=True))

@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from ragvault.adapters.sqlite.connection import OnDatabase
-from ragvault.adapters.sqlite.integrity import DIGESTED, digest_of
+from ragvault.adapters.sqlite.integrity import digest_of
 from ragvault.adapters.sqlite.rows import NS_PER_S
 from ragvault.adapters.sqlite.text_tables import WITH_TASKS, fold_tag
 from ragvault.model import Chunk, Filter, NoteInfo, StoredChunk
@@ -86,8 +86,8 @@ def languages_of(connection: sqlite3.Connection, number: int) -> list[str]:
 
 _STORED = (
     "SELECT v.name, n.rel_path, n.title, f.path, n.aliases, n.tags, n.date, n.mtime_ns,"
-    " c.id, c.heading_path, c.ordinal, c.chunk_index, c.start_line, c.end_line, c.text,"
-    f" c.text_hash, n.content_hash, c.digest, {DIGESTED}"
+    " n.content_hash, c.id, c.heading_path, c.ordinal, c.chunk_index, c.start_line, c.end_line,"
+    " c.text, c.text_hash, c.digest"
 )
 _JOINED = (
     " JOIN note n ON n.id = c.note_id JOIN folder f ON f.id = n.folder_id"
@@ -97,33 +97,14 @@ _JOINED = (
 
 def _stored(row: Sequence[Any]) -> StoredChunk:
     """Raises ValueError for a passage that isn't as it was written: none is ever quoted."""
-    if digest_of(*row[18:]) != row[17]:
-        raise ValueError(f"the passage {row[8]} isn't as it was written")
-    note = NoteInfo(
-        vault=row[0],
-        rel_path=row[1],
-        title=row[2],
-        folder=row[3],
-        aliases=tuple(json.loads(row[4])),
-        tags=tuple(json.loads(row[5])),
-        date=row[6],
-        mtime=row[7] / NS_PER_S,
-        content_hash=row[16],
-    )
-    chunk = Chunk(
-        id=row[8],
-        vault=row[0],
-        rel_path=row[1],
-        heading_path=tuple(json.loads(row[9])),
-        ordinal=row[10],
-        chunk_index=row[11],
-        start_line=row[12],
-        end_line=row[13],
-        text=row[14],
-        embed_text="",
-        text_hash=row[15],
-    )
-    return StoredChunk(chunk, note)
+    vault, path, title, folder, aliases, tags, date, mtime_ns, content_hash, *rest = row
+    id_, heading_path, ordinal, index, first, last, text, text_hash, digest = rest
+    if digest_of(id_, heading_path, first, last, text, path, title, aliases, tags) != digest:
+        raise ValueError(f"the passage {id_} isn't as it was written")
+    names, mtime = (tuple(json.loads(aliases)), tuple(json.loads(tags))), mtime_ns / NS_PER_S
+    note = NoteInfo(vault, path, title, folder, *names, date, mtime, content_hash)
+    place = (tuple(json.loads(heading_path)), ordinal, index, first, last)
+    return StoredChunk(Chunk(id_, vault, path, *place, text, "", text_hash), note)
 
 
 class SqliteChunks(OnDatabase):

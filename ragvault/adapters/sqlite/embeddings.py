@@ -10,8 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,7 +26,7 @@ GRACE_SHARE = 0.2  # branches or renaming a vault costs no model run; at most th
 GRACE_FLOOR = 2_000  # or this many
 _DAY_S = 86_400.0  # once in it what is unused is looked for, beside each change of the model
 _LARGE = 1_000_000  # bytes of a note that waits until the others have their vectors
-_PAGE = 512  # records read at a time, to rebuild the vector store from
+_PAGE = 2_048  # packed vectors in memory at a time
 _SCANS = 4  # filters whose vectors are kept: those of one question with a time in it, and spare
 
 
@@ -48,8 +47,7 @@ class SqliteEmbeddings(OnDatabase):
         super().__init__(database)
         self._clock = clock
         # What ``nearest`` read: the last few filters, of the newest generation.
-        self._scanned: OrderedDict[tuple[int, str, Filter], _Scan]
-        self._scanned = OrderedDict()
+        self._scanned: dict[tuple[int, str, Filter], _Scan] = {}
 
     def use_embedder(self, fingerprint: str, settings: str) -> None:
         with self.database.write() as con:
@@ -79,16 +77,17 @@ class SqliteEmbeddings(OnDatabase):
         with self.database.read() as con:
             return lacking(con, vault_id(con, vault), fingerprint, among)
 
-    def cached_vectors(self, fingerprint: str, text_hashes: Collection[str]) -> dict[str, Vector]:
-        """Linear in the hashes; what isn't cached is absent."""
-        with self.database.read() as con:
-            return _looked_up(con, fingerprint, text_hashes, "json_each(?) q", "q.value")
-
     def vectors(self, fingerprint: str, chunk_ids: Collection[str]) -> dict[str, Vector]:
-        """Linear in the ids; what isn't cached is absent."""
-        chunks = "json_each(?) q CROSS JOIN chunk c ON c.id = q.value"
+        """Linear in the ids."""
         with self.database.read() as con:
-            return _looked_up(con, fingerprint, chunk_ids, chunks, "c.text_hash")
+            rows = con.execute(
+                "SELECT c.id, e.vector FROM json_each(?) q CROSS JOIN chunk c ON c.id = q.value"
+                " CROSS JOIN embedding e ON e.text_hash = c.text_hash AND e.fingerprint_id ="
+                " (SELECT id FROM fingerprint WHERE name = ?)",
+                (json.dumps(list(chunk_ids)), fingerprint),
+            )
+            blobs: dict[str, bytes] = dict(rows)
+            return dict(zip(blobs, unpack(list(blobs.values())), strict=True)) if blobs else {}
 
     def nearest(
         self, fingerprint: str, vector: Vector, n: int, where: Filter
@@ -99,9 +98,11 @@ class SqliteEmbeddings(OnDatabase):
 
         with self.database.read() as con:
             key = (generation_of(con), fingerprint, where)
-            if key not in self._scanned:
-                self._keep(key, _scan(con, fingerprint, where))
-            ids, matrix, lacking = self._scanned[key]
+            if (scanned := self._scanned.get(key)) is None:
+                scanned = _scan(con, fingerprint, where)
+                kept = [(old, seen) for old, seen in self._scanned.items() if old[0] == key[0]]
+                self._scanned = dict([*kept[1 - _SCANS :], (key, scanned)])
+            ids, matrix, lacking = scanned
         if n <= 0 or not ids:
             return [], lacking
         cosines = matrix @ vector
@@ -111,16 +112,22 @@ class SqliteEmbeddings(OnDatabase):
         found = [ScoredId(ids[row], float(cosines[row])) for row in best]
         return sorted(found, key=lambda hit: (-hit.score, hit.chunk_id))[:n], lacking
 
-    def _keep(self, key: tuple[int, str, Filter], scanned: _Scan) -> None:
-        for old in [old for old in self._scanned if old[0] != key[0]]:
-            del self._scanned[old]
-        while len(self._scanned) >= _SCANS:
-            self._scanned.popitem(last=False)
-        self._scanned[key] = scanned
-
     def store_vectors(self, fingerprint: str, vectors: Mapping[str, Vector]) -> None:
+        if not vectors:
+            return
+        blobs = pack(list(vectors.values()))
         with self.database.write() as con:
-            store(con, fingerprint, vectors)
+            number, dimensions = _fingerprint(con, fingerprint, len(blobs[0]) // 2)
+            if any(len(blob) != 2 * dimensions for blob in blobs):
+                raise StoreError(
+                    f"The embedding model returned vectors without {dimensions} dimensions.",
+                    "Run `ragvault index --full` if embedding.model in the config was changed.",
+                )
+            con.executemany(
+                "INSERT INTO embedding (fingerprint_id, text_hash, vector) VALUES (?, ?, ?)"
+                " ON CONFLICT DO UPDATE SET vector = excluded.vector, unused_since = NULL",
+                [(number, text_hash, blob) for text_hash, blob in zip(vectors, blobs, strict=True)],
+            )
             bump_generation(con)
 
     def adopt_vectors(self, damaged: Path) -> None:
@@ -142,15 +149,6 @@ class SqliteEmbeddings(OnDatabase):
             dropped = _prune(con, fingerprint, self._clock())
             bump_generation(con)
             return dropped
-
-    def iter_vectors(self, vault: str, fingerprint: str) -> Iterator[tuple[str, Vector]]:
-        """A page at a time, no transaction held between pages: a rebuild of the vector store
-        takes minutes, and holding one would keep the log from being folded back."""
-        after: int | None = 0
-        while after is not None:
-            with self.database.read() as con:
-                page, after = _vector_page(con, vault, fingerprint, after, _PAGE)
-            yield from page
 
 
 def in_force(connection: sqlite3.Connection) -> tuple[str, str] | None:
@@ -222,24 +220,6 @@ def unpack(blobs: Sequence[bytes]) -> Matrix:
     return unit
 
 
-def store(connection: sqlite3.Connection, fingerprint: str, vectors: Mapping[str, Vector]) -> None:
-    """Raises StoreError when the dimensions differ from those stored under the fingerprint."""
-    if not vectors:
-        return
-    blobs = pack(list(vectors.values()))
-    number, dimensions = _fingerprint(connection, fingerprint, len(blobs[0]) // 2)
-    if any(len(blob) != 2 * dimensions for blob in blobs):
-        raise StoreError(
-            f"The embedding model returned vectors that don't have {dimensions} dimensions.",
-            "Run `ragvault index --full` if embedding.model in the config was changed.",
-        )
-    connection.executemany(
-        "INSERT INTO embedding (fingerprint_id, text_hash, vector) VALUES (?, ?, ?)"
-        " ON CONFLICT DO UPDATE SET vector = excluded.vector, unused_since = NULL",
-        [(number, text_hash, blob) for text_hash, blob in zip(vectors, blobs, strict=True)],
-    )
-
-
 def _fingerprint(connection: sqlite3.Connection, name: str, dimensions: int) -> tuple[int, int]:
     connection.execute(
         "INSERT OR IGNORE INTO fingerprint (name, dimensions) VALUES (?, ?)", (name, dimensions)
@@ -248,24 +228,6 @@ def _fingerprint(connection: sqlite3.Connection, name: str, dimensions: int) -> 
         "SELECT id, dimensions FROM fingerprint WHERE name = ?", (name,)
     ).fetchone()
     return int(row[0]), int(row[1])
-
-
-def _looked_up(
-    connection: sqlite3.Connection,
-    fingerprint: str,
-    keys: Collection[str],
-    tables: str,
-    text_hash: str,
-) -> dict[str, Vector]:
-    """By key; ``tables`` have the keys as ``q.value``, ``text_hash`` is their column for it."""
-    rows = connection.execute(
-        f"SELECT q.value, e.vector FROM {tables}"
-        f" CROSS JOIN embedding e ON e.text_hash = {text_hash} AND e.fingerprint_id ="
-        " (SELECT id FROM fingerprint WHERE name = ?)",
-        (json.dumps(list(keys)), fingerprint),
-    )
-    blobs: dict[str, bytes] = dict(rows)
-    return dict(zip(blobs, unpack(list(blobs.values())), strict=True)) if blobs else {}
 
 
 def _scan(connection: sqlite3.Connection, fingerprint: str, where: Filter) -> _Scan:
@@ -282,7 +244,7 @@ def _scan(connection: sqlite3.Connection, fingerprint: str, where: Filter) -> _S
     ids: list[str] = []
     pages: list[Matrix] = []
     lacking = 0
-    while rows := cursor.fetchmany(4 * _PAGE):
+    while rows := cursor.fetchmany(_PAGE):
         found = [row for row in rows if row[1] is not None]
         lacking += len(rows) - len(found)
         ids += [row[0] for row in found]
@@ -290,27 +252,6 @@ def _scan(connection: sqlite3.Connection, fingerprint: str, where: Filter) -> _S
             pages.append(unpack([row[1] for row in found]))
     matrix = np.concatenate(pages) if pages else np.empty((0, 0), dtype=np.float32)
     return _Scan(ids, matrix, lacking)
-
-
-def _vector_page(
-    connection: sqlite3.Connection, vault: str, fingerprint: str, after: int, size: int
-) -> tuple[list[tuple[str, Vector]], int | None]:
-    """The next ``size`` visible chunks after a rowid, with their vectors, and the last rowid
-    (None at the end)."""
-    rows = connection.execute(
-        "SELECT c.rowid, c.id, e.vector FROM chunk c"
-        " CROSS JOIN note n ON n.id = c.note_id"
-        " LEFT JOIN embedding e ON e.text_hash = c.text_hash"
-        " AND e.fingerprint_id = (SELECT id FROM fingerprint WHERE name = ?)"
-        " WHERE c.rowid > ? AND n.vault_id = (SELECT id FROM vault WHERE name = ?)"
-        " ORDER BY c.rowid LIMIT ?",
-        (fingerprint, after, vault, size),
-    ).fetchall()
-    if not rows:
-        return [], None
-    have = {row[1]: row[2] for row in rows if row[2] is not None}
-    vectors = unpack(list(have.values())) if have else ()
-    return list(zip(have, vectors, strict=True)), int(rows[-1][0])
 
 
 # --------------------------------------------------------------------------- upkeep

@@ -70,6 +70,32 @@ def stemmed(text: str, language: str) -> str:
     return " ".join(stem(token, language) for token in tokens(text))
 
 
+def write_words(
+    connection: sqlite3.Connection,
+    number: int,
+    note_id: int,
+    said: tuple[str, str],
+    chunks: Iterable[tuple[int | None, Sequence[str], str]],
+    language: str,
+) -> None:
+    """A note's rows of full text, of its names and its body (``said``), and those of its
+    ``chunks``: row id, heading path, text. Without chunks it has none."""
+    names, body = said
+    title = stemmed(names, language)
+    rows = [
+        (rowid, title, stemmed("\n".join(path), language), stemmed(text, language))
+        for rowid, path, text in chunks
+    ]
+    connection.executemany(
+        f"INSERT INTO {fts_table(number)} (rowid, title, heading, body) VALUES (?, ?, ?, ?)", rows
+    )
+    if rows:
+        connection.execute(
+            f"INSERT INTO {note_fts_table(number)} (rowid, written) VALUES (?, ?)",
+            (note_id, " ".join(tokens(f"{names}\n{body}"))),
+        )
+
+
 def stem_again(connection: sqlite3.Connection, number: int) -> None:
     """Fill a vault's empty tables, and its notes' languages, from the chunks' texts."""
     notes = connection.execute(
@@ -84,37 +110,5 @@ def stem_again(connection: sqlite3.Connection, number: int) -> None:
         language = language_of(body)
         connection.execute("UPDATE note SET language = ? WHERE id = ?", (language, note_id))
         names = names_of(rel_path, title, json.loads(aliases), json.loads(tags))
-        if chunks:
-            insert_words(connection, number, note_id, f"{names}\n{body}")
-        for rowid, heading_path, text in chunks:
-            place = json.loads(heading_path)
-            write_stems(connection, number, rowid, (names, place, text), language)
-
-
-def write_stems(
-    connection: sqlite3.Connection,
-    number: int,
-    rowid: int,
-    words: tuple[str, Sequence[str], str],
-    language: str,
-) -> None:
-    """A chunk's row of full text, of its note's names, its heading path and its text."""
-    names, heading_path, text = words
-    connection.execute(
-        f"INSERT OR REPLACE INTO {fts_table(number)} (rowid, title, heading, body)"
-        " VALUES (?, ?, ?, ?)",
-        (
-            rowid,
-            stemmed(names, language),
-            stemmed("\n".join(heading_path), language),
-            stemmed(text, language),
-        ),
-    )
-
-
-def insert_words(connection: sqlite3.Connection, number: int, note_id: int, text: str) -> None:
-    """A note's row of full text, of its names and its body."""
-    connection.execute(
-        f"INSERT INTO {note_fts_table(number)} (rowid, written) VALUES (?, ?)",
-        (note_id, " ".join(tokens(text))),
-    )
+        words = [(rowid, json.loads(path), text) for rowid, path, text in chunks]
+        write_words(connection, number, note_id, (names, body), words, language)

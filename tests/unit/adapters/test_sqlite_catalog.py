@@ -87,7 +87,8 @@ def test_a_vector_that_is_no_number_is_refused(catalog: SqliteCatalog, bad: floa
     vector[3] = bad
     with pytest.raises(StoreError, match="finite"):
         catalog.store_vectors(FP, {write.chunks[0].text_hash: vector})
-    assert catalog.cached_vectors(FP, [write.chunks[0].text_hash]) == {}
+    catalog.commit("notes", [write], ())
+    assert catalog.vectors(FP, [write.chunks[0].id]) == {}
 
 
 def test_one_fingerprint_has_one_dimension(catalog: SqliteCatalog) -> None:
@@ -202,17 +203,6 @@ def test_many_threads_share_one_catalog(catalog: SqliteCatalog) -> None:
     assert failures == []
 
 
-def test_vectors_can_be_read_while_the_catalog_is_written(catalog: SqliteCatalog) -> None:
-    writes = [note_write("notes", f"{i:04}.md", [((), f"text {i}")]) for i in range(1200)]
-    put(catalog, *writes)
-    seen = []
-    for number, (chunk_id, _) in enumerate(catalog.iter_vectors("notes", FP)):
-        seen.append(chunk_id)
-        if number == 5:
-            catalog.set_vector_watermark("notes", "x")
-    assert sorted(seen) == sorted(write.chunks[0].id for write in writes)
-
-
 # --------------------------------------------------------------------------- scores
 
 
@@ -276,14 +266,12 @@ def test_unused_embeddings_are_kept_for_a_grace(path: Path) -> None:
     put(catalog, old)
     catalog.finish_vault("notes", fingerprint=FP, indexed_at=1.0)
     put(catalog, new)
-    hashes = [write.chunks[0].text_hash for write in (old, new)]
     assert catalog.prune_vectors(FP) == 0
-    assert set(catalog.cached_vectors(FP, hashes)) == set(hashes)
     now[0] += embeddings.GRACE_S - DAY
     assert catalog.prune_vectors(FP) == 0
     now[0] += 2 * DAY
     assert catalog.prune_vectors(FP) == 1
-    assert set(catalog.cached_vectors(FP, hashes)) == {hashes[1]}
+    assert set(catalog.vectors(FP, [new.chunks[0].id])) == {new.chunks[0].id}
     catalog.close()
 
 

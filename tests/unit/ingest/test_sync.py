@@ -515,7 +515,7 @@ class Fuse:
 
 
 STORE_CALLS = ("set_vector_watermark", "store_vectors", "commit", "finish_vault", "prune_vectors",
-               "touch_files", "add_vault", "cached_vectors", "use_embedder")  # fmt: skip
+               "touch_files", "add_vault", "vectors", "use_embedder")  # fmt: skip
 
 
 def fused(world: World, error: BaseException) -> Fuse:
