@@ -203,22 +203,15 @@ class Database:
             try:
                 yield connection
             finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+                connection.rollback()
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
         """One transaction, undone if the block raises."""
         with self._made_sense_of(), self.connection() as connection:
             connection.execute("BEGIN IMMEDIATE")
-            try:
+            with connection:  # which commits, or rolls back what an error hasn't yet
                 yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                # A full disk or an I/O error may have rolled it back already.
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
 
     def close(self) -> None:
         with self._lock, self.translated():

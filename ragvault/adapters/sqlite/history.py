@@ -29,7 +29,6 @@ _BUSY_TIMEOUT_S = 2.0  # an answer waits no longer to be kept
 MIGRATIONS = (
     Migration(
         1,
-        "initial",
         statements(
             """CREATE TABLE answer (
                 id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -146,13 +145,4 @@ def _entry(row: Sequence[Any]) -> HistoryEntry:
     from ragvault.model import HistoryEntry
 
     number, asked_at, session, turn, document = row
-    kept = json.loads(document)
-    kept.setdefault("citations", [])
-    for name in ("references", "also", "nearest"):
-        kept[name] = [_whole(place) for place in kept.get(name, ()) if "passage" in place]
-    return HistoryEntry(float(asked_at), kept, session, number, turn)
-
-
-def _whole(place: dict[str, Any]) -> dict[str, Any]:
-    """With what builds before a release didn't keep: without a path or a date."""
-    return {**place, "path": place.get("path"), "times": place.get("times", (0.0, 0.0))}
+    return HistoryEntry(float(asked_at), json.loads(document), session, number, turn)

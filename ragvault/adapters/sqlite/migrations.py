@@ -1,5 +1,5 @@
 """The catalog's schema and its migrations, see ``schema.py``. Below 10 only 2, 0.1's, was
-released: ``_begin`` brings it, and 9 of the last builds before, to where a new file begins.
+released: ``_begin`` brings it to where a new file begins.
 """
 
 from __future__ import annotations
@@ -108,42 +108,32 @@ _TABLES = statements(
 )
 
 
-def _begin(connection: sqlite3.Connection) -> None:
-    version = schema_version(connection)
-    if version == 0:
-        _TABLES(connection)
-        return
-    if version == 2:
-        _from_0_1(connection)
-    connection.execute("DROP TABLE IF EXISTS background")
-    for table, column in (
-        ("folder", "centroid"),
-        ("folder", "centroid_fingerprint"),
-        ("folder", "stale"),
-        ("note", "links"),
-    ):
-        connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
-    connection.execute("DROP INDEX IF EXISTS note_by_language")
-    connection.execute(_BY_LANGUAGE)
-    connection.execute(_WITH_TASKS)
-
-
 # Vectors stand in another collection than in 0.1 (one for each vault and model): with no watermark
 # the next run fills it, from the cache. Notes without a fingerprint are written again then.
 _COLUMNS_SINCE_0_1 = statements(
+    "ALTER TABLE folder DROP COLUMN centroid",
+    "ALTER TABLE folder DROP COLUMN centroid_fingerprint",
+    "ALTER TABLE folder DROP COLUMN stale",
+    "ALTER TABLE note DROP COLUMN links",
     "ALTER TABLE note ADD COLUMN language TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE chunk ADD COLUMN digest BLOB",
     "UPDATE note SET fingerprint = ''",
     "UPDATE vault SET vector_marker = NULL",
     "DROP TABLE note_vector",
+    "DROP TABLE schema_migration",
+    _BY_LANGUAGE,
+    _WITH_TASKS,
     _EMBEDDER,
     "INSERT INTO embedder SELECT fingerprint, '', 1 FROM vault WHERE fingerprint IS NOT NULL"
     " GROUP BY fingerprint ORDER BY count(*) DESC LIMIT 1",
 )
 
 
-def _from_0_1(connection: sqlite3.Connection) -> None:
-    """The full text is filled again from the chunks' texts, so that searches go on."""
+def _begin(connection: sqlite3.Connection) -> None:
+    """Of 0.1's the full text is filled again from the chunks' texts, so that searches go on."""
+    if schema_version(connection) == 0:
+        _TABLES(connection)
+        return
     _COLUMNS_SINCE_0_1(connection)
     for (vault_id,) in connection.execute("SELECT id FROM vault").fetchall():
         connection.execute(f"DROP TABLE {fts_table(vault_id)}")
@@ -170,7 +160,7 @@ def _move_answers(connection: sqlite3.Connection) -> None:
     ).fetchall()
     with closing(SqliteHistory(file.with_name(HISTORY_NAME))) as history:
         known = {(one.asked_at, one.document["question"]) for one in history.entries()}
-        for asked_at, session, question, answer, reason, mode, model, confidence, *spent in rows:
+        for asked_at, session, question, answer, reason, mode, model, confidence, *ms in rows:
             document = {
                 "question": question,
                 "answer": answer or "There was no answer.",
@@ -183,9 +173,9 @@ def _move_answers(connection: sqlite3.Connection) -> None:
                 "meta": {
                     "model": model,
                     "retrieval": {},
-                    **dict(zip(("llm_ms", "total_ms"), spent, strict=True)),
-                    "prompt_tokens": None,
-                    "completion_tokens": None,
+                    "llm_ms": ms[0],
+                    "total_ms": ms[1],
+                    **dict.fromkeys(("prompt_tokens", "completion_tokens")),
                 },
             }
             if (asked_at, question) not in known:
@@ -194,4 +184,4 @@ def _move_answers(connection: sqlite3.Connection) -> None:
     connection.execute("DROP TABLE answer")
 
 
-MIGRATIONS: tuple[Migration, ...] = (Migration(10, "initial", _begin, begins_at=(2, 9)),)
+MIGRATIONS: tuple[Migration, ...] = (Migration(10, _begin, begins_at=(2,)),)

@@ -6,12 +6,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ragvault.adapters.sqlite.chunks import languages_of, vault_ids
 from ragvault.adapters.sqlite.connection import OnDatabase
 from ragvault.adapters.sqlite.embeddings import in_force, lacking, put_in_force
 from ragvault.adapters.sqlite.rows import (
@@ -79,9 +77,8 @@ class SqliteNotes(OnDatabase):
         """The embeddings stay, for their grace. Linear in the vault."""
         with self.database.write() as con:
             number = vault_id(con, name)
-            con.execute(f"DROP TABLE {fts_table(number)}")
-            con.execute(f"DROP TABLE {vocabulary_table(number)}")
-            con.execute(f"DROP TABLE {note_fts_table(number)}")
+            for table in (fts_table, vocabulary_table, note_fts_table):
+                con.execute(f"DROP TABLE {table(number)}")
             con.execute(
                 "DELETE FROM chunk WHERE note_id IN (SELECT id FROM note WHERE vault_id = ?)",
                 (number,),
@@ -184,17 +181,16 @@ class SqliteNotes(OnDatabase):
             return [FolderInfo(*row) for row in rows if not vaults or row[0] in vaults]
 
     def languages(self, vaults: Collection[str] = ()) -> dict[str, int]:
-        """Linear in the notes, in an index of their languages."""
-        counts: Counter[str] = Counter()
+        """Linear in the notes, in an index of their languages. Ties by name."""
         with self.database.read() as con:
-            for number in vault_ids(con, vaults):
-                for language in languages_of(con, number):
-                    row = con.execute(
-                        "SELECT count(*) FROM note WHERE vault_id = ? AND language = ?",
-                        (number, language),
-                    ).fetchone()
-                    counts[language] += row[0]
-        return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+            rows = con.execute(
+                "SELECT language, sum(notes) FROM vault v JOIN (SELECT vault_id, language,"
+                " count(*) AS notes FROM note GROUP BY vault_id, language) n ON n.vault_id = v.id"
+                " WHERE ? OR v.name IN (SELECT value FROM json_each(?))"
+                " GROUP BY language ORDER BY sum(notes) DESC, language",
+                (not vaults, json.dumps(list(vaults))),
+            )
+            return dict(rows.fetchall())
 
     def tags(self, vaults: Collection[str] = ()) -> list[str]:
         """Linear in the tags of all notes. Ties by name."""

@@ -1,22 +1,20 @@
 """How a SQLite file of ragvault's comes by its schema: numbered migrations. A change after
 a release is a migration of its own; the first may begin at versions before it, which it names.
 
-Each runs in one transaction together with its row in ``schema_migration`` and the new
-``user_version``: a crash leaves the schema before it or after it, never between. A file that is
-newer than this code is refused rather than guessed at.
+Each runs in one transaction together with the new ``user_version``: a crash leaves the schema
+before it or after it, never between. A file that is newer than this code is refused rather than
+guessed at.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
-import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragvault import __version__
 from ragvault.errors import StoreError
 
 APPLICATION_ID = 0x72676C74  # "rglt", in the file's header: tells it from other SQLite files
@@ -28,7 +26,6 @@ class Migration:
     first one, the versions before it, beside a new file, that it can bring to where it is."""
 
     number: int
-    name: str
     apply: Callable[[sqlite3.Connection], None]
     begins_at: tuple[int, ...] = ()
 
@@ -62,7 +59,11 @@ def migrate(connection: sqlite3.Connection, path: Path, migrations: tuple[Migrat
     if version == newest:
         return
     if version > newest:
-        raise _too_new(path, version, newest)
+        raise StoreError(
+            f"The index {path} was made by a newer ragvault (schema {version}, this one knows"
+            f" {newest}).",
+            "Upgrade ragvault, or set index.path in the config to another folder and index again.",
+        )
     if 0 < version < migrations[0].number and version not in migrations[0].begins_at:
         raise StoreError(
             f"The index is of a ragvault that was never released (schema {version}).",
@@ -81,25 +82,12 @@ def migrate(connection: sqlite3.Connection, path: Path, migrations: tuple[Migrat
 
 def _apply(connection: sqlite3.Connection, migration: Migration) -> None:
     connection.execute("BEGIN IMMEDIATE")
-    try:
+    with connection:
         if (version := schema_version(connection)) < migration.number:
             if version == 0:
                 connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-                connection.execute(
-                    "CREATE TABLE schema_migration (number INTEGER PRIMARY KEY,"
-                    " name TEXT NOT NULL, applied_at REAL NOT NULL, ragvault TEXT NOT NULL)"
-                )
             migration.apply(connection)
-            connection.execute(
-                "INSERT INTO schema_migration VALUES (?, ?, ?, ?)",
-                (migration.number, migration.name, time.time(), __version__),
-            )
             connection.execute(f"PRAGMA user_version = {migration.number}")
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
 
 
 def _recognise(connection: sqlite3.Connection, path: Path) -> int:
@@ -118,11 +106,3 @@ def _recognise(connection: sqlite3.Connection, path: Path) -> int:
             "Set index.path in the config to a folder that only ragvault uses.",
         )
     return version
-
-
-def _too_new(path: Path, version: int, newest: int) -> StoreError:
-    return StoreError(
-        f"The index {path} was made by a newer ragvault (schema {version}, this one knows"
-        f" {newest}).",
-        "Upgrade ragvault, or set index.path in the config to another folder and index again.",
-    )

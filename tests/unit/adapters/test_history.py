@@ -53,16 +53,6 @@ def test_answers_come_back_as_they_were_kept(history: SqliteHistory) -> None:
     assert (found.asked_at, found.document, found.id, found.turn) == (5.5, kept.document, 1, None)
 
 
-def test_what_an_earlier_build_did_not_keep_is_empty(history: SqliteHistory) -> None:
-    """A place without its passage can't be shown again."""
-    places = [{"rel_path": "a.md"}, {"rel_path": "b.md", "passage": "At nine."}]
-    history.add(HistoryEntry(1.0, {"question": "?", "answer": "!", "references": places}))
-    (found,) = history.entries()
-    (place,) = found.document["references"]
-    assert place == {**places[1], "path": None, "times": (0.0, 0.0)}
-    assert [found.document[name] for name in ("citations", "also", "nearest")] == [[], [], []]
-
-
 def test_the_newest_come_first_and_few_may_be_wanted(history: SqliteHistory) -> None:
     for question in ("one", "two", "three"):
         history.add(entry(question))

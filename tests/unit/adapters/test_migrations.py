@@ -39,29 +39,22 @@ def _tables(connection: sqlite3.Connection) -> set[str]:
     return {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
 
 
-def test_numbers_go_up_by_one_and_names_are_unique() -> None:
+def test_numbers_go_up_by_one() -> None:
     assert [m.number for m in MIGRATIONS] == list(range(MIGRATIONS[0].number, LATEST + 1))
-    assert len({m.name for m in MIGRATIONS}) == len(MIGRATIONS)
 
 
-def test_a_new_file_is_marked_recorded_and_in_wal(
-    connection: sqlite3.Connection, path: Path
-) -> None:
+def test_a_new_file_is_marked_and_in_wal(connection: sqlite3.Connection, path: Path) -> None:
     migrate(connection, path, MIGRATIONS)
     assert connection.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     assert schema_version(connection) == LATEST
-    recorded = connection.execute("SELECT number, name FROM schema_migration").fetchall()
-    assert recorded == [(m.number, m.name) for m in MIGRATIONS]
 
 
 def test_migrating_again_changes_nothing(connection: sqlite3.Connection, path: Path) -> None:
     migrate(connection, path, MIGRATIONS)
     before = connection.execute("SELECT sql FROM sqlite_master").fetchall()
-    stamp = connection.execute("SELECT * FROM schema_migration").fetchall()
     migrate(connection, path, MIGRATIONS)
     assert connection.execute("SELECT sql FROM sqlite_master").fetchall() == before
-    assert connection.execute("SELECT * FROM schema_migration").fetchall() == stamp
 
 
 def _add_table(connection: sqlite3.Connection) -> None:
@@ -76,7 +69,7 @@ def _fail_halfway(connection: sqlite3.Connection) -> None:
 def test_an_upgrade_keeps_what_was_there(connection: sqlite3.Connection, path: Path) -> None:
     migrate(connection, path, MIGRATIONS)
     connection.execute("INSERT INTO vault (name, path, kind) VALUES ('v', '/v', 'folder')")
-    migrate(connection, path, (*MIGRATIONS, Migration(LATEST + 1, "extra", _add_table)))
+    migrate(connection, path, (*MIGRATIONS, Migration(LATEST + 1, _add_table)))
     assert schema_version(connection) == LATEST + 1
     assert "extra" in _tables(connection)
     assert connection.execute("SELECT name FROM vault").fetchall() == [("v",)]
@@ -85,17 +78,14 @@ def test_an_upgrade_keeps_what_was_there(connection: sqlite3.Connection, path: P
 def test_a_migration_that_fails_leaves_no_trace(connection: sqlite3.Connection, path: Path) -> None:
     steps = (
         *MIGRATIONS,
-        Migration(LATEST + 1, "extra", _add_table),
-        Migration(LATEST + 2, "half", _fail_halfway),
+        Migration(LATEST + 1, _add_table),
+        Migration(LATEST + 2, _fail_halfway),
     )
     with pytest.raises(RuntimeError):
         migrate(connection, path, steps)
     assert schema_version(connection) == LATEST + 1
     assert "extra" in _tables(connection)
     assert "half" not in _tables(connection)
-    assert connection.execute("SELECT max(number) FROM schema_migration").fetchone() == (
-        LATEST + 1,
-    )
 
 
 def test_a_newer_file_is_refused_with_what_to_do(path: Path) -> None:
@@ -129,7 +119,7 @@ def test_two_connections_may_make_the_file_at_once(path: Path) -> None:
         connection.execute("CREATE TABLE extra (x)")
 
     migrate(first, path, MIGRATIONS)
-    steps = (*MIGRATIONS, Migration(LATEST + 1, "extra", meanwhile))
+    steps = (*MIGRATIONS, Migration(LATEST + 1, meanwhile))
     assert schema_version(second) == LATEST  # it has read the header before …
     migrate(first, path, steps)  # … the other one moves on …
     migrate(second, path, steps)  # … and the step is not taken twice
@@ -211,7 +201,7 @@ def test_a_file_of_no_release_is_left_alone(path: Path, version: int) -> None:
 def test_a_copy_is_kept_until_every_step_is_done(path: Path) -> None:
     """One that fails in the middle leaves a file that no released version reads."""
     released("0.1.0", path)
-    steps = (*MIGRATIONS, Migration(LATEST + 1, "half", _fail_halfway))
+    steps = (*MIGRATIONS, Migration(LATEST + 1, _fail_halfway))
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
         with pytest.raises(RuntimeError):
             migrate(connection, path, steps)
@@ -219,5 +209,5 @@ def test_a_copy_is_kept_until_every_step_is_done(path: Path) -> None:
         with contextlib.closing(sqlite3.connect(copy)) as kept:
             assert schema_version(kept) == 2
             assert kept.execute("SELECT count(*) FROM answer").fetchone() == (1,)
-        migrate(connection, path, (*MIGRATIONS, Migration(LATEST + 1, "extra", _add_table)))
+        migrate(connection, path, (*MIGRATIONS, Migration(LATEST + 1, _add_table)))
     assert not list(path.parent.glob("*.schema-*"))
