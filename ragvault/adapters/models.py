@@ -17,16 +17,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ragvault.adapters.families import prefixes_for
 from ragvault.adapters.files import atomic_write, private_folder
 from ragvault.config.settings import EmbeddingSettings
-from ragvault.errors import (
-    EmbedderUnavailableError,
-    ModelError,
-    StoreError,
-)
+from ragvault.errors import EmbedderUnavailableError, ModelError, StoreError
 from ragvault.model import Matrix, Prefixes, Vector
 
 _QUERIES = 512
+_SHA256 = re.compile("[0-9a-f]{64}")
 
 # --------------------------------------------------------------------------- failures
 
@@ -90,11 +88,16 @@ class PrefixedEmbedder:
 
     @cached_property
     def prefixes(self) -> Prefixes:
-        return self._find_prefixes()
+        return prefixes_for(self._wanted, self.model, self._prompts)
 
-    def _find_prefixes(self) -> Prefixes:
-        """Those of ``prefixes_for``, with the model's name and its folder's file."""
+    @property
+    def model(self) -> str:
         raise NotImplementedError
+
+    @property
+    def _prompts(self) -> Path | None:
+        """The file in which the model's folder says its prefixes."""
+        return None
 
     def _embed(self, texts: Sequence[str]) -> Matrix:
         raise NotImplementedError
@@ -193,42 +196,43 @@ class FactStore:
 def remembered_sha256(file: Path, facts: FactStore, expected: str | None = None) -> str:
     """The file's SHA-256: the remembered one when size and modification time are unchanged.
 
-    Raises EmbedderUnavailableError when it can't be read, or isn't ``expected``.
+    Raises EmbedderUnavailableError when it can't be read, or isn't ``expected``; a file of the
+    hub's cache, which keeps large ones under their hash, has to have that.
     """
     try:
-        status = file.stat()
+        place, status = file.resolve(), file.stat()
     except OSError as error:
         raise _unreadable(file, error) from error
-    key = f"{file.resolve()}|{status.st_size}|{status.st_mtime_ns}"
+    key = f"{place}|{status.st_size}|{status.st_mtime_ns}"
     digest = facts.get("sha256", key)
-    if digest is None or not re.fullmatch("[0-9a-f]{64}", digest):
+    if digest is None or not _SHA256.fullmatch(digest):
         digest = sha256_of(file)
         facts.put("sha256", key, digest)
-    _compare(file, expected or digest, digest)
-    return digest
+    if expected is None and _SHA256.fullmatch(place.name):
+        expected = place.name
+    return _expected(file, digest, expected or digest)
 
 
-def sha256_of(file: Path) -> str:
-    """Linear in the file's size (22 MB take 15 to 80 ms)."""
+def sha256_of(file: Path, expected: str | None = None) -> str:
+    """Linear in the file's size (22 MB take 15 to 80 ms). Raises EmbedderUnavailableError for one
+    that can't be read, or isn't ``expected``."""
     try:
         with file.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         raise _unreadable(file, error) from error
+    return _expected(file, digest, expected or digest)
 
 
-def check_sha256(file: Path, expected: str) -> None:
-    """Raises EmbedderUnavailableError for a file with another hash. Linear in its size."""
-    _compare(file, expected, sha256_of(file))
-
-
-def _compare(file: Path, expected: str, actual: str) -> None:
+def _expected(file: Path, actual: str, expected: str) -> str:
     if actual != expected:
         raise EmbedderUnavailableError(
             f"The model file {file} is not the one that ragvault expects: "
             f"SHA-256 {actual[:12]}…, expected {expected[:12]}….",
-            "The file is damaged or was replaced: delete it and install or download it again.",
+            "It is damaged or was replaced: delete it, and install it or get it again (`ragvault "
+            "model get`).",
         )
+    return actual
 
 
 def _unreadable(file: Path, error: OSError) -> EmbedderUnavailableError:

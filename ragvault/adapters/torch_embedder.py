@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ragvault.adapters.families import OWN_FILE, known_as, prefixes_for
+from ragvault.adapters.families import OWN_FILE, known_as
 from ragvault.adapters.models import (
     FactStore,
     PrefixedEmbedder,
@@ -29,7 +29,7 @@ from ragvault.adapters.onnx.model_files import cached
 from ragvault.config.profiles import PROFILES, model_named
 from ragvault.config.settings import Settings
 from ragvault.errors import EmbedderUnavailableError
-from ragvault.model import Matrix, Prefixes
+from ragvault.model import Matrix
 
 _BATCH = 16  # padded to the longest of the batch: more costs memory and gains nothing on a CPU
 _FILES = ("*.json", "*.txt", "*.model", "*.safetensors", "*.bin", "*/*.json", "*/*.safetensors")
@@ -116,8 +116,9 @@ class SentenceTransformersEmbedder(PrefixedEmbedder):
             "`embedding.path`.",
         )
 
-    def _find_prefixes(self) -> Prefixes:
-        return prefixes_for(self._wanted, self.model, self._folder / OWN_FILE)
+    @property
+    def _prompts(self) -> Path:
+        return self._folder / OWN_FILE
 
     # ------------------------------------------------------------------ embedding
 

@@ -9,13 +9,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ragvault.adapters.families import best_known, family_of, prefixes_for
+from ragvault.adapters.families import best_known, family_of
 from ragvault.adapters.models import FactStore, PrefixedEmbedder, encodable, unit_rows
 from ragvault.adapters.ollama.client import OllamaServer, context_length, same_model
 from ragvault.config.profiles import PROFILES
 from ragvault.config.settings import Settings
 from ragvault.errors import EmbedderUnavailableError, ModelMissingError
-from ragvault.model import Matrix, Prefixes
+from ragvault.model import Matrix
 
 _BATCH = 32  # texts a request: bounds the reply, and how long Ctrl-C waits
 _WINDOW = 512  # tokens, for a model that neither ragvault nor the server knows the context of
@@ -111,9 +111,6 @@ class OllamaEmbedder(PrefixedEmbedder):
             self._facts.put("context", key, known)
         family = family_of(self.model)
         return min(int(known), family.window if family else int(known))
-
-    def _find_prefixes(self) -> Prefixes:
-        return prefixes_for(self._wanted, self.model)
 
     def _known_digest(self) -> str:
         """The server's digest of the model, asked once a process; the last known if it is down."""

@@ -13,12 +13,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from ragvault.adapters.models import (
-    RERANKING,
-    FactStore,
-    first_line,
-    usable_cores,
-)
+from ragvault.adapters.models import RERANKING, FactStore, first_line, usable_cores
 from ragvault.adapters.onnx.model_files import find_model
 from ragvault.adapters.onnx.runtime import Session, SideBySide
 from ragvault.adapters.onnx.tokenizer import Tokenizer
@@ -49,21 +44,18 @@ class OnnxCrossEncoder:
         if not texts:
             return []
         session, tokenizer, window = self._load()
-        scores = [0.0] * len(texts)
 
-        def work(index: int) -> None:
-            output = session.run(*tokenizer.encode_pair(question, texts[index], window))
+        def score(text: str) -> float:
+            output = session.run(*tokenizer.encode_pair(question, text, window))
             if output.size != 1:
                 shape = f"(shape {output.shape})"
                 raise session.bad(f"gives {output.size} numbers a pair {shape}, not one")
             logit = float(output.reshape(()))
             if not math.isfinite(logit):
                 raise session.bad("gave a score that is not a number")
-            scores[index] = sigmoid(logit)
+            return sigmoid(logit)
 
-        # Longest first: the last runs, where a thread may idle, are the short ones.
-        self._side_by_side.run(work, sorted(range(len(texts)), key=lambda i: (-len(texts[i]), i)))
-        return scores
+        return self._side_by_side.map(score, texts)
 
     def close(self) -> None:
         self._side_by_side.close()

@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ragvault.adapters.families import family_of, known_as, prefixes_for
+from ragvault.adapters.families import family_of, known_as
 from ragvault.adapters.models import (
     EMBEDDING,
     FactStore,
@@ -31,7 +31,7 @@ from ragvault.adapters.onnx.tokenizer import Tokenizer
 from ragvault.config.profiles import model_named
 from ragvault.config.settings import Settings
 from ragvault.errors import EmbedderUnavailableError
-from ragvault.model import Matrix, Prefixes
+from ragvault.model import Matrix
 
 _WINDOW = 256  # tokens, for a model of a family that nobody knows
 _WHOLE = "sentence_embedding"  # the output of a graph that pools, as exporters name it
@@ -125,8 +125,9 @@ class OnnxEmbedder(PrefixedEmbedder):
     def source(self) -> str:
         return self.files.source
 
-    def _find_prefixes(self) -> Prefixes:
-        return prefixes_for(self._wanted, self._named, self.files.prompts)
+    @property
+    def _prompts(self) -> Path | None:
+        return self.files.prompts
 
     # ------------------------------------------------------------------ embedding
 
@@ -145,13 +146,11 @@ class OnnxEmbedder(PrefixedEmbedder):
         import numpy as np
 
         session, tokenizer = self._load_session(), self._load_tokenizer()
-        rows: list[Any] = [None] * len(texts)
 
-        def work(index: int) -> None:
-            rows[index] = session.vector(tokenizer.encode(texts[index], self._window))
+        def vector(text: str) -> Matrix:
+            return session.vector(tokenizer.encode(text, self._window))
 
-        # Longest first: the last runs, where a thread may idle, are the short ones.
-        self._side_by_side.run(work, sorted(range(len(texts)), key=lambda i: (-len(texts[i]), i)))
+        rows = self._side_by_side.map(vector, texts)
         return np.concatenate(rows) if rows else np.zeros((0, session.dimensions), np.float32)
 
     # ------------------------------------------------------------------ loading

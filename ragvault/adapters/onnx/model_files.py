@@ -18,7 +18,7 @@ import importlib.util
 import logging
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,7 +29,6 @@ from ragvault.adapters.models import (
     EMBEDDING,
     FactStore,
     Purpose,
-    check_sha256,
     first_line,
     remembered_sha256,
     sha256_of,
@@ -74,8 +73,8 @@ class ModelFiles:
     def verify(self) -> None:
         """Read both files and compare; weights beside them only where they were changed since,
         for they may be a gigabyte. Raises EmbedderUnavailableError when one isn't what it was."""
-        check_sha256(self.model, self.sha256)
-        check_sha256(self.tokenizer, self.tokenizer_sha256)
+        sha256_of(self.model, self.sha256)
+        sha256_of(self.tokenizer, self.tokenizer_sha256)
 
 
 def find_model(
@@ -106,8 +105,8 @@ def find_model(
     place = folder / row.files[0].path if row is not None else folder
     if not place.exists():  # what 0.1 fetched
         place = folder
-    found = _at(place, purpose, facts, "the hub's cache")
-    _compare(found, purpose, row)
+    pinned = {Path(file.path).name: file.sha256 for file in row.files} if row is not None else {}
+    found = _at(place, purpose, facts, "the hub's cache", pinned)
     kind = found.model.stem.removeprefix("model_")
     title = row.title if row is not None else str(wanted.model).rpartition("/")[2]
     return replace(found, name=f"{title} ({kind} ONNX)")
@@ -147,24 +146,6 @@ def _nowhere(
     )
 
 
-def _compare(found: ModelFiles, purpose: Purpose, row: Profile | None) -> None:
-    """With the pinned hashes; else with the names that the cache keeps large files under."""
-    pinned = {Path(file.path).name: file.sha256 for file in row.files} if row is not None else {}
-    for file, actual in (
-        (found.model, found.sha256),
-        (found.tokenizer, found.tokenizer_sha256),
-        *found.data,
-    ):
-        blob = file.resolve().name
-        expected = blob if re.fullmatch("[0-9a-f]{64}", blob) else actual
-        if actual not in (pinned.get(file.name, expected),):
-            raise purpose.error(
-                f"The model file {file} is not what it was, or not what the hub names: its "
-                f"SHA-256 is {actual[:12]}….",
-                "Delete it and get it again with `ragvault model get`.",
-            )
-
-
 def _package_file(package: str) -> Path | None:
     """The packaged model.onnx, found without importing the package."""
     spec = importlib.util.find_spec(package)
@@ -175,8 +156,15 @@ def _package_file(package: str) -> Path | None:
     return None
 
 
-def _at(path: Path, purpose: Purpose, facts: FactStore, source: str) -> ModelFiles:
-    """The model that ``path`` is, or that its folder holds, with what lies beside it."""
+def _at(
+    path: Path, purpose: Purpose, facts: FactStore, source: str, pinned: Mapping[str, str] = {}
+) -> ModelFiles:
+    """The model that ``path`` is, or that its folder holds, with what lies beside it. ``pinned``
+    are the SHA-256 that its files have to have, by name."""
+
+    def sha256(of: Path) -> str:
+        return remembered_sha256(of, facts, pinned.get(of.name))
+
     setting = f"{purpose.section}.path"
     file = _onnx_file_in(path, purpose) if path.is_dir() else path
     if not file.is_file():
@@ -195,13 +183,13 @@ def _at(path: Path, purpose: Purpose, facts: FactStore, source: str) -> ModelFil
     return ModelFiles(
         name=f"{file.parent.name}/{file.name}",
         model=file,
-        sha256=remembered_sha256(file, facts),
+        sha256=sha256(file),
         tokenizer=tokenizer,
-        tokenizer_sha256=remembered_sha256(tokenizer, facts),
+        tokenizer_sha256=sha256(tokenizer),
         config=_beside(file, "config.json"),
         prompts=_beside(file, OWN_FILE),
         data=tuple(
-            (beside, remembered_sha256(beside, facts))
+            (beside, sha256(beside))
             for mask in (f"{file.name}_data*", f"{file.name}.data*")
             for beside in sorted(file.parent.glob(mask))
         ),

@@ -13,11 +13,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ragvault.adapters.models import Purpose, first_line
 from ragvault.adapters.onnx.int8 import rows_first
 from ragvault.errors import ModelError
+
+T = TypeVar("T")
 
 _WEIGHTS_FOLDER = "session.model_external_initializers_file_folder_path"
 _GRAPH_BYTES = 1 << 28  # larger files are read by onnxruntime alone
@@ -165,23 +167,23 @@ class SideBySide:
         self._lock = threading.Lock()
         self._pool: ThreadPoolExecutor | None = None
 
-    def run(self, work: Callable[[int], None], order: Sequence[int]) -> None:
-        """``work`` on each index. When one fails, or Ctrl-C arrives, the others end after the item
-        that they are at, and the exception goes on up."""
-        if min(self._threads, len(order)) < 2:
-            for index in order:
-                work(index)
-            return
+    def map(self, work: Callable[[str], T], texts: Sequence[str]) -> list[T]:
+        """``work`` on each text, the longest first: the last runs, where a thread may idle, are the
+        short ones. When one fails, or Ctrl-C arrives, the others end after the text that they are
+        at, and the exception goes on up."""
+        if min(self._threads, len(texts)) < 2:
+            return [work(text) for text in texts]
         with self._lock:
             pool = self._pool = self._pool or ThreadPoolExecutor(self._threads, "ragvault-model")
-        jobs: list[Future[None]] = []
+        jobs: dict[int, Future[T]] = {}
         try:
-            jobs.extend(pool.submit(work, index) for index in order)
-            for job in jobs:
-                job.result()
+            for index in sorted(range(len(texts)), key=lambda i: -len(texts[i])):
+                jobs[index] = pool.submit(work, texts[index])
+            done = {index: job.result() for index, job in jobs.items()}
         finally:
-            for job in jobs:
+            for job in jobs.values():
                 job.cancel()
+        return [done[index] for index in range(len(texts))]
 
     def close(self) -> None:
         """Waits for what is running. It may be used again."""

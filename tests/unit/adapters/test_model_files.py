@@ -12,7 +12,6 @@ import pytest
 from ragvault.adapters.models import (
     EMBEDDING,
     FactStore,
-    check_sha256,
     remembered_sha256,
     sha256_of,
 )
@@ -109,9 +108,9 @@ def test_the_remembered_hash_saves_reading_the_file(tmp_path: Path) -> None:
 def test_before_loading_the_file_itself_is_read(tmp_path: Path) -> None:
     file = tmp_path / "a.onnx"
     file.write_bytes(b"one")
-    check_sha256(file, hashlib.sha256(b"one").hexdigest())
+    sha256_of(file, hashlib.sha256(b"one").hexdigest())
     with pytest.raises(EmbedderUnavailableError, match="not the one"):
-        check_sha256(file, hashlib.sha256(b"two").hexdigest())
+        sha256_of(file, hashlib.sha256(b"two").hexdigest())
 
 
 # ------------------------------------------------------------------------------ the fact file
