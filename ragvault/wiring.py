@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing, suppress
 from functools import cached_property
 from pathlib import Path
@@ -37,13 +37,11 @@ FACTS_NAME = "facts.json"
 _NOT_THE_MODEL = {"threads"}  # of the section ``embedding``: how, not which
 
 
-def load_settings(
-    config: Path | None = None, flags: Mapping[str, object] | None = None
-) -> LoadedSettings:
-    """Settings from file, environment and ``flags`` (dotted key → value, None: not given)."""
+def load_settings(config: Path | None = None) -> LoadedSettings:
+    """Settings from file and environment."""
     from ragvault.config import file as config_file
 
-    return config_file.load(config, os.environ, flags)
+    return config_file.load(config, os.environ)
 
 
 def locate_config(config: Path | None = None) -> tuple[Path, bool]:
@@ -108,6 +106,11 @@ class Container:
         self._opened = ExitStack()
         self._reranker: Reranker | None = None
         self._embedders: dict[str, Embedder] = {}
+
+    def change(self, section: str, **values: object) -> None:
+        """Settings of a section that hold from now on, whatever is configured."""
+        changed = getattr(self.settings, section).model_copy(update=values)
+        self.settings = self.settings.model_copy(update={section: changed})
 
     # -- stores
 
@@ -287,12 +290,9 @@ class Container:
 
     def where_model_is(self, profile: str) -> str | None:
         """For people: where a profile's model is; None: nowhere on this machine."""
-        chosen = {"profile": profile, "backend": "auto", "path": None, "model": None}
-        embedding = self.settings.embedding.model_copy(update=chosen)
-        served = self.settings.ollama.model_copy(update={"embedding_model": None})
-        with Container(
-            self.settings.model_copy(update={"embedding": embedding, "ollama": served})
-        ) as other:
+        with Container(self.settings) as other:
+            other.change("embedding", profile=profile, backend="auto", path=None, model=None)
+            other.change("ollama", embedding_model=None)
             try:
                 return other.wanted_embedder.source
             except EmbedderUnavailableError:
@@ -325,12 +325,6 @@ class Container:
         """The same for what helps the search, which waits less long."""
         wait_s = self.settings.ollama.assist_timeout_s
         return self._opened.enter_context(closing(self.make_chat(wait_s)))
-
-    def write_with(self, model: str) -> None:
-        """Have this model write from now on. Raises ModelError where the server lacks it."""
-        self.chat.info(model)
-        ollama = self.settings.ollama.model_copy(update={"model": model})
-        self.settings = self.settings.model_copy(update={"ollama": ollama})
 
     def make_chat(self, max_wait_s: float = float("inf")) -> OllamaChat:
         """The model server, waiting for it no longer than so; the caller closes it."""

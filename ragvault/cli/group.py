@@ -159,7 +159,7 @@ class LazyGroup(_Help, TyperGroup):
 
 
 class CommandApp(typer.Typer):
-    """A Typer whose commands have this program's help, and may take options in groups."""
+    """A Typer whose commands have this program's help, and are called as ``unfolded`` says."""
 
     def command(self, name: str | None = None, **settings: Any) -> Any:
         register = super().command(name, cls=PlainCommand, **settings)
@@ -179,12 +179,22 @@ def command_app(**settings: Any) -> typer.Typer:
 
 
 def unfolded(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command with an option for each field of its dataclasses (such as ``options.Filters``),
-    in their place, and called with the dataclass that they fill."""
-    given = inspect.signature(command, eval_str=True).parameters.values()
-    groups: dict[str, Any] = {p.name: p.annotation for p in given if is_dataclass(p.annotation)}
+    """The command with --config in place of its ``session``, which is open while it runs; and with
+    an option for each field of its dataclasses (such as ``options.Filters``), in their place, and
+    called with the dataclass that they fill."""
+    from ragvault.cli.options import ConfigOption
+    from ragvault.cli.session import Session
+
+    given = dict(inspect.signature(command, eval_str=True).parameters)
+    has_session = given.pop("session", None) is not None
+    if has_session:
+        config = inspect.Parameter.KEYWORD_ONLY
+        given["config"] = inspect.Parameter("config", config, default=None, annotation=ConfigOption)
+    groups: dict[str, Any] = {
+        n: p.annotation for n, p in given.items() if is_dataclass(p.annotation)
+    }
     parameters: list[inspect.Parameter] = []
-    for parameter in given:
+    for parameter in given.values():
         group = groups.get(parameter.name)
         options = inspect.signature(group, eval_str=True).parameters.values() if group else ()
         # By name only, so that one with a default may stand before one without.
@@ -195,7 +205,10 @@ def unfolded(command: Callable[..., Any]) -> Callable[..., Any]:
     def run(**values: Any) -> Any:
         for name, group in groups.items():
             values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
-        return command(**values)
+        if not has_session:
+            return command(**values)
+        with Session.open(values.pop("config")) as session:
+            return command(session, **values)
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
     return run

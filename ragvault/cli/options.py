@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from ragvault.cli.session import Session
 from ragvault.errors import QuestionError
 from ragvault.model import Detail, Request
 
@@ -103,6 +104,11 @@ class Writer:
 
     model: Annotated[str | None, option("--model", "Ollama model that writes.", "NAME")] = None
     no_llm: Annotated[bool, option("--no-llm", "Quote the notes; ask no model.")] = False
+
+    def chosen_in(self, session: Session) -> None:
+        """From now on the model that was named writes."""
+        if self.model is not None:
+            session.container.change("ollama", model=self.model)
 
 
 MAX_STDIN_CHARS = 100_000  # a question is limited far below this, when it is analysed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +18,6 @@ from ragvault.wiring import Container, load_settings
 if TYPE_CHECKING:  # pydantic is loaded when a command runs
     from ragvault.cli.render.places import PlaceView
     from ragvault.config.file import LoadedSettings
-    from ragvault.config.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -30,18 +29,13 @@ class Session:
     out: Terminal
     err: Terminal
 
-    @property
-    def settings(self) -> Settings:
-        return self.loaded.settings
-
     @classmethod
-    def open(cls, config: Path | None, flags: Mapping[str, object] | None = None) -> Session:
+    def open(cls, config: Path | None) -> Session:
         """Raises ConfigError."""
-        loaded = load_settings(config, flags)
-        settings = loaded.settings
-        out = Terminal.of(sys.stdout, settings.output.color)
-        err = Terminal.of(sys.stderr, settings.output.color)
-        session = cls(loaded, Container(settings), out, err)
+        loaded = load_settings(config)
+        colour = loaded.settings.output.color
+        out, err = Terminal.of(sys.stdout, colour), Terminal.of(sys.stderr, colour)
+        session = cls(loaded, Container(loaded.settings), out, err)
         session.notices(loaded.notices)
         return session
 

@@ -1,4 +1,4 @@
-"""Where settings come from: defaults, the YAML file, RAGVAULT_* variables, flags; the later wins.
+"""Where settings come from: defaults, the YAML file, RAGVAULT_* variables; the later wins.
 
 The file is composed, not constructed: no tag in it can build an object, each value keeps its
 line, and a word is read by the type of its setting (``links: off`` is "off", not false).
@@ -91,13 +91,9 @@ def locate(explicit: Path | None, environ: Mapping[str, str]) -> tuple[Path, boo
     return platformdirs.user_config_path("ragvault", appauthor=False) / "config.yaml", False
 
 
-def load(
-    explicit: Path | None, environ: Mapping[str, str], flags: Mapping[str, object] | None = None
-) -> LoadedSettings:
-    """Settings from all sources. ``flags`` are dotted keys; None values count as not given.
-
-    Raises ConfigError with the file, line and key of what is wrong.
-    """
+def load(explicit: Path | None, environ: Mapping[str, str]) -> LoadedSettings:
+    """Settings from all sources. Raises ConfigError with the file, line and key of what is
+    wrong."""
     path, is_named = locate(explicit, environ)
     exists = path.is_file()
     if not exists and is_named:
@@ -107,16 +103,16 @@ def load(
         )
     sources = _Sources(path, read_text(path) if exists else "")
     sources.take_variables(environ)
-    sources.take_flags({key: value for key, value in (flags or {}).items() if value is not None})
     settings = sources.validated()
     return LoadedSettings(settings, sources.origins, path if exists else None, tuple(sources.gone))
 
 
-def settings_in(path: Path, text: str, flags: Mapping[str, object] | None = None) -> Settings:
-    """What ``load`` would make of the file ``path`` alone, if it held ``text``, with ``flags``
-    over it."""
+def settings_in(path: Path, text: str, changed: Mapping[str, object] | None = None) -> Settings:
+    """What ``load`` would make of the file ``path`` alone, if it held ``text``; with the values
+    ``changed``, by their dotted keys, in place of its own."""
     sources = _Sources(path, text)
-    sources.take_flags(flags or {})
+    for dotted, value in (changed or {}).items():
+        sources.set(dotted, value, FLAG)
     return sources.validated()
 
 
@@ -212,7 +208,7 @@ class _Sources:
         self.gone: list[str] = []
         self._take_file()
 
-    def _set(self, dotted: str, value: object, origin: Origin) -> None:
+    def set(self, dotted: str, value: object, origin: Origin) -> None:
         section, _, name = dotted.partition(".")
         self.values.setdefault(section, {})[name] = value
         self.origins[dotted] = origin
@@ -235,7 +231,7 @@ class _Sources:
             return
         if name == "path" and isinstance(value, str):
             value = _resolve(value, self.path.parent)
-        self._set(RENAMED.get(dotted, dotted), value, origin)
+        self.set(RENAMED.get(dotted, dotted), value, origin)
 
     def take_variables(self, environ: Mapping[str, str]) -> None:
         given = sorted(name for name in environ if name.startswith(ENV_PREFIX))
@@ -253,11 +249,7 @@ class _Sources:
             if name not in known:
                 raise unknown("the environment: ", name, list(known), "variable")
             origin = Origin("env", name)
-            self._set(known[name].dotted, value_of(known[name], environ[name], origin), origin)
-
-    def take_flags(self, flags: Mapping[str, object]) -> None:
-        for dotted, value in flags.items():
-            self._set(dotted, value, FLAG)
+            self.set(known[name].dotted, value_of(known[name], environ[name], origin), origin)
 
     def validated(self) -> Settings:
         """Raises ConfigError for the first mistake in the file, else for one of the others."""

@@ -15,6 +15,7 @@ topic, by which nothing is said, is fitted to answerable against foreign questio
 from __future__ import annotations
 
 import argparse
+import os
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -62,16 +63,17 @@ def rows_of(
     vault. ``by_words``: as where there is no embedding model."""
     data = work / ("words" if by_words else "meaning") / folder.name
     data.mkdir(parents=True, exist_ok=True)
-    flags = {"index.path": str(data), "history.enabled": False}
-    if by_words:
-        flags["embedding.path"] = str(work / "no-model")
     asked = [(question, False) for question in _some(folder, most)]
     for other in sets:
         if other != folder:
             for question in _some(other, foreign):
                 drawn = replace(question, answerable=False, gold=(), right=None, type="foreign")
                 asked.append((drawn, True))
-    with Container(load_settings(None, flags).settings) as container:
+    os.environ["RAGVAULT_INDEX_PATH"] = str(data)
+    with Container(load_settings().settings) as container:
+        container.change("history", enabled=False)
+        if by_words:
+            container.change("embedding", path=str(work / "no-model"))
         wanted = IndexRequest(((folder / "vault").resolve(),), name=folder.name)
         with suppress(ModelError):  # the words are in before it is missed
             for _ in index(container, wanted):

@@ -20,12 +20,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 
+from ragvault.config.keys import variable
 from ragvault.config.settings import Settings
 from ragvault.evaluation.dataset import Question, load_questions
 from ragvault.evaluation.judging import judge_ranking, ranking_of
@@ -87,7 +89,9 @@ def measured(
     work: Path, folder: Path, flags: Mapping[str, str], limit: int | None
 ) -> dict[str, list[float]]:
     """The figures of each candidate, question by question."""
-    settings = load_settings(None, {**flags, "index.path": str(work / folder.name)}).settings
+    os.environ |= {variable(key): value for key, value in flags.items()}
+    os.environ[variable("index.path")] = str(work / folder.name)
+    settings = load_settings().settings
     with Container(settings) as container:
         for _ in index(container, IndexRequest((folder / "vault",), name=folder.name)):
             pass

@@ -10,7 +10,6 @@ from typing import Annotated
 from ragvault.cli.desktop import copy, open_hit
 from ragvault.cli.group import command_app
 from ragvault.cli.options import (
-    ConfigOption,
     CopyOption,
     DebugOption,
     Filters,
@@ -75,6 +74,7 @@ class Talk:
 
 @app.command()
 def ask(
+    session: Session,
     question: Annotated[list[str], argument("QUESTION", "The question; - reads it from stdin.")],
     *,
     filters: Filters,
@@ -99,7 +99,6 @@ def ask(
     as_events: Annotated[
         bool, option("--json-stream", "Print a JSON object a line, as they come.")
     ] = False,
-    config: ConfigOption = None,
 ) -> int:
     """Answer a question from the notes, with citations.
 
@@ -107,22 +106,16 @@ def ask(
     so and exits with 3. Without Ollama the answer is quoted from the notes, word for word.
     """
     now = datetime.now()
-    with Session.open(config, {"ollama.model": writer.model}) as session:
-        request = request_of(
-            question_of(question),
-            filters,
-            options,
-            now,
-            k=k,
-            detail=detail,
-            use_model=not writer.no_llm,
-        )
-        request = talk.of(session, request, no_llm=writer.no_llm)
-        if as_json or as_events:
-            result = _as_json(session, request, now, debug=debug, each=as_events)
-        else:
-            result = _as_text(session, request, now, debug, use)
-        _use(session, result, use)
+    writer.chosen_in(session)
+    use_model = not writer.no_llm
+    asked = question_of(question)
+    request = request_of(asked, filters, options, now, k=k, detail=detail, use_model=use_model)
+    request = talk.of(session, request, no_llm=writer.no_llm)
+    if as_json or as_events:
+        result = _as_json(session, request, now, debug=debug, each=as_events)
+    else:
+        result = _as_text(session, request, now, debug, use)
+    _use(session, result, use)
     return 3 if isinstance(result.outcome, Abstention) else 0
 
 
@@ -155,7 +148,6 @@ def _as_json(
 
 
 def _as_text(session: Session, request: Request, now: datetime, debug: bool, use: Use) -> AskResult:
-
     look = VaultLook(session.container, request.vaults)
     with closing(service.ask(session.container, request, now=now, look=look)) as events:
         result = AskView(session, struck=use.struck).draw(events)

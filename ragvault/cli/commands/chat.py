@@ -14,7 +14,7 @@ from typing import Annotated
 from ragvault.cli.desktop import open_hit
 from ragvault.cli.failure import print_failure
 from ragvault.cli.group import command_app
-from ragvault.cli.options import ConfigOption, Filters, SearchOptions, Writer, option, request_of
+from ragvault.cli.options import Filters, SearchOptions, Writer, option, request_of
 from ragvault.cli.render.ask import AskView
 from ragvault.cli.render.debug import print_debug
 from ragvault.cli.session import Session
@@ -36,6 +36,7 @@ _REMEMBERED = 200  # questions that the up arrow brings back
 
 @app.command()
 def chat(
+    session: Session,
     *,
     filters: Filters,
     options: SearchOptions,
@@ -43,7 +44,6 @@ def chat(
         str | None, option("--session", "Go on with this conversation, or begin it.", "NAME")
     ] = None,
     writer: Writer,
-    config: ConfigOption = None,
 ) -> int:
     """Ask one question after another.
 
@@ -53,9 +53,9 @@ def chat(
     for name in ("SIGTERM", "SIGHUP"):  # Ctrl-C alone stops an answer; Windows has no SIGHUP
         if number := getattr(signal, name, None):
             signal.signal(number, lambda *_: sys.exit(130))
-    with Session.open(config, {"ollama.model": writer.model}) as session:
-        asked = request_of("", filters, options, datetime.now(), use_model=not writer.no_llm)
-        return _Chat(session, asked, conversation).run()
+    writer.chosen_in(session)
+    asked = request_of("", filters, options, datetime.now(), use_model=not writer.no_llm)
+    return _Chat(session, asked, conversation).run()
 
 
 class _Chat:
@@ -177,7 +177,8 @@ class _Chat:
 
     def _model(self, given: str) -> None:
         if given:
-            self._container.write_with(given)
+            self._container.chat.info(given)
+            self._container.change("ollama", model=given)
             self._asked = replace(self._asked, use_model=True)
             self._session.notices([f"{given} writes."])
         else:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from ragvault.cli.group import command_app
-from ragvault.cli.options import ConfigOption, JsonOption, argument, option
+from ragvault.cli.options import JsonOption, argument, option
 from ragvault.cli.render.progress import BarProgress
 from ragvault.cli.render.terminal import print_json
 from ragvault.cli.session import Session
@@ -23,6 +23,7 @@ def evaluate() -> None:
 
 @app.command("run")
 def run(
+    session: Session,
     file: Annotated[
         Path, argument("QUESTIONS", "Questions with known places (docs/evaluation.md).")
     ],
@@ -44,7 +45,6 @@ def run(
         bool, option("--answers", "Have the model write the answers, else they are quotes.")
     ] = False,
     as_json: JsonOption = False,
-    config: ConfigOption = None,
 ) -> None:
     """Ask every question of a set and compare with the known places.
 
@@ -61,18 +61,18 @@ def run(
     name = file.parent.name if file.stem == "questions" and file.parent.name else file.stem
     how = {"use_model": answers, "gate": not ranking_only}
     now = today.replace(hour=12) if today else datetime.now()
+    container = session.container
+    container.change("history", enabled=False)  # these questions are nobody's
     try:
-        with Session.open(config, {"history.enabled": False}) as session:  # they are nobody's
-            container = session.container
-            questions = load_questions(file, limit=limit)
-            chosen = vault_for(container, vault, questions, file.name)
-            bar = BarProgress(session.err)
-            done = evaluate(container, name, chosen, questions, now=now, progress=bar, **how)
-            session.notices(done.notices)
-            if as_json:
-                print_json(evaluation_object(done))
-            else:
-                print_evaluation(session.out, done)
+        questions = load_questions(file, limit=limit)
+        chosen = vault_for(container, vault, questions, file.name)
+        bar = BarProgress(session.err)
+        done = evaluate(container, name, chosen, questions, now=now, progress=bar, **how)
     except KeyboardInterrupt:  # nothing of it is kept, unlike with ``index``
         hint = "Fewer questions take less time: `--limit 100`."
         raise Interrupted("Interrupted.", hint) from None
+    session.notices(done.notices)
+    if as_json:
+        print_json(evaluation_object(done))
+    else:
+        print_evaluation(session.out, done)

@@ -57,24 +57,17 @@ def history(
 
 @app.command("export")
 def export(
-    file: Annotated[Path, argument("FILE", "A new file, .jsonl or .md.")],
-    config: ConfigOption = None,
+    session: Session, file: Annotated[Path, argument("FILE", "A new file, .jsonl or .md.")]
 ) -> None:
     """Write all that was asked to a file, as JSON Lines or Markdown by its name."""
-    with Session.open(config) as session:
-        count = write_export(session.container, file)
-        session.out.print(f"{counted(count, 'answer')} in {file}.")
+    count = write_export(session.container, file)
+    session.out.print(f"{counted(count, 'answer')} in {file}.")
 
 
 @app.command("clear")
-def clear(
-    yes: Annotated[bool, option("--yes -y", "Don't ask.")] = False,
-    config: ConfigOption = None,
-) -> None:
+def clear(session: Session, yes: Annotated[bool, option("--yes -y", "Don't ask.")] = False) -> None:
     """Forget what was asked and answered. Notes are not touched."""
-    with Session.open(config) as session:
-        question = "Forget all answers? They can't be had again"
-        if not session.agrees(question, yes=yes):
-            return
-        count = session.container.history.clear()
-        session.out.print(f"Forgot {counted(count, 'answer')}.")
+    if not session.agrees("Forget all answers? They can't be had again", yes=yes):
+        return
+    count = session.container.history.clear()
+    session.out.print(f"Forgot {counted(count, 'answer')}.")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from ragvault.cli.group import command_app
-from ragvault.cli.options import ConfigOption, JsonOption, VaultOption, argument, option
+from ragvault.cli.options import JsonOption, VaultOption, argument, option
 from ragvault.cli.render.index import IndexView
 from ragvault.cli.session import Session
 from ragvault.errors import UsageError, VaultPathError
@@ -28,6 +28,7 @@ def _folder(given: str) -> Path:
 
 @app.command()
 def index(
+    session: Session,
     paths: Annotated[
         list[Path] | None, argument("PATH", "Folders of notes.", parser=_folder)
     ] = None,
@@ -46,7 +47,6 @@ def index(
     ] = False,
     quiet: Annotated[bool, option("--quiet -q", "Say nothing where nothing changed.")] = False,
     as_json: JsonOption = False,
-    config: ConfigOption = None,
 ) -> int:
     """Index a folder of notes, or refresh what is indexed.
 
@@ -56,18 +56,17 @@ def index(
     if watch and (as_json or dry_run):
         other = "--json" if as_json else "--dry-run"
         raise UsageError(f"--watch and {other} don't go together.", "Leave out one of them.")
-    with Session.open(config) as session:
-        request = _request_of(paths or [], name, vault or [], full=full, dry_run=dry_run)
-        view, embedded = IndexView(session, as_json=as_json, quiet=quiet and not as_json), 0
-        with closing(service.index(session.container, request, progress=view.progress)) as events:
-            for event in events:
-                view.show(event)
-                embedded += event.embedded if isinstance(event, IndexReport) else 0
-        code = view.finish()
-        if embedded and not quiet and (line := advice_once(session.container)):
-            session.notices([line])
-        if watch:
-            _follow(session, view)
+    request = _request_of(paths or [], name, vault or [], full=full, dry_run=dry_run)
+    view, embedded = IndexView(session, as_json=as_json, quiet=quiet and not as_json), 0
+    with closing(service.index(session.container, request, progress=view.progress)) as events:
+        for event in events:
+            view.show(event)
+            embedded += event.embedded if isinstance(event, IndexReport) else 0
+    code = view.finish()
+    if embedded and not quiet and (line := advice_once(session.container)):
+        session.notices([line])
+    if watch:
+        _follow(session, view)
     return 0 if watch else code
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 from ragvault.cli.desktop import copy, open_note
 from ragvault.cli.group import command_app
-from ragvault.cli.options import ConfigOption, CopyOption, JsonOption, argument
+from ragvault.cli.options import CopyOption, JsonOption, argument
 from ragvault.cli.render.ask import AskView
 from ragvault.cli.render.history import print_asked, print_source, print_stats
 from ragvault.cli.render.terminal import print_json
@@ -26,6 +25,7 @@ from ragvault.service.history import (
     source_at,
     stats_of,
 )
+from ragvault.service.json_objects import source_object
 from ragvault.service.originals import Links, source_today
 from ragvault.service.vaults import find_place
 
@@ -36,121 +36,106 @@ Answered = Annotated[str, argument("ID", "The answer's number in the history, or
 
 @app.command("show")
 def show(
-    wanted: Answered,
-    copies: CopyOption = False,
-    as_json: JsonOption = False,
-    config: ConfigOption = None,
+    session: Session, wanted: Answered, copies: CopyOption = False, as_json: JsonOption = False
 ) -> None:
     """Print a past answer as it was given.
 
     Its citations are those of then: ragvault source says what has become of them.
     """
-    _print(wanted, as_json, config, copies=copies, sources_only=False)
+    entry = entry_of(session.container, wanted)
+    if as_json:
+        print_json(entry_object(entry))
+    else:
+        print_asked(session.out, entry)
+        AskView(session).replay(result_of(entry))
+    if copies:
+        copy(session, as_markdown(result_of(entry)))
 
 
 @app.command("sources")
-def sources(wanted: Answered, as_json: JsonOption = False, config: ConfigOption = None) -> None:
+def sources(session: Session, wanted: Answered, as_json: JsonOption = False) -> None:
     """List what a past answer rests on, or what came nearest where there was none."""
-    _print(wanted, as_json, config, sources_only=True)
-
-
-def _print(
-    wanted: str, as_json: bool, config: Path | None, *, sources_only: bool, copies: bool = False
-) -> None:
-
-    with Session.open(config) as session:
-        entry = entry_of(session.container, wanted)
-        if as_json:
-            value = entry_object(entry)
-            names = ("id", "references", "also", "nearest")
-            print_json({n: value.get(n, []) for n in names} if sources_only else value)
-        else:
-            if not sources_only:
-                print_asked(session.out, entry)
-            view = AskView(session)
-            view.replay(result_of(entry), sources_only=sources_only)
-        if copies:
-            copy(session, as_markdown(result_of(entry)))
+    entry = entry_of(session.container, wanted)
+    if as_json:
+        value = entry_object(entry)
+        print_json({name: value.get(name, []) for name in ("id", "references", "also", "nearest")})
+    else:
+        AskView(session).replay(result_of(entry), sources_only=True)
 
 
 @app.command("source")
 def source(
+    session: Session,
     wanted: Answered,
     number: Annotated[int, argument("N", "The source's number there [1].")] = 1,
     as_json: JsonOption = False,
-    config: ConfigOption = None,
 ) -> int:
     """Show a source in its note, as that is today, with what changed since.
 
     Exits with 3 where nothing of it is left.
     """
-    with Session.open(config) as session:
-        entry = entry_of(session.container, wanted)
-        result = result_of(entry)
-        hit = source_at(result, number)
-        links = Links.of(session.container)
-        found = source_today(
-            hit, links.today(hit, kept_path(entry, hit)), session.container.settings.index
-        )
-        if as_json:
-            from ragvault.service.json_objects import source_object
-
-            print_json({"id": entry.id, "number": number, **source_object(hit, found)})
-        else:
-            print_source(session, entry, hit, found, result)
+    entry = entry_of(session.container, wanted)
+    result = result_of(entry)
+    hit = source_at(result, number)
+    links = Links.of(session.container)
+    found = source_today(
+        hit, links.today(hit, kept_path(entry, hit)), session.container.settings.index
+    )
+    if as_json:
+        print_json({"id": entry.id, "number": number, **source_object(hit, found)})
+    else:
+        print_source(session, entry, hit, found, result)
     return 0 if found.first else 3
 
 
 @app.command("open")
 def open_(
+    session: Session,
     target: Annotated[
         str, argument("ID|NOTE", "An answer's number, or last; or a note, as NOTE#Heading too.")
     ],
     number: Annotated[int, argument("N", "The source's number there [1].")] = 1,
-    config: ConfigOption = None,
 ) -> None:
     """Open a source of a past answer, or a note, at its line.
 
     In $VISUAL or $EDITOR; where neither is set, in Obsidian if the vault is one of its own, or
     with what the system opens such files with.
     """
-    with Session.open(config) as session:
-        container = session.container
-        links = Links.of(container)
-        if is_number(target) or target.lower() == "last":
-            entry = entry_of(container, target)
-            hit = source_at(result_of(entry), number)
-            path = links.today(hit, kept_path(entry, hit))
-            if path is None:
-                raise UsageError(
-                    f"{hit.chunk.rel_path} isn't there any more.",
-                    f"`ragvault source {target} {number}` shows what was cited.",
-                )
-            line = source_today(hit, path, container.settings.index).first or 1
-            uri = links.uri(hit.chunk.vault, hit.chunk.rel_path, hit.chunk.heading_path)
-        else:
-            vault, rel_path, heading, line = find_place(container, target)
-            path = links.path(vault, rel_path)
-            assert path is not None, "the vault is known"
-            uri = links.uri(vault, rel_path, heading)
-        open_note(path, line, uri)
+    container = session.container
+    links = Links.of(container)
+    if is_number(target) or target.lower() == "last":
+        entry = entry_of(container, target)
+        hit = source_at(result_of(entry), number)
+        path = links.today(hit, kept_path(entry, hit))
+        if path is None:
+            raise UsageError(
+                f"{hit.chunk.rel_path} isn't there any more.",
+                f"`ragvault source {target} {number}` shows what was cited.",
+            )
+        line = source_today(hit, path, container.settings.index).first or 1
+        uri = links.uri(hit.chunk.vault, hit.chunk.rel_path, hit.chunk.heading_path)
+    else:
+        vault, rel_path, heading, line = find_place(container, target)
+        path = links.path(vault, rel_path)
+        assert path is not None, "the vault is known"
+        uri = links.uri(vault, rel_path, heading)
+    open_note(path, line, uri)
 
 
 @app.command("stats")
-def stats(as_json: JsonOption = False, config: ConfigOption = None) -> int:
+def stats(session: Session, as_json: JsonOption = False) -> int:
     """Show how often there was an answer, and what was asked in vain.
 
     By month: questions answered, pointed at a place, and with nothing; the median time; how many
     of the citations that a model wrote were kept as they were. Then the questions that most often
     had no answer: what your notes lack. Exits with 3 when nothing was asked yet.
     """
-    with Session.open(config) as session:
-        entries = session.container.history.entries()
-        months, refused = by_month(entries), most_refused(entries)
-        if as_json:
-            said = [{"question": question, "times": times} for question, times in refused]
-            months_shown = [asdict(month) for month in months]
-            print_json({"all": asdict(stats_of(entries)), "months": months_shown, "refused": said})
-        else:
-            print_stats(session.out, [*months, stats_of(entries, "all")], refused)
+    entries = session.container.history.entries()
+    months, refused = by_month(entries), most_refused(entries)
+    if as_json:
+        said = [{"question": question, "times": times} for question, times in refused]
+        months_shown = [asdict(month) for month in months]
+        print_json({"all": asdict(stats_of(entries)), "months": months_shown, "refused": said})
+    else:
+        print_stats(session.out, [*months, stats_of(entries, "all")], refused)
     return 0 if entries else 3

@@ -9,7 +9,6 @@ from typing import Annotated
 
 from ragvault.cli.group import command_app
 from ragvault.cli.options import (
-    ConfigOption,
     DebugOption,
     Filters,
     JsonOption,
@@ -37,6 +36,7 @@ app = command_app()
 
 @app.command("search")
 def search(
+    session: Session,
     query: Annotated[list[str], argument("QUERY", "What to look for; - reads it from stdin.")],
     *,
     n: Annotated[
@@ -49,7 +49,6 @@ def search(
     number: OpenOption = None,
     debug: DebugOption = False,
     as_json: JsonOption = False,
-    config: ConfigOption = None,
 ) -> int:
     """List the passages that match, with no answer.
 
@@ -58,22 +57,21 @@ def search(
     ragvault search '"heat pump" price -gas'. Exits with 3 when nothing is found.
     """
     now = datetime.now()
-    with Session.open(config) as session:
-        request = request_of(question_of(query), filters, options, now)
-        with Waiting(session.err).shown("Searching your notes …"):
-            look = VaultLook(session.container, request.vaults)
-            found = service.search(
-                session.container, request, n, now=now, one_a_note=files or print0, look=look
-            )
-        session.notices(found.retrieval.notices)
-        end = ("\0" if print0 else "\n") if files or print0 else None
-        code = _show(session, found, files=end, debug=debug, as_json=as_json)
-        if number is not None and found.hits:
-            if number > len(found.hits):
-                raise UsageError(f"There is no passage {number}.", "They are numbered from 1.")
-            from ragvault.cli.desktop import open_hit
+    request = request_of(question_of(query), filters, options, now)
+    with Waiting(session.err).shown("Searching your notes …"):
+        look = VaultLook(session.container, request.vaults)
+        found = service.search(
+            session.container, request, n, now=now, one_a_note=files or print0, look=look
+        )
+    session.notices(found.retrieval.notices)
+    end = ("\0" if print0 else "\n") if files or print0 else None
+    code = _show(session, found, files=end, debug=debug, as_json=as_json)
+    if number is not None and found.hits:
+        if number > len(found.hits):
+            raise UsageError(f"There is no passage {number}.", "They are numbered from 1.")
+        from ragvault.cli.desktop import open_hit
 
-            open_hit(session, found.hits[number - 1])
+        open_hit(session, found.hits[number - 1])
     return code
 
 
@@ -97,23 +95,23 @@ def _show(
 
 @app.command("why")
 def why(
+    session: Session,
     note: Annotated[str, argument("NOTE", "A note, by its path or its name.")],
     question: Annotated[list[str], argument("QUESTION", "The question.")],
     *,
     filters: Filters,
     options: SearchOptions,
-    config: ConfigOption = None,
 ) -> None:
     """Say where a note stood, and what dropped it.
 
     Asks no model, and keeps nothing in the history.
     """
     now = datetime.now()
-    with Session.open(config, {"history.enabled": False}) as session:
-        request = request_of(question_of(question), filters, options, now, use_model=False)
-        told = explain(session.container, note, request, now=now)
-        for line in wrapped(told, min(session.out.width, MAX_LINE)):
-            session.out.print(line)
+    session.container.change("history", enabled=False)
+    request = request_of(question_of(question), filters, options, now, use_model=False)
+    told = explain(session.container, note, request, now=now)
+    for line in wrapped(told, min(session.out.width, MAX_LINE)):
+        session.out.print(line)
 
 
 # --------------------------------------------------------------------------- results

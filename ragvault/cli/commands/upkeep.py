@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 from ragvault.cli.group import command_app
-from ragvault.cli.options import ConfigOption, JsonOption, argument, option
+from ragvault.cli.options import JsonOption, argument, option
 from ragvault.cli.render.index import IndexView
 from ragvault.cli.render.layout import size_of
 from ragvault.cli.render.status import print_check, print_findings, print_status
@@ -23,93 +23,89 @@ app = command_app()
 
 
 @app.command("status")
-def status(as_json: JsonOption = False, config: ConfigOption = None) -> None:
+def status(session: Session, as_json: JsonOption = False) -> None:
     """Show vaults, coverage, model, sizes, Ollama.
 
     Coverage is the share of the notes on disk that are indexed as they are now. Nothing is
     loaded, no note is opened. Exits with 0 also when nothing is indexed yet.
     """
-    with Session.open(config) as session:
-        seen = look(session.container, session.loaded.file)
-        if as_json:
-            print_json(status_object(seen))
-        else:
-            print_status(session.out, seen)
+    seen = look(session.container, session.loaded.file)
+    if as_json:
+        print_json(status_object(seen))
+    else:
+        print_status(session.out, seen)
 
 
 @app.command("doctor")
-def doctor(as_json: JsonOption = False, config: ConfigOption = None) -> int:
+def doctor(session: Session, as_json: JsonOption = False) -> int:
     """Try each part for real and say what to mend.
 
     Loads the model, opens both stores, reads the vault folders, asks Ollama for a word. Exits
     with 1 when a part that is needed fails.
     """
-    with Session.open(config) as session:
-        checks = []
-        for check in examine(session.container, session.loaded.file):
-            checks.append(check)
-            if not as_json:
-                print_check(session.out, check)
-        if as_json:
-            print_json(checks_object(checks))
+    checks = []
+    for check in examine(session.container, session.loaded.file):
+        checks.append(check)
+        if not as_json:
+            print_check(session.out, check)
+    if as_json:
+        print_json(checks_object(checks))
     return 0 if is_well(checks) else 1
 
 
 @app.command("verify")
 def verify(
+    session: Session,
     quick: Annotated[
         bool, option("--quick", "Go by sizes, times and counts; open no note.")
     ] = False,
     as_json: JsonOption = False,
-    config: ConfigOption = None,
 ) -> int:
     """Compare notes, catalog and vectors.
 
     Reads every note, passage and vector and names what is missing, orphaned or differs. Writes
     nothing. Exits with 1 when anything is found.
     """
-    with Session.open(config) as session:
-        found = list(service.verify(session.container, quick=quick))
-        if as_json:
-            print_json(verify_object(found))
-        else:
-            print_findings(session.out, found)
+    found = list(service.verify(session.container, quick=quick))
+    if as_json:
+        print_json(verify_object(found))
+    else:
+        print_findings(session.out, found)
     return 1 if found else 0
 
 
 @app.command("repair")
-def repair(as_json: JsonOption = False, config: ConfigOption = None) -> int:
+def repair(session: Session, as_json: JsonOption = False) -> int:
     """Mend what verify finds.
 
     A damaged catalog is set aside and made again from the notes, with the embeddings that are
     still sound; vectors are filled from the catalog. What has no embedding any more is embedded.
     Notes are never written to. Exits with 1 when something remains.
     """
-    with Session.open(config) as session:
-        view = IndexView(session, as_json=False, quiet=as_json)
-        found: list[service.Finding] = []
-        remaining: tuple[service.Finding, ...] = ()
-        with closing(service.repair(session.container)) as events:
-            for event in events:
-                if isinstance(event, service.Remaining):
-                    remaining = event.findings
-                elif isinstance(event, service.Finding):
-                    found.append(event)
-                    if not as_json:
-                        print_findings(session.out, [event])
-                else:
-                    view.show(event)
-        if as_json:
-            print_json(verify_object(remaining) | {"found": verify_object(found)["findings"]})
-        else:
-            print_findings(session.out, remaining)
+    view = IndexView(session, as_json=False, quiet=as_json)
+    found: list[service.Finding] = []
+    remaining: tuple[service.Finding, ...] = ()
+    with closing(service.repair(session.container)) as events:
+        for event in events:
+            if isinstance(event, service.Remaining):
+                remaining = event.findings
+            elif isinstance(event, service.Finding):
+                found.append(event)
+                if not as_json:
+                    print_findings(session.out, [event])
+            else:
+                view.show(event)
+    if as_json:
+        print_json(verify_object(remaining) | {"found": verify_object(found)["findings"]})
+    else:
+        print_findings(session.out, remaining)
     return 1 if remaining else 0
 
 
 @app.command("backup")
 def backup(
+    session: Session,
     file: Annotated[Path, argument("FILE", "The file to write.")],
-    config: ConfigOption = None,
 ) -> None:
     """Write the index into one file.
 
@@ -117,16 +113,15 @@ def backup(
     in seconds. Others may use the index meanwhile. A backup that is there already is replaced.
     The notes, the configuration and models are not in it.
     """
-    with Session.open(config) as session:
-        made, vaults, size = service.back_up(session.container, file)
-        names = ", ".join(f"'{vault.name}'" for vault in vaults)
-        session.out.print(f"Index of {names} written: {made}, {size_of(size)}.")
+    made, vaults, size = service.back_up(session.container, file)
+    names = ", ".join(f"'{vault.name}'" for vault in vaults)
+    session.out.print(f"Index of {names} written: {made}, {size_of(size)}.")
 
 
 @app.command("restore")
 def restore(
+    session: Session,
     file: Annotated[Path, argument("FILE", "A file that backup wrote.")],
-    config: ConfigOption = None,
 ) -> None:
     """Put an index back from its backup.
 
@@ -134,9 +129,8 @@ def restore(
     whole is refused, and nothing is changed then. `ragvault index` brings it up to date; nothing
     is embedded again.
     """
-    with Session.open(config) as session:
-        vaults, kept = service.restore(session.container, file)
-        if kept is not None:
-            session.notices([f"The index that was there is in {kept}; delete it at will."])
-        names = ", ".join(f"'{vault.name}'" for vault in vaults)
-        session.out.print(f"Index of {names} restored. `ragvault index` brings it up to date.")
+    vaults, kept = service.restore(session.container, file)
+    if kept is not None:
+        session.notices([f"The index that was there is in {kept}; delete it at will."])
+    names = ", ".join(f"'{vault.name}'" for vault in vaults)
+    session.out.print(f"Index of {names} restored. `ragvault index` brings it up to date.")

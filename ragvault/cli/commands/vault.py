@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from ragvault.cli.group import command_app
-from ragvault.cli.options import ConfigOption, JsonOption, argument, option
+from ragvault.cli.options import JsonOption, argument, option
 from ragvault.cli.render.layout import counted
 from ragvault.cli.render.status import print_vault
 from ragvault.cli.render.terminal import print_json
@@ -21,41 +21,38 @@ NameArgument = Annotated[str, argument("NAME", "The vault.")]
 
 
 @app.command("list")
-def list_vaults(as_json: JsonOption = False, config: ConfigOption = None) -> None:
+def list_vaults(session: Session, as_json: JsonOption = False) -> None:
     """List the vaults with their folders."""
-    with Session.open(config) as session:
-        vaults = known_vaults(session.container)
-        if as_json:
-            print_json({"vaults": [vault_object(vault) for vault in vaults]})
-        else:
-            for vault in vaults:
-                print_vault(session.out, vault)
+    vaults = known_vaults(session.container)
+    if as_json:
+        print_json({"vaults": [vault_object(vault) for vault in vaults]})
+    else:
+        for vault in vaults:
+            print_vault(session.out, vault)
 
 
 @app.command("remove")
 def remove(
+    session: Session,
     name: NameArgument,
     yes: Annotated[bool, option("--yes -y", "Don't ask.")] = False,
-    config: ConfigOption = None,
 ) -> None:
     """Forget a vault. Its notes are not touched."""
-    with Session.open(config) as session:
-        vault = known_vaults(session.container, [name])[0]
-        notes = counted(vault.notes, "note")
-        question = f"Forget the index of {notes} of '{vault.name}'? The notes stay where they are"
-        if not session.agrees(question, yes=yes):
-            return
-        session.notices(remove_vault(session.container, name))
-        session.out.print(f"Removed '{vault.name}'. Its notes are untouched in {vault.path}.")
+    vault = known_vaults(session.container, [name])[0]
+    notes = counted(vault.notes, "note")
+    question = f"Forget the index of {notes} of '{vault.name}'? The notes stay where they are"
+    if not session.agrees(question, yes=yes):
+        return
+    session.notices(remove_vault(session.container, name))
+    session.out.print(f"Removed '{vault.name}'. Its notes are untouched in {vault.path}.")
 
 
 @app.command("move")
 def move(
+    session: Session,
     name: NameArgument,
     path: Annotated[Path, argument("PATH", "The folder that it is in now.")],
-    config: ConfigOption = None,
 ) -> None:
     """Follow a vault to another folder. Nothing is embedded again."""
-    with Session.open(config) as session:
-        report = move_vault(session.container, name, path)
-        session.out.print(f"'{name}' is now at {report.path}.")
+    report = move_vault(session.container, name, path)
+    session.out.print(f"'{name}' is now at {report.path}.")
