@@ -129,13 +129,15 @@ class Container:
                 ) from None
             raise
 
-    @cached_property
+    @property
     def new_catalog(self) -> SqliteCatalog:
         """The catalog, made when there is none."""
         from ragvault.adapters.files import private_folder
 
-        private_folder(self.data_dir)
-        return self._opened.enter_context(closing(self.make_catalog(self.data_dir)))
+        if "catalog" not in self.__dict__:
+            private_folder(self.data_dir)
+            self.make_catalog(self.data_dir).close()
+        return self.catalog
 
     @cached_property
     def files(self) -> IndexFiles:
@@ -151,11 +153,9 @@ class Container:
     def set_catalog_aside(self) -> tuple[Path | None, list[VaultInfo]]:
         """Take a damaged catalog out of the way: the next use makes a new one. The caller holds
         the lock. See ``IndexFiles``."""
-        opened = self.__dict__.pop("catalog", None), self.__dict__.pop("new_catalog", None)
-        for catalog in opened:
-            if catalog is not None:
-                with suppress(StoreError):
-                    catalog.close()
+        if (opened := self.__dict__.pop("catalog", None)) is not None:
+            with suppress(StoreError):
+                opened.close()
         return self.files.set_catalog_aside()
 
     def make_catalog(self, folder: Path, *, create: bool = True) -> SqliteCatalog:

@@ -16,23 +16,15 @@ from ragvault.errors import RagvaultError, UsageError
 from ragvault.model import Hit
 from ragvault.service.originals import Links
 
-# How an editor is told the line, by its program's name: {path} and {line} are put in.
-_PLUS = ("+{line}", "{path}")
-_COLON = ("{path}:{line}",)
-_GOTO = ("--goto", "{path}:{line}")
-_LINE = ("--line", "{line}", "{path}")
+# How editors are told the line, and the names of their programs.
 _AT_LINE = {
-    **dict.fromkeys(
-        "vi vim nvim view gvim mvim nvim-qt nano emacs emacsclient micro joe jed mg ne kak mcedit"
-        " gedit gnome-text-editor".split(),
-        _PLUS,
-    ),
-    **dict.fromkeys("subl sublime_text hx helix zed".split(), _COLON),
-    **dict.fromkeys("code code-insiders codium vscodium cursor windsurf".split(), _GOTO),
-    **dict.fromkeys("kate kwrite idea pycharm mate".split(), _LINE),
-    "notepad++": ("-n{line}", "{path}"),
+    "+{line} {path}": "vi vim nvim view gvim mvim nvim-qt nano emacs emacsclient micro joe jed mg"
+    " ne kak mcedit gedit gnome-text-editor",
+    "{path}:{line}": "subl sublime_text hx helix zed",
+    "--goto {path}:{line}": "code code-insiders codium vscodium cursor windsurf",
+    "--line {line} {path}": "kate kwrite idea pycharm mate",
+    "-n{line} {path}": "notepad++",
 }
-
 
 # What takes a text from its standard input, where its variable is set ("": on any machine).
 _CLIPBOARDS = (
@@ -107,8 +99,8 @@ def _editor(command: str, path: Path, line: int) -> list[str]:
     except ValueError:  # a quote that isn't closed
         words = [command]
     name = Path(words[0].strip('"')).name.lower().removesuffix(".exe").removesuffix(".cmd")
-    rest = _AT_LINE.get(name, ("{path}",))
-    return [*words, *(word.format(path=path, line=line) for word in rest)]
+    rest = next((told for told, names in _AT_LINE.items() if name in names.split()), "{path}")
+    return [*words, *(word.format(path=path, line=line) for word in rest.split())]
 
 
 def _run(words: list[str], hint: str) -> None:

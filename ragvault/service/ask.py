@@ -46,11 +46,9 @@ _CITATION = re.compile(r"\s*(?:\[File: [^\]]*\]|\[\d+\])")
 AskEvents: TypeAlias = Generator[AskEvent, None, None]
 
 
-def ask(
-    container: Container, request: Request, *, now: datetime, look: VaultLook | None = None
-) -> AskEvents:
-    """Find, decide, answer, remember: the events of an answer in the making, with what ``look``
-    has to say of the vaults.
+def ask(container: Container, request: Request, *, now: datetime, look: bool = False) -> AskEvents:
+    """Find, decide, answer, remember: the events of an answer in the making. With ``look`` the
+    vaults are walked meanwhile, to say what changed.
 
     Closing the generator ends the model's stream; nothing is kept then. Raises as the stages
     do. A history that can't be written costs a notice, not the answer.
@@ -59,6 +57,7 @@ def ask(
     if not request.use_notes:
         yield from _by_model_alone(container, request, now, started)
         return
+    vaults = VaultLook(container, request.vaults) if look else None
     sought = searched_for(container, request, now)
     asked = replace(request, question=sought or request.question)
     retrieval = retrieve(container, asked, now=now, for_answer=True)
@@ -83,7 +82,7 @@ def ask(
         llm_ms=run.spent.ms,
         total_ms=(time.perf_counter() - started) * 1000,
         usage=run.spent.usage,
-        notices=(*retrieval.notices, *run.notices, *(look.notices(left_out) if look else ())),
+        notices=(*retrieval.notices, *run.notices, *(vaults.notices(left_out) if vaults else ())),
         quotes=tuple(Quotation(q.hit, q.shown, q.share, q.cosine) for q in quotes),
         judgement=decision.judgement if decision else None,
         terms=query.terms,

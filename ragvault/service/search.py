@@ -31,13 +31,14 @@ def search(
     *,
     now: datetime,
     one_a_note: bool = False,
-    look: VaultLook | None = None,
+    look: bool = False,
 ) -> SearchResult:
     """The ``n`` best passages that stand in their notes, or the best of each of the ``n`` best
-    notes, without the floor that an answer needs; with what ``look`` has to say. Raises as
-    ``retrieve``."""
+    notes, without the floor that an answer needs. With ``look`` the vaults are walked meanwhile,
+    to say what changed. Raises as ``retrieve``."""
     from ragvault.service.originals import Originals
 
+    vaults = VaultLook(container, request.vaults) if look else None
     retrieval = retrieve(container, request, now=now, for_answer=False)
     originals = Originals(container)
     best: dict[object, Hit] = {}
@@ -45,7 +46,7 @@ def search(
         key = (hit.note.vault, hit.note.rel_path) if one_a_note else hit.chunk.id
         if len(best) < n and key not in best and (now_it := originals.today(hit)).is_ranked:
             best[key] = now_it
-    looked = look.notices(originals.changed) if look else ()
+    looked = vaults.notices(originals.changed) if vaults else ()
     notices = (*retrieval.notices, *originals.notices(), *looked)
     return SearchResult(tuple(best.values()), replace(retrieval, notices=notices))
 

@@ -33,7 +33,6 @@ from ragvault.service.ask import last_session, turns_of
 from ragvault.service.history import as_markdown, source_at
 from ragvault.service.json_objects import ask_object, debug_object, event_object
 from ragvault.service.originals import Links
-from ragvault.service.status import VaultLook
 
 app = command_app()
 
@@ -131,9 +130,8 @@ def _as_json(
     session: Session, request: Request, now: datetime, *, debug: bool, each: bool
 ) -> AskResult:
     """The result as one object, or with ``each`` every event as one."""
-    look = VaultLook(session.container, request.vaults)
     links = Links.of(session.container)
-    with closing(service.ask(session.container, request, now=now, look=look)) as events:
+    with closing(service.ask(session.container, request, now=now, look=True)) as events:
         for event in events:
             if isinstance(event, Done):
                 result = event.result
@@ -148,8 +146,7 @@ def _as_json(
 
 
 def _as_text(session: Session, request: Request, now: datetime, debug: bool, use: Use) -> AskResult:
-    look = VaultLook(session.container, request.vaults)
-    with closing(service.ask(session.container, request, now=now, look=look)) as events:
+    with closing(service.ask(session.container, request, now=now, look=True)) as events:
         result = AskView(session, struck=use.struck).draw(events)
     session.notices(result.notices)
     if debug:

@@ -25,7 +25,6 @@ from ragvault.service.history import as_markdown, source_at
 from ragvault.service.json_objects import ask_object
 from ragvault.service.originals import Links
 from ragvault.service.search import check_folders
-from ragvault.service.status import VaultLook
 from ragvault.service.vaults import write_new
 from ragvault.text import strip_controls
 
@@ -141,8 +140,7 @@ class _Chat:
 
     def _ask(self, question: str) -> None:
         request = replace(self._asked, question=question)
-        look = VaultLook(self._container, request.vaults)
-        with closing(ask(self._container, request, now=datetime.now(), look=look)) as events:
+        with closing(ask(self._container, request, now=datetime.now(), look=True)) as events:
             result = AskView(self._session).draw(events)
         self._session.notices(result.notices)
         self._session.out.print()

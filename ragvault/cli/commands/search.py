@@ -28,7 +28,6 @@ from ragvault.service import search as service
 from ragvault.service.json_objects import debug_object, search_object
 from ragvault.service.originals import Links, on_disk
 from ragvault.service.search import SearchResult, Terms
-from ragvault.service.status import VaultLook
 from ragvault.service.why import why as explain
 
 app = command_app()
@@ -59,9 +58,8 @@ def search(
     now = datetime.now()
     request = request_of(question_of(query), filters, options, now)
     with Waiting(session.err).shown("Searching your notes …"):
-        look = VaultLook(session.container, request.vaults)
         found = service.search(
-            session.container, request, n, now=now, one_a_note=files or print0, look=look
+            session.container, request, n, now=now, one_a_note=files or print0, look=True
         )
     session.notices(found.retrieval.notices)
     end = ("\0" if print0 else "\n") if files or print0 else None

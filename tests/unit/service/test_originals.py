@@ -109,7 +109,7 @@ def test_answers_quote_the_note_as_it_stands(tmp_path: Path) -> None:
 
         def asked() -> AskResult:
             question = Request("When does the ferry leave the quay?", use_model=False)
-            return answer_of(ask(container, question, now=NOW, look=VaultLook(container)))
+            return answer_of(ask(container, question, now=NOW, look=True))
 
         before = asked()
         assert isinstance(before.outcome, Answer) and before.notices == ()
