@@ -21,7 +21,7 @@ from ragvault.evaluation.judging import (
 )
 from ragvault.evaluation.metrics import Bin, Estimate, Flags, Floats
 from ragvault.model import VaultInfo
-from ragvault.service.json_objects import picked, rounded
+from ragvault.service.json_objects import picked
 from ragvault.text import snippet
 
 Estimates = dict[str, Estimate]  # by the measure's name
@@ -110,29 +110,26 @@ def evaluation_object(evaluation: Evaluation) -> dict[str, Any]:
     """What ``eval run --json`` prints. Every share lies in 0..1; an estimate is an object of
     value, low, high (its 95 % interval; null for a single question) and n."""
     vault, asked, answerable = evaluation.vault, len(evaluation.results), evaluation.answerable
-    value: dict[str, Any] = rounded(
-        {
-            "kind": "evaluation",
-            "set": {
-                "name": evaluation.name,
-                "questions": asked,
-                "answerable": answerable,
-                "unanswerable": asked - answerable,
-            },
-            "vault": {"name": vault.name, "notes": vault.notes, "passages": vault.chunks},
-            "model": evaluation.model,
-            "ranking": evaluation.ranking,
-            "abstention": {**evaluation.refusals, "reliability": evaluation.reliability},
-            "printed": shares(evaluation.printed),
-            "printed_curve": curve(evaluation.printed),
-            "answers": evaluation.answers,
-            "answer_modes": evaluation.modes,
-            "seconds": evaluation.seconds,
-            "notices": evaluation.notices,
-            "questions": [_question(result) for result in evaluation.results],
-        }
-    )
-    return value
+    return {
+        "kind": "evaluation",
+        "set": {
+            "name": evaluation.name,
+            "questions": asked,
+            "answerable": answerable,
+            "unanswerable": asked - answerable,
+        },
+        "vault": {"name": vault.name, "notes": vault.notes, "passages": vault.chunks},
+        "model": evaluation.model,
+        "ranking": evaluation.ranking,
+        "abstention": {**evaluation.refusals, "reliability": evaluation.reliability},
+        "printed": shares(evaluation.printed),
+        "printed_curve": curve(evaluation.printed),
+        "answers": evaluation.answers,
+        "answer_modes": evaluation.modes,
+        "seconds": evaluation.seconds,
+        "notices": evaluation.notices,
+        "questions": [_question(result) for result in evaluation.results],
+    }
 
 
 def _question(result: QuestionResult) -> dict[str, Any]:

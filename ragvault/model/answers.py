@@ -262,7 +262,6 @@ class Retrieved:
     answer is an abstention or small talk. ``searched_for``: the question as the conversation made
     it whole; "" where it stood alone."""
 
-    kind: ClassVar[str] = "retrieval"
     retrieval: Retrieval
     hits: tuple[Hit, ...]
     searched_for: str = ""
@@ -276,7 +275,6 @@ class Cited:
     ``position`` its offset there.
     """
 
-    kind: ClassVar[str] = "citation"
     marker: int
     hit: Hit
     text: str
@@ -288,7 +286,6 @@ class Token:
     """A piece of the answer's text, settled, to be shown as it is; all of them make up
     ``Answer.text``. ``mode`` is that of the answer, "extractive" in one piece."""
 
-    kind: ClassVar[str] = "token"
     text: str
     mode: str = "llm"
 
@@ -299,7 +296,6 @@ class Stated:
     "unsupported", "uncited" (it claims nothing) and "admission" (that it doesn't know)
     ``is_shown`` says whether it is in the answer's text; ``cited`` are the chunks that hold it."""
 
-    kind: ClassVar[str] = "statement"
     text: str
     verdict: str
     is_shown: bool
@@ -311,7 +307,6 @@ class Drafted:
     """All that the model has written and that hasn't been checked yet, in place of the Drafted
     before: what is shown of it may have to go again."""
 
-    kind: ClassVar[str] = "draft"
     text: str
 
 
@@ -319,7 +314,6 @@ class Drafted:
 class Done:
     """The end."""
 
-    kind: ClassVar[str] = "done"
     result: AskResult
 
 

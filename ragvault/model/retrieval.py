@@ -241,18 +241,22 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A candidate with its rank (1-based, over all candidates) and its fate."""
+    """A candidate with its rank (1-based, over all candidates) and its fate: it is kept where
+    nothing dropped it."""
 
     rank: int
     stored: StoredChunk
     scores: Scores
-    kept: bool
     dropped_by: DroppedBy | None = None
     duplicates: tuple[str, ...] = ()  # "rel_path" of notes that hold the same text
 
     @property
     def chunk(self) -> Chunk:
         return self.stored.chunk
+
+    @property
+    def kept(self) -> bool:
+        return self.dropped_by is None
 
     @property
     def is_ranked(self) -> bool:

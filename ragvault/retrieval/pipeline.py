@@ -141,7 +141,7 @@ def _recent(context: Context) -> Retrieval | None:
     for rank, stored in enumerate(found, 1):
         recency = window.recency(stored.note.date)
         scores = Scores(None, None, recency, 1.0, recency, terms=(("recency", recency),))
-        hits.append(Hit(rank, stored, scores, dropped_by is None, dropped_by))
+        hits.append(Hit(rank, stored, scores, dropped_by))
     everywhere = replace(context, folder_mode="off")
     return Retrieval(
         context.query,
@@ -326,9 +326,7 @@ def _neighbours(context: Context, found: Retrieval) -> dict[str, tuple[Hit, ...]
 
     def as_hit(stored: StoredChunk, final: float) -> Hit:
         scores = Scores(final=final, terms=((str(DroppedBy.NEIGHBOUR), final),))
-        return known.get(stored.chunk.id) or Hit(
-            first.rank, stored, scores, kept=False, dropped_by=DroppedBy.NEIGHBOUR
-        )
+        return known.get(stored.chunk.id) or Hit(first.rank, stored, scores, DroppedBy.NEIGHBOUR)
 
     beside = tuple(
         as_hit(stored, first.scores.final)

@@ -30,7 +30,14 @@ from ragvault.model import (
     StoredChunk,
     shown_confidence,
 )
-from ragvault.service.json_objects import ask_object, iso_time, local_day, local_time, rounded
+from ragvault.service.json_objects import (
+    ask_object,
+    iso_time,
+    local_day,
+    local_time,
+    picked,
+    rounded,
+)
 from ragvault.service.originals import Links, wikilink
 from ragvault.service.vaults import write_new
 from ragvault.text import language_of, normalise, one_line
@@ -68,20 +75,15 @@ def _document(result: AskResult, links: Links) -> dict[str, Any]:
     value = ask_object(result, links)
     outcome = result.outcome
     if isinstance(outcome, Answer):
-        shown = {
-            "references": [one.hit for one in outcome.references],
-            "also": [one.hit for one in outcome.also],
-        }
+        hits = [one.hit for one in (*outcome.references, *outcome.also)]
     else:
-        shown = {"nearest": list(outcome.nearest)}
-    for name, hits in shown.items():
-        for place, hit in zip(value[name], hits, strict=True):
-            place["passage"] = hit.chunk.text
-            place["scores"] = rounded(hit.scores)
-            place["times"] = [hit.note.date, hit.note.mtime]
+        hits = list(outcome.nearest)
+    places = (*value["references"], *value["also"], *value["nearest"])
+    for place, hit in zip(places, hits, strict=True):
+        times = (hit.note.date, hit.note.mtime)
+        place.update(passage=hit.chunk.text, scores=hit.scores, times=times)
     spent = result.retrieval.timings_ms if result.retrieval else {}
-    asked = {"terms": list(result.terms), "language": result.language}
-    return {**value, **asked, "timings_ms": rounded(spent)}
+    return dict(rounded({**value, **picked(result, "terms language"), "timings_ms": spent}))
 
 
 def entry_object(entry: HistoryEntry) -> dict[str, Any]:
@@ -164,8 +166,8 @@ def _hit(place: Mapping[str, Any]) -> Hit:
     chunk = _made(Chunk, unknown, id=place["chunk_id"], text=place["passage"])
     note = NoteInfo(chunk.vault, chunk.rel_path, "", "", (), (), *place["times"])
     scores = Scores(None, None, None, 1.0, place["score"])
-    found = {"rank": place["marker"], "kept": True}
-    return _made(Hit, place, **found, stored=StoredChunk(chunk, note), scores=scores)
+    stored = StoredChunk(chunk, note)
+    return _made(Hit, place, rank=place["marker"], stored=stored, scores=scores)
 
 
 def _made(kind: type[_T], kept: Mapping[str, Any], /, **given: Any) -> _T:

@@ -1,9 +1,12 @@
-"""Results as JSON objects. The names are a promise to scripts: keys are added, never renamed."""
+"""Results as JSON objects. The names are a promise to scripts: keys are added, never renamed.
+
+What the functions return is not plain yet: ``rounded``, which is applied where it is printed or
+kept, makes objects of dataclasses and texts of paths."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,7 +60,7 @@ def ask_object(result: AskResult, links: Links) -> dict[str, Any]:
         if isinstance(outcome, Answer)
         else Answer(outcome.message, "none", outcome.confidence)
     )
-    value = {
+    return {
         "question": result.question,
         "answer": told.text,
         "abstained": no is not None,
@@ -76,40 +79,31 @@ def ask_object(result: AskResult, links: Links) -> dict[str, Any]:
             "model": result.model,
             "id": result.id,
             "retrieval": _retrieval_meta(result.retrieval),
-            "llm_ms": _ms(result.llm_ms),
-            "total_ms": _ms(result.total_ms),
+            **picked(result, "llm_ms total_ms"),
             **picked(result.usage, "prompt_tokens completion_tokens"),
             "notices": result.notices,
         },
     }
-    shown: dict[str, Any] = rounded(value)
-    return shown
 
 
 def event_object(event: AskEvent, links: Links) -> dict[str, Any]:
     """One event of an answer in the making: a line of ``ask --json-stream``. Empty for what isn't
     settled."""
-    value: dict[str, Any]
     if isinstance(event, Retrieved):
         hits = [place_object(hit, n, links) for n, hit in enumerate(event.hits, start=1)]
-        value = {"searched_for": event.retrieval.query.text, "hits": hits}
-    elif isinstance(event, Cited):
+        return {"type": "retrieval", "searched_for": event.retrieval.query.text, "hits": hits}
+    if isinstance(event, Cited):
         place = place_object(event.hit, event.marker, links)
-        value = {"text": event.text, "position": event.position, **place}
-    elif isinstance(event, Stated):
-        value = {
-            "text": event.text,
-            "verdict": event.verdict,
-            "shown": event.is_shown,
-            "chunk_ids": [hit.chunk.id for hit in event.cited],
-        }
-    elif isinstance(event, Token):
-        value = {"text": event.text, "mode": event.mode}
-    elif isinstance(event, Done):
-        value = ask_object(event.result, links)
-    else:
-        return {}
-    return {"type": event.kind, **rounded(value)}
+        return {"type": "citation", **picked(event, "text position"), **place}
+    if isinstance(event, Stated):
+        ids = [hit.chunk.id for hit in event.cited]
+        said = {**picked(event, "text verdict"), "shown": event.is_shown, "chunk_ids": ids}
+        return {"type": "statement", **said}
+    if isinstance(event, Token):
+        return {"type": "token", **picked(event, "text mode")}
+    if isinstance(event, Done):
+        return {"type": "done", **ask_object(event.result, links)}
+    return {}
 
 
 def _nearest(outcome: Abstention, links: Links) -> list[dict[str, Any]]:
@@ -130,10 +124,7 @@ def search_object(found: SearchResult, links: Links) -> dict[str, Any]:
         results.append({"rank": rank, **place_object(hit, rank, links), "scores": scores})
     retrieval = found.retrieval
     meta = {**_retrieval_meta(retrieval), "notices": retrieval.notices}
-    shown: dict[str, Any] = rounded(
-        {"query": retrieval.query.asked, "results": results, "meta": meta}
-    )
-    return shown
+    return {"query": retrieval.query.asked, "results": results, "meta": meta}
 
 
 def _retrieval_meta(retrieval: Retrieval | None) -> dict[str, Any]:
@@ -146,7 +137,7 @@ def _retrieval_meta(retrieval: Retrieval | None) -> dict[str, Any]:
         "searched_for": retrieval.query.text,
         "candidate_count": len(retrieval.candidates),
         "rerank_count": len(retrieval.hits),
-        "time_ms": _ms(retrieval.total_ms),
+        "time_ms": retrieval.total_ms,
         "corrected": dict(retrieval.query.corrected),
     }
 
@@ -175,7 +166,7 @@ def place_object(hit: Hit, marker: int, links: Links, text: str | None = None) -
 def source_object(hit: Hit, source: Source) -> dict[str, Any]:
     """A passage that was cited, and what its file holds of it today."""
     chunk, lines = hit.chunk, source.lines or ()
-    value: dict[str, Any] = {
+    return {
         **picked(chunk, "vault rel_path heading_path"),
         "path": source.path,
         "state": "gone" if not source.first else "changed" if source.difference else "unchanged",
@@ -185,7 +176,6 @@ def source_object(hit: Hit, source: Source) -> dict[str, Any]:
         "today": "\n".join(lines[source.first - 1 : source.last]) if source.first else None,
         "difference": source.difference,
     }
-    return dict(rounded(value))
 
 
 def debug_object(retrieval: Retrieval | None, result: AskResult | None = None) -> dict[str, Any]:
@@ -198,15 +188,14 @@ def debug_object(retrieval: Retrieval | None, result: AskResult | None = None) -
         "retrieved_chunks": [_candidate(hit) for hit in retrieval.hits],
         "folder_selection": picked(retrieval.folder_selection, "mode selected available"),
         "vector_trust": retrieval.vocabulary_trust,
-        "timings_ms": {name: _ms(value) for name, value in retrieval.timings_ms.items()},
+        "timings_ms": retrieval.timings_ms,
         "expansions": [{"kind": kind, "text": text} for kind, text in retrieval.expansions],
     }
     if result is not None:
         value["quotes"] = [_quote(quote) for quote in result.quotes]
-    judgement = None if result is None else result.judgement
-    if judgement is not None:
-        value["confidence"] = picked(judgement, "calibration features")
-    return {"debug": rounded(value)}
+    if result is not None and result.judgement is not None:
+        value["confidence"] = picked(result.judgement, "calibration features")
+    return {"debug": value}
 
 
 def _quote(quote: Quotation) -> dict[str, Any]:
@@ -239,8 +228,7 @@ def index_object(
     value: dict[str, Any] = {"vaults": [_report(report) for report in reports]}
     if out_of_reach:
         value["failed"] = [
-            {"name": one.vault.name, "path": str(one.vault.path), **error_object(one.error)}
-            for one in out_of_reach
+            {**picked(one.vault, "name path"), **error_object(one.error)} for one in out_of_reach
         ]
     return value
 
@@ -254,7 +242,7 @@ def _report(report: IndexReport) -> dict[str, Any]:
         "renamed": [{"from": old, "to": new} for old, new in report.renamed],
     }
     counts = {what: len(entries) for what, entries in files.items()}
-    return {**asdict(report), **counts, "seconds": round(report.seconds, 3), "files": files}
+    return {**rounded(report), **counts, "files": files}
 
 
 # --------------------------------------------------------------------------- status and doctor
@@ -262,28 +250,24 @@ def _report(report: IndexReport) -> dict[str, Any]:
 
 def vault_object(vault: VaultInfo) -> dict[str, Any]:
     return {
-        "name": vault.name,
-        "path": str(vault.path),
-        **picked(vault, "kind notes chunks"),
+        **picked(vault, "name path kind notes chunks"),
         "notes_with_vectors": vault.embedded,
         "indexed_at": iso_time(vault.indexed_at) if vault.indexed_at else None,
     }
 
 
 def status_object(seen: Status) -> dict[str, Any]:
-    vaults = []
-    for entry in seen.vaults:
-        on_disk = asdict(entry.coverage)
-        problem = on_disk.pop("problem")
-        shown = {
+    vaults = [
+        {
             **vault_object(entry.vault),
-            "coverage": round(entry.coverage.share, 4),
-            "on_disk": on_disk,
-            "problem": problem,
+            "coverage": entry.coverage.share,
+            "on_disk": picked(entry.coverage, "current changed new gone"),
+            "problem": entry.coverage.problem,
             "vectors_in_step": entry.vectors_in_step,
             "notes_changed_over": entry.changed_over,
         }
-        vaults.append(shown)
+        for entry in seen.vaults
+    ]
     ollama = {"reachable": seen.ollama.problem is None, **rounded(seen.ollama)}
     return {**rounded(seen), "vaults": vaults, "ollama": ollama}
 
@@ -291,13 +275,13 @@ def status_object(seen: Status) -> dict[str, Any]:
 def checks_object(checks: Sequence[Check]) -> dict[str, Any]:
     from ragvault.service.doctor import is_well
 
-    shown = [{**asdict(check), "remedy": check.remedy or None} for check in checks]
+    shown = [{**rounded(check), "remedy": check.remedy or None} for check in checks]
     return {"ok": is_well(checks), "checks": shown}
 
 
 def verify_object(findings: Sequence[Finding]) -> dict[str, Any]:
     """What ``verify`` found; for ``repair``, what remains."""
-    return {"sound": not findings, "findings": [asdict(one) for one in findings]}
+    return {"sound": not findings, "findings": findings}
 
 
 # --------------------------------------------------------------------------- values
@@ -317,10 +301,6 @@ def rounded(value: Any) -> Any:
     if is_dataclass(value):
         return {one.name: rounded(getattr(value, one.name)) for one in fields(value)}
     return value
-
-
-def _ms(value: float | None) -> float | None:
-    return None if value is None else round(value, 3)
 
 
 def iso_time(seconds: float) -> str:

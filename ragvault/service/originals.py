@@ -199,7 +199,7 @@ class Originals:
         place = place_of(chunk, self._lines[key], whole=True)
         if place is None:
             self.changed[key] = None
-            return replace(hit, kept=False, dropped_by=CHANGED)
+            return replace(hit, dropped_by=CHANGED)
         moved = replace(chunk, start_line=place[0], end_line=place[1])
         return replace(hit, stored=replace(hit.stored, chunk=moved))
 

@@ -63,9 +63,8 @@ def _place(hit: Hit, candidates: int) -> str:
 
 def _fate(found: list[Hit], result: AskResult) -> str:
     kept = [hit for hit in found if hit.kept]
-    if not kept:
-        dropped = found[0].dropped_by
-        return f"It was not kept: {dropped.description}." if dropped else "It was not kept."
+    if not kept and found[0].dropped_by:
+        return f"It was not kept: {found[0].dropped_by.description}."
     if not isinstance(result.outcome, Answer):
         return "It was kept."
     ids = {hit.chunk.id for hit in kept}

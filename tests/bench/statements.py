@@ -99,7 +99,7 @@ def passage(place: str) -> Hit:
     text = "\n".join(note.lines[first - 1 : last])
     chunk = Chunk(place, vault, rel_path, headings, 0, 0, first, last, text, text, place)
     info = NoteInfo(vault, rel_path, note.title, "", note.tags, note.aliases, note.date, 0.0)
-    return Hit(1, StoredChunk(chunk, info), Scores(0.8, 0.8, None, 1.0, 0.8), True)
+    return Hit(1, StoredChunk(chunk, info), Scores(0.8, 0.8, None, 1.0, 0.8))
 
 
 @cache

@@ -55,7 +55,7 @@ def hit(
     folder = rel_path.rsplit("/", 1)[0] if "/" in rel_path else ""
     note = NoteInfo(vault, rel_path, name, folder, (), (), date, date)
     scores = Scores(0.8, 0.8, None, 1.0, max(0.0, 0.9 - 0.05 * rank))
-    return Hit(rank, StoredChunk(chunk, note), scores, True)
+    return Hit(rank, StoredChunk(chunk, note), scores)
 
 
 def evidence(*hits: Hit, confidence: float = 0.8) -> Evidence:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated
 
 from ragvault.cli.desktop import copy, open_note
@@ -134,8 +133,7 @@ def stats(session: Session, as_json: JsonOption = False) -> int:
     months, refused = by_month(entries), most_refused(entries)
     if as_json:
         said = [{"question": question, "times": times} for question, times in refused]
-        months_shown = [asdict(month) for month in months]
-        print_json({"all": asdict(stats_of(entries)), "months": months_shown, "refused": said})
+        print_json({"all": stats_of(entries), "months": months, "refused": said})
     else:
         print_stats(session.out, [*months, stats_of(entries, "all")], refused)
     return 0 if entries else 3

@@ -148,7 +148,7 @@ def _number(value: float | None) -> str:
 
 
 def _fate(hit: Hit) -> str:
-    return "kept" if hit.kept else f"{hit.dropped_by or 'dropped'}"
+    return str(hit.dropped_by or "kept")
 
 
 def _place(hit: Hit, room: int | None, mark: str) -> str:

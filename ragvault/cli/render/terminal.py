@@ -132,7 +132,9 @@ def print_json(value: dict[str, Any], *, on_one_line: bool = False) -> None:
     """One object on stdout, ``schema_version`` first. Numbers are finite, keys are text."""
     import json
 
-    value = {"schema_version": SCHEMA_VERSION, **value}
+    from ragvault.service.json_objects import rounded
+
+    value = rounded({"schema_version": SCHEMA_VERSION, **value})
     indent = None if on_one_line else 2
     text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
     try:

@@ -200,6 +200,6 @@ def _hits(stored: list[StoredChunk], kept: int) -> tuple[Hit, ...]:
     unique = {one.chunk.id: one for one in stored}
     scores = Scores(final=1.0, terms=(("task", 1.0),))
     return tuple(
-        Hit(n, one, scores, n <= kept, None if n <= kept else DroppedBy.RANK)
+        Hit(n, one, scores, None if n <= kept else DroppedBy.RANK)
         for n, one in enumerate(unique.values(), 1)
     )

@@ -43,8 +43,7 @@ def pick(
         if reason is None and sum(hit.kept for hit in hits) >= k:
             reason = DroppedBy.RANK
         others = tuple(sorted(set(doubles.get(i, ())) - {candidate.stored.note.rel_path}))
-        kept = reason is None
-        hits.append(Hit(i + 1, candidate.stored, candidate.scores, kept, reason, others))
+        hits.append(Hit(i + 1, candidate.stored, candidate.scores, reason, others))
     return tuple(hits)
 
 

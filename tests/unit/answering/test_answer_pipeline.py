@@ -399,7 +399,7 @@ def test_no_model_is_asked_where_nothing_answers() -> None:
 def test_what_would_be_quoted_is_read_by_the_model_too() -> None:
     """Also where it ranks lower than what is kept; it can be cited by its number."""
     question = "Who writes the docs?"
-    lower = replace(TEAM, kept=False, dropped_by=DroppedBy.RANK)
+    lower = replace(TEAM, dropped_by=DroppedBy.RANK)
     request = AnswerRequest(
         question,
         evidence(BACKEND),

@@ -28,7 +28,7 @@ def piece(ordinal: int, first: int, last: int, *, kept: bool = False) -> Hit:
     chunk = replace(made.chunk, start_line=first, end_line=last)
     dropped_by = None if kept else DroppedBy.NEIGHBOUR
     stored = replace(made.stored, chunk=chunk)
-    return replace(made, stored=stored, kept=kept, dropped_by=dropped_by)
+    return replace(made, stored=stored, dropped_by=dropped_by)
 
 
 BEFORE, MIDDLE, AFTER = piece(0, 1, 10), piece(1, 9, 20, kept=True), piece(2, 19, 30)
@@ -69,7 +69,7 @@ def test_without_neighbours_nothing_changes() -> None:
 @given(st.integers(400, 3000), st.integers(200, 6000))
 def test_a_neighbour_never_displaces_a_hit(window: int, chars: int) -> None:
     """What was found by the search counts more than what stands beside it."""
-    others = [replace(hit(f"n{i}.md", "S", f"Other {i}. " * 30), kept=True) for i in range(4)]
+    others = [hit(f"n{i}.md", "S", f"Other {i}. " * 30) for i in range(4)]
     alone = prompt(MIDDLE, *others, neighbours={}, window=window, chars=chars)
     wide = prompt(MIDDLE, *others, window=window, chars=chars)
     assert [h for h in wide.included if h.kept] == list(alone.included)

@@ -61,7 +61,7 @@ def test_no_hits_at_all_is_no_relevant_context() -> None:
 
 def test_what_a_floor_dropped_is_shown_as_nearest_a_note_once() -> None:
     low = [
-        replace(hit(path, str(rank), "x", rank=rank), kept=False, dropped_by=DroppedBy.MIN_VECTOR)
+        replace(hit(path, str(rank), "x", rank=rank), dropped_by=DroppedBy.MIN_VECTOR)
         for rank, path in enumerate(("a.md", "b.md", "b.md", "c.md", "d.md"), 1)
     ]
     assert [one.rank for one in nothing(findings(*low)).nearest] == [1, 2, 4]
@@ -78,8 +78,8 @@ def test_nothing_is_said_only_where_the_notes_hardly_treat_of_it() -> None:
 
 def test_where_it_is_not_sure_the_best_ten_are_shown_kept_or_not() -> None:
     others = [hit(f"{n}.md", "", f"Anna {n}", rank=n) for n in range(2, 14)]
-    low = [replace(one, kept=False, dropped_by=DroppedBy.RANK) for one in others]
-    copy = replace(others[0], kept=False, dropped_by=DroppedBy.DUPLICATE)
+    low = [replace(one, dropped_by=DroppedBy.RANK) for one in others]
+    copy = replace(others[0], dropped_by=DroppedBy.DUPLICATE)
     outcome = decided(findings(low[0], copy, at(ANNA, 0.7), *low[1:])).outcome
     assert isinstance(outcome, Evidence)
     assert outcome.near == (at(ANNA, 0.7), *low[:9])
@@ -231,7 +231,7 @@ def test_recent_notes_are_what_was_asked_for() -> None:
 
 def test_the_newest_notes_are_no_answer_about_another_time() -> None:
     """ "What happened on 7 April 2032?" must not be answered with last week's notes."""
-    other = replace(ANNA, kept=False, dropped_by=DroppedBy.TIME)
+    other = replace(ANNA, dropped_by=DroppedBy.TIME)
     said = nothing(findings(other, strategy="recent"))
     assert said.reason is AbstainReason.NO_RELEVANT_CONTEXT and said.nearest
 

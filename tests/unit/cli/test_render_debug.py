@@ -24,7 +24,7 @@ CHUNK = Chunk(
     "c" * 32, "notes", "Travel/日本/Japan trip.md", ("Trip", "Days"), 0, 0, 7, 9, "x", "", "h"
 )
 NOTE = NoteInfo("notes", CHUNK.rel_path, "Japan trip", "Travel/日本", (), (), 0.0, 0.0)
-HIT = Hit(1, StoredChunk(CHUNK, NOTE), Scores(0.5, None, None, 1.0, 0.5), kept=True)
+HIT = Hit(1, StoredChunk(CHUNK, NOTE), Scores(0.5, None, None, 1.0, 0.5))
 WHOLE = "notes/Travel/日本/Japan trip.md:7 Trip > Days"
 
 

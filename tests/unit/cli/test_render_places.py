@@ -15,7 +15,7 @@ PATH = "Projects/Tidepool/Backend decision.md"
 SECTION = ("Backend decision: SQLite on one server", "What would change my mind")
 CHUNK = Chunk("c" * 32, "notes", PATH, SECTION, 0, 0, 28, 35, "x", "", "h")
 NOTE = NoteInfo("notes", PATH, "Backend decision", "Projects/Tidepool", (), (), 0.0, 9.0)
-HIT = Hit(1, StoredChunk(CHUNK, NOTE), Scores(0.5, None, None, 1.0, 0.68), kept=True)
+HIT = Hit(1, StoredChunk(CHUNK, NOTE), Scores(0.5, None, None, 1.0, 0.68))
 
 
 def terminal(width: int, *, is_tty: bool = True) -> Terminal:

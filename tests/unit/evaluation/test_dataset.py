@@ -177,7 +177,7 @@ def test_notes_are_scored_by_their_best_passage() -> None:
 def retrieved(*found: tuple[StoredChunk, str | None]) -> Retrieval:
     scores = Scores(0.5, 0.5, None, 1.0, 0.5)
     hits = tuple(
-        Hit(rank, stored, scores, kept=why is None, dropped_by=why and DroppedBy(why))
+        Hit(rank, stored, scores, why and DroppedBy(why))
         for rank, (stored, why) in enumerate(found, 1)
     )
     return Retrieval(Query("q", (), ()), hits, Strategy.HYBRID)
@@ -213,7 +213,7 @@ def test_written_answer_is_as_grounded_as_its_statements() -> None:
 def test_citation_of_the_wrong_note_costs_accuracy() -> None:
     stored = passage("a.md", ("H",), "the answer")
     scores = Scores(0.9, 0.9, None, 1.0, 0.9)
-    hits = [Hit(1, stored, scores, kept=True)]
+    hits = [Hit(1, stored, scores)]
     right, wrong = (
         parse_questions(line(gold=[{"file": file}]), "q")[0] for file in ("a.md", "b.md")
     )

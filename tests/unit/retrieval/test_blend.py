@@ -156,7 +156,6 @@ def test_every_dropped_candidate_stays_with_its_reason() -> None:
         "f": "duplicate",
     }
     assert [hit.rank for hit in hits] == [1, 2, 3, 4, 5]
-    assert all(hit.kept == (hit.dropped_by is None) for hit in hits)
 
 
 def test_what_a_keyword_found_is_spared_the_vector_floor() -> None:
