@@ -25,22 +25,8 @@ from ragvault.ingest.paths import shown
 from ragvault.ingest.plan import Plan, make_plan, spared, time_of_copy
 from ragvault.ingest.read import Gone, NoteLoader, ReadNote, Unreadable, read_note
 from ragvault.ingest.walk import WalkResult, refuse_vanished, walk
-from ragvault.ingest.write import (
-    STORE_SLICE,
-    VectorWriter,
-    WordWriter,
-    batched,
-    watermark_of,
-)
-from ragvault.model import (
-    Chunk,
-    FileState,
-    IndexReport,
-    NoteFile,
-    NoteWrite,
-    Skipped,
-    VaultInfo,
-)
+from ragvault.ingest.write import STORE_SLICE, Writer, batched, watermark_of
+from ragvault.model import Chunk, FileState, IndexReport, NoteFile, NoteWrite, Skipped, VaultInfo
 from ragvault.ports import Catalog, Embedder, Progress, TokenCounter, VectorIndex
 
 BATCH_BYTES = 8_000_000  # of the notes' files
@@ -126,7 +112,6 @@ class _Run:
     undated: int = 0  # of these
     states: dict[str, FileState] = field(default_factory=dict)  # what was known before this run
     has_words: bool = False  # all are written
-    vectors: VectorWriter | None = None
     window: int | None = None
     fingerprint: str | None = None
     no_model: ModelError | None = None  # words are written without it
@@ -134,7 +119,7 @@ class _Run:
     def __post_init__(self) -> None:
         self.catalog = self.parts.catalog
         self.report = IndexReport(self.vault.name, str(self.vault.path))
-        self.words = WordWriter(self.vault.name, self.catalog)
+        self.writer = Writer(self.vault.name, self.catalog, self.parts.vectors, self.progress)
         try:
             embedder = self.parts.embedder()
             self.window, self.fingerprint = embedder.max_tokens, embedder.fingerprint
@@ -178,13 +163,12 @@ class _Run:
             self.catalog.add_vault(self.vault)
         self.report.unchanged = plan.unchanged + len(plan.kept) + len(plan.spared)
         is_in_step = self._is_in_step() and not self.full
-        if plan.is_empty and is_in_step:
-            self.catalog.checked_vault(self.vault.name, indexed_at=self.parts.now())
-            return self._finish()
         try:
-            self._write_words(plan)
-            if self.words.has_begun or not is_in_step:
-                self.words.begin()
+            if not plan.is_empty:
+                self._write_words(plan)
+            self.has_words = True
+            if self.writer.has_begun or not is_in_step:
+                self.writer.begin()
                 self._write_vectors(found, is_in_step=is_in_step)
             else:
                 self.catalog.checked_vault(self.vault.name, indexed_at=self.parts.now())
@@ -214,7 +198,7 @@ class _Run:
         """Write what the plan says. Removals first: they free space and cost nothing."""
         self.progress.start(self.vault.name, len(plan.writes), "notes searchable")
         for part in batched(plan.removed, STORE_SLICE):
-            self.words.write((), part)
+            self.writer.write((), part)
             self.report.removed.extend(part)
         moved = {new.rel_path: old for old, new in plan.renamed}
         batch = _Batch()
@@ -226,7 +210,6 @@ class _Run:
                 batch = _Batch()
         self._flush(batch, moved)
         self._touch(plan.touched)
-        self.has_words = True
 
     def _add(self, batch: _Batch, file: NoteFile, old: str | None) -> None:
         """Read a note into the batch, or out of the index."""
@@ -250,7 +233,7 @@ class _Run:
             batch.removed.append(file.rel_path)
 
     def _flush(self, batch: _Batch, moved: Mapping[str, str]) -> None:
-        self.words.write(batch.writes, batch.removed)
+        self.writer.write(batch.writes, batch.removed)
         replaced = {moved.get(write.file.rel_path) for write in batch.writes}
         self.report.removed.extend(p for p in batch.removed if p not in replaced)
         for write in batch.writes:
@@ -284,30 +267,26 @@ class _Run:
         if self.no_model is not None:
             raise self.no_model
         embedder = self.parts.embedder()
-        self.catalog.use_embedder(embedder.fingerprint, self.parts.embedder_settings)
-        name, words = self.vault.name, self.words
-        vectors = VectorWriter(
-            name, self.catalog, embedder, self.parts.vectors, self.progress, is_in_step
-        )
-        self.vectors = vectors
-        report = self.report
+        model = embedder.fingerprint
+        self.catalog.use_embedder(model, self.parts.embedder_settings)
+        report, writer = self.report, self.writer
         written = {*report.added, *report.changed, *(new for _, new in report.renamed)}
         among = written if is_in_step else None
-        lacking = self.catalog.lacking(name, embedder.fingerprint, among)
+        lacking = self.catalog.lacking(self.vault.name, model, among)
         total = sum(chunks for _, chunks in lacking)
-        self.progress.start(name, total, "passages embedded")
-        self._embed(vectors, lacking, {file.rel_path: file for file in found.files})
-        filled = vectors.finish(words.fresh, words.gone, indexed_at=self.parts.now())
-        self.report.notices.extend(vectors.notices)
+        self.progress.start(self.vault.name, total, "passages embedded")
+        self._embed(embedder, lacking, {file.rel_path: file for file in found.files})
+        filled = writer.finish(model, is_in_step=is_in_step, indexed_at=self.parts.now())
+        report.notices.extend(writer.notices)
         if filled > total:
-            self.report.notices.append(
+            report.notices.append(
                 f"{filled - total:,} vectors were restored from the catalog; "
                 "nothing was embedded again for them."
             )
 
     def _embed(
         self,
-        vectors: VectorWriter,
+        embedder: Embedder,
         lacking: Iterable[tuple[str, int]],
         files: Mapping[str, NoteFile],
     ) -> None:
@@ -321,12 +300,12 @@ class _Run:
                 continue
             known = self.catalog.chunk_ids(self.vault.name, [path])
             if {chunk.id for chunk in write.chunks} != known:  # it was edited just now
-                self.words.write([write])
+                self.writer.write([write])
             chunks += write.chunks
             if len(chunks) >= self.parts.batch_chunks:
-                vectors.embed(chunks)
+                self.writer.embed(embedder, chunks)
                 chunks = []
-        vectors.embed(chunks)
+        self.writer.embed(embedder, chunks)
         if lost:
             states = self.catalog.file_states(self.vault.name)
             unread = [states[path]._replace(seen_ns=0, content_hash="") for path in lost]
@@ -338,17 +317,13 @@ class _Run:
 
     # -- what is said
 
-    @property
-    def embedded(self) -> int:
-        return self.vectors.embedded if self.vectors else 0
-
     def _how_far(self, total: int) -> str:
         name = self.vault.name
         if not self.has_words:
             return f"Stopped after {self.done:,} of {total:,} notes of '{name}'; they are kept."
         return (
             f"Stopped; all notes of '{name}' can be searched by their words, and the "
-            f"{self.embedded:,} passages that were embedded are kept. "
+            f"{self.writer.embedded:,} passages that were embedded are kept. "
             "`ragvault index` goes on."
         )
 
@@ -385,7 +360,7 @@ class _Run:
     def _finish(self) -> IndexReport:
         info = next(v for v in self.catalog.vaults() if v.name == self.vault.name)
         report = self.report
-        report.chunks, report.embedded = info.chunks, self.embedded
+        report.chunks, report.embedded = info.chunks, self.writer.embedded
         for paths in (report.added, report.changed, report.removed, report.renamed):
             paths.sort()
         report.skipped.sort(key=lambda s: s.path)

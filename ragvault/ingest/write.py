@@ -27,15 +27,20 @@ T = TypeVar("T")
 
 
 @dataclass
-class WordWriter:
-    """Writes one vault's notes into the catalog. ``fresh`` and ``gone`` are the ids of chunks that
-    became visible, and of such as are no more."""
+class Writer:
+    """Writes one vault's notes into the catalog, and its vectors into the store, which is opened
+    last: it stays whole for whoever searches meanwhile. ``fresh`` and ``gone`` are ids of chunks
+    that became visible or got a vector, and of such as are no more; ``embedded`` counts texts."""
 
     vault: str
     catalog: Catalog
+    open_vectors: Callable[[], VectorIndex]
+    progress: Progress
     fresh: set[str] = field(default_factory=set)
     gone: set[str] = field(default_factory=set)
+    notices: list[str] = field(default_factory=list)
     has_begun: bool = False
+    embedded: int = 0
 
     def begin(self) -> None:
         """Say that the vector store isn't in step any more."""
@@ -56,83 +61,60 @@ class WordWriter:
         self.gone |= gone
         self.gone -= ids
 
-
-@dataclass
-class VectorWriter:
-    """Brings one vault's vectors in line with its chunks, for one model. The model is loaded with
-    the first text that the cache doesn't hold; the vector store is opened last, so that it stays
-    whole for whoever searches meanwhile. ``is_in_step``: it is as the last run left it but for the
-    chunks that became visible and those that are no more; else it is filled afresh."""
-
-    vault: str
-    catalog: Catalog
-    embedder: Embedder
-    open_vectors: Callable[[], VectorIndex]
-    progress: Progress
-    is_in_step: bool
-    embedded: int = 0  # texts
-    fresh: set[str] = field(default_factory=set)  # their chunks, where the store is in step
-    notices: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.fingerprint = self.embedder.fingerprint
-        self.collection = collection_of(self.vault, self.fingerprint)
-
-    def embed(self, chunks: Sequence[Chunk]) -> None:
+    def embed(self, embedder: Embedder, chunks: Sequence[Chunk]) -> None:
         """Vectors of these chunks, which are in the catalog, into the cache, slice by slice; a kill
-        loses no more than the slice."""
-        known = self.catalog.vectors(self.fingerprint, [chunk.id for chunk in chunks])
+        loses no more than the slice. The model is loaded with the first text."""
+        model = embedder.fingerprint
+        known = self.catalog.vectors(model, [chunk.id for chunk in chunks])
         texts = {c.text_hash: c.embed_text for c in chunks if c.id not in known}
         for hashes in batched(texts, EMBED_SLICE):
-            matrix = self.embedder.embed_documents([texts[h] for h in hashes])
-            self.catalog.store_vectors(self.fingerprint, dict(zip(hashes, matrix, strict=True)))
+            matrix = embedder.embed_documents([texts[h] for h in hashes])
+            self.catalog.store_vectors(model, dict(zip(hashes, matrix, strict=True)))
             self.embedded += len(hashes)
             new = [chunk.id for chunk in chunks if chunk.text_hash in hashes]
-            self.fresh.update(new if self.is_in_step else ())
+            self.fresh.update(new)
             self.progress.advance(len(new))
 
-    def finish(self, fresh: Collection[str], gone: Collection[str], *, indexed_at: float) -> int:
-        """Steps 4 to 6. Returns with how many vectors the store was filled afresh (0: it
-        wasn't)."""
-        index = self.open_vectors()
+    def finish(self, model: str, *, is_in_step: bool, indexed_at: float) -> int:
+        """Steps 4 to 6, for the vectors of ``model``. ``is_in_step``: the store is as the last run
+        left it. Returns with how many vectors it was filled afresh (0: it wasn't)."""
+        index, catalog, filled = self.open_vectors(), self.catalog, 0
         try:
-            index.sync_to(self.catalog.generation)
-            if self.is_in_step:
-                filled = self._settle(index, self.fresh.union(fresh), gone)
+            index.sync_to(catalog.generation)
+            if is_in_step:
+                self._settle(index, model)
             else:
-                filled = self._refill(index)
+                filled = self._refill(index, model)
         except StoreDamagedError as error:
             index.reset()
             self.notices.append(f"{error.message} It is rebuilt; nothing is embedded again.")
-            filled = self._refill(index)
-        catalog, fingerprint = self.catalog, self.fingerprint
-        catalog.finish_vault(self.vault, fingerprint=fingerprint, indexed_at=indexed_at)
-        catalog.prune_vectors(fingerprint)
+            filled = self._refill(index, model)
+        catalog.finish_vault(self.vault, fingerprint=model, indexed_at=indexed_at)
+        catalog.prune_vectors(model)
         drop_unused(catalog, index)
         index.seal()
-        catalog.set_vector_watermark(self.vault, watermark_of(index.identity, fingerprint))
+        catalog.set_vector_watermark(self.vault, watermark_of(index.identity, model))
         return filled
 
-    def _settle(self, index: VectorIndex, fresh: Collection[str], gone: Collection[str]) -> int:
-        if len(gone) > MOST_DELETED * self.catalog.count_chunks(Filter(vaults=(self.vault,))):
-            self._refill(index)
-            return 0
-        for part in batched(sorted(gone), STORE_SLICE):
-            index.delete(self.collection, part)
-        self._fill(index, fresh)
-        return 0
+    def _settle(self, index: VectorIndex, model: str) -> None:
+        if len(self.gone) > MOST_DELETED * self.catalog.count_chunks(Filter(vaults=(self.vault,))):
+            self._refill(index, model)
+            return
+        for part in batched(sorted(self.gone), STORE_SLICE):
+            index.delete(collection_of(self.vault, model), part)
+        self._fill(index, model, self.fresh)
 
-    def _refill(self, index: VectorIndex) -> int:
+    def _refill(self, index: VectorIndex, model: str) -> int:
         """Every visible chunk whose embedding is in the cache, into an empty collection. Linear
         in the vault: about a millisecond a chunk, where embedding it took twenty."""
-        index.drop(self.collection)
-        return self._fill(index, self.catalog.chunk_ids(self.vault))
+        index.drop(collection_of(self.vault, model))
+        return self._fill(index, model, self.catalog.chunk_ids(self.vault))
 
-    def _fill(self, index: VectorIndex, chunk_ids: Collection[str]) -> int:
+    def _fill(self, index: VectorIndex, model: str, chunk_ids: Collection[str]) -> int:
         filled = 0
         for part in batched(sorted(chunk_ids), STORE_SLICE):
-            vectors = self.catalog.vectors(self.fingerprint, part)
-            index.upsert(self.collection, vectors)
+            vectors = self.catalog.vectors(model, part)
+            index.upsert(collection_of(self.vault, model), vectors)
             filled += len(vectors)
         return filled
 

@@ -59,7 +59,6 @@ class ChromaIndex:
         self._server = server
         self._lock = threading.RLock()
         self._client: Any = None
-        self._collections: dict[str, Any] = {}
         self._generation: int | None = None
 
     # -- what differs between them
@@ -122,34 +121,32 @@ class ChromaIndex:
         return 0 if found is None else int(found)
 
     def drop(self, key: str) -> None:
-        with self._lock:
-            if not self._exists() or self._collection(key, create=False) is None:
-                return
-            self._collections.pop(key, None)
-            with self._writing(), self.translated():
-                self._client.delete_collection(collection_name(key, self._namespace))
+        if not self._exists():
+            return
+        from chromadb.errors import NotFoundError
+
+        client = self._open()
+        with self._writing(), self.translated(), suppress(NotFoundError):
+            client.delete_collection(collection_name(key, self._namespace))
 
     def retain(self, keys: Collection[str]) -> None:
         """Linear in the collections. Those of other installations on the same server stay."""
-        with self._lock:
-            if not self._exists():
-                return
-            client, kept = self._open(), {collection_name(key, self._namespace) for key in keys}
-            own: list[str] = []
-            with self.translated():
-                for offset in itertools.count(0, _PAGE):
-                    page = client.list_collections(limit=_PAGE, offset=offset)
-                    own += [
-                        one.name
-                        for one in page
-                        if (one.metadata or {}).get("ragvault_namespace") == self._namespace
-                    ]
-                    if len(page) < _PAGE:
-                        break
-            with self._writing(), self.translated():
-                for name in set(own) - kept:
-                    client.delete_collection(name)
-            self._collections.clear()
+        if not self._exists():
+            return
+        client, kept = self._open(), {collection_name(key, self._namespace) for key in keys}
+        own: list[str] = []
+        with self._writing(), self.translated():
+            for offset in itertools.count(0, _PAGE):
+                page = client.list_collections(limit=_PAGE, offset=offset)
+                own += [
+                    one.name
+                    for one in page
+                    if (one.metadata or {}).get("ragvault_namespace") == self._namespace
+                ]
+                if len(page) < _PAGE:
+                    break
+            for name in set(own) - kept:
+                client.delete_collection(name)
 
     def seal(self) -> None:
         """A server keeps its own files."""
@@ -161,7 +158,6 @@ class ChromaIndex:
     def close(self) -> None:
         with self._lock:
             client, self._client = self._client, None
-            self._collections.clear()
             if client is not None:
                 with self.translated():
                     client.close()
@@ -180,48 +176,28 @@ class ChromaIndex:
             size = int(self._open().get_max_batch_size())
         return (slice(start, start + size) for start in range(0, count, size))
 
-    def _collection(self, key: str, *, create: bool) -> Any:
-        with self._lock:
-            collection = self._collections.get(key)
-            if collection is not None:
-                return collection
-            client = self._open()
-            name = collection_name(key, self._namespace)
-            with self.translated():
-                if create:
-                    collection = client.get_or_create_collection(
-                        name,
-                        embedding_function=None,
-                        configuration={"hnsw": dict(HNSW)},
-                        metadata={"ragvault_vault": key, "ragvault_namespace": self._namespace},
-                    )
-                else:
-                    from chromadb.errors import NotFoundError
-
-                    with suppress(NotFoundError):
-                        collection = client.get_collection(name, embedding_function=None)
-            if collection is not None:
-                self._collections[key] = collection
-            return collection
-
     def _call(self, key: str, work: Callable[[Any], T], *, create: bool = False) -> T | None:
-        """``work`` on a collection; None when there is none. One that another process dropped and
-        made again has another id behind the same name: it is asked for once more."""
+        """``work`` on a collection; None when there is none. It is asked for each time: another
+        process may have dropped it, and made it again under another id."""
         if not create and not self._exists():
             return None
-        for attempt in (1, 2):
-            collection = self._collection(key, create=create)
-            if collection is None:
-                return None
-            with self.translated():
+        client, name = self._open(), collection_name(key, self._namespace)
+        with self.translated():
+            if create:
+                collection = client.get_or_create_collection(
+                    name,
+                    embedding_function=None,
+                    configuration={"hnsw": dict(HNSW)},
+                    metadata={"ragvault_vault": key, "ragvault_namespace": self._namespace},
+                )
+            else:
+                from chromadb.errors import NotFoundError
+
                 try:
-                    return work(collection)
-                except Exception as error:
-                    if type(error).__name__ != "NotFoundError" or attempt == 2:
-                        raise
-            with self._lock:
-                self._collections.pop(key, None)
-        raise AssertionError("unreachable")
+                    collection = client.get_collection(name, embedding_function=None)
+                except NotFoundError:
+                    return None
+            return work(collection)
 
     @contextmanager
     def translated(self) -> Iterator[None]:

@@ -4,6 +4,7 @@ thinks is kept out, however it is cut up."""
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     import ollama
 
     from ragvault.config.settings import OllamaSettings
-import re
 
 _LISTED = 8  # models named in an error
 _LAPTOP_BYTES = 10_000_000_000  # of a model's file: what 16 GB of memory can run beside the rest
@@ -42,19 +42,11 @@ class OllamaChat:
 
     def __init__(self, settings: OllamaSettings, max_wait_s: float = math.inf) -> None:
         self._server = OllamaServer(settings, max_wait_s)
+        self.host, self.route = self._server.url, self._server.route
         self.max_wait_s = max_wait_s
         self._keep_alive = settings.keep_alive
         self._think = settings.think
         self._infos: dict[str | None, ModelInfo] = {}
-
-    @property
-    def host(self) -> str:
-        return self._server.url
-
-    @property
-    def route(self) -> str:
-        """See ``OllamaServer``."""
-        return self._server.route
 
     def version(self) -> str:
         try:
@@ -184,15 +176,11 @@ class OllamaStream:
         self._model = options.model or ""
         self._most_chars = options.max_tokens * CHARS_PER_TOKEN
         self._most_parts = options.max_tokens * PARTS_PER_TOKEN + SPARE_PARTS
-        self._usage = ChatUsage(prompt_tokens=None, completion_tokens=None)
+        self.usage = ChatUsage(prompt_tokens=None, completion_tokens=None)
         self._tokens = self._read(messages, options)
 
     def __iter__(self) -> Iterator[str]:
         return self._tokens
-
-    @property
-    def usage(self) -> ChatUsage:
-        return self._usage
 
     def __enter__(self) -> OllamaStream:
         return self
@@ -221,10 +209,8 @@ class OllamaStream:
                             raise ReplyTooLongError("goes on beyond the length that was asked for")
                         if part.done:
                             done = True
-                            self._usage = ChatUsage(
-                                prompt_tokens=_counted(part.prompt_eval_count),
-                                completion_tokens=_counted(part.eval_count),
-                            )
+                            counts = part.prompt_eval_count, part.eval_count
+                            self.usage = ChatUsage(*map(_counted, counts))
                         if shown := visible.feed(text):
                             has_shown = True
                             yield shown

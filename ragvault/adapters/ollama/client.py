@@ -13,6 +13,9 @@ from __future__ import annotations
 import ipaddress
 import math
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies
@@ -27,16 +30,10 @@ from ragvault.errors import (
 )
 
 if TYPE_CHECKING:
+    import httpx
     import ollama
 
     from ragvault.config.settings import OllamaSettings
-import time
-from collections.abc import Iterator
-from contextlib import suppress
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import httpx
 
 # An embedding reply is one line: 64 texts of 4,096 numbers of 22 characters are 6 MB.
 MOST_BYTES = 64_000_000
@@ -46,6 +43,10 @@ WHOLE_ANSWER = 10  # times ``timeout_s``, for all of a reply
 CHARS_PER_TOKEN = 40
 PARTS_PER_TOKEN = 4
 SPARE_PARTS = 200
+DEFAULT_PORT = 11434
+_CONNECT_TIMEOUT_S = 2.0  # a server on this machine or its network answers at once, or is not there
+_SLOW = "Raise `ollama.{}` in the config, or use a smaller model."
+_NOT_OLLAMA = "Check `ollama.host` in the config: it should be Ollama's own address."
 
 
 class ReplyTooLongError(Exception):
@@ -117,12 +118,6 @@ def _bounded(response: httpx.Response, most_line: int, timeout_s: float) -> http
     return Bounded()
 
 
-DEFAULT_PORT = 11434
-_CONNECT_TIMEOUT_S = 2.0  # a server on this machine or its network answers at once, or is not there
-_SLOW = "Raise `ollama.{}` in the config, or use a smaller model."
-_NOT_OLLAMA = "Check `ollama.host` in the config: it should be Ollama's own address."
-
-
 def base_url(host: str) -> str:
     """``host`` as a URL: ``http://`` and port 11434 where they are left out, as Ollama does.
 
@@ -175,15 +170,11 @@ class OllamaServer:
         self._timeout_s = min(settings.timeout_s, max_wait_s)
         is_short = self._timeout_s < settings.timeout_s
         self._slow = _SLOW.format("assist_timeout_s" if is_short else "timeout_s")
+        proxy = "no proxy" if is_loopback(self.url) else "a proxy that the environment names"
+        # For people: which ways a request takes, and which it doesn't.
+        self.route = f"redirects are refused, {proxy} is used"
         self._lock = threading.Lock()
         self._client: ollama.Client | None = None
-
-    @property
-    def route(self) -> str:
-        """For people: which ways a request takes, and which it doesn't."""
-        here = is_loopback(self.url)
-        proxies = "no proxy is used" if here else "a proxy that the environment names is used"
-        return f"redirects are refused, {proxies}"
 
     def client(self) -> ollama.Client:
         import ollama

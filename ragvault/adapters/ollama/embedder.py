@@ -38,6 +38,7 @@ class OllamaEmbedder(PrefixedEmbedder):
         super().__init__(settings.embedding)
         self._server = OllamaServer(settings.ollama)
         self._url = self._server.url
+        self.source = f"Ollama at {self._url}"
         self._named = settings.ollama.embedding_model
         self._served = PROFILES[settings.embedding.profile].served
         self._keep_alive = settings.ollama.keep_alive
@@ -80,10 +81,6 @@ class OllamaEmbedder(PrefixedEmbedder):
         has one there."""
         base = (name or "").rpartition("/")[2].partition(":")[0]
         return base == self._served if self._served else bool(name)
-
-    @property
-    def source(self) -> str:
-        return f"Ollama at {self._url}"
 
     @property
     def fingerprint(self) -> str:
