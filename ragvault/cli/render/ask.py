@@ -57,18 +57,21 @@ class AskView:
         """All of it; the waiting line stands until there is something to read."""
         result = None
         with self._waiting.shown("Searching your notes …"):
-            for event in events:
-                if isinstance(event, Retrieved):
-                    self._found(event)
-                elif isinstance(event, Cited):
-                    self._marks.add(event.text, event.hit)
-                    self._printer.expect(event.text)
-                elif isinstance(event, Token):
-                    self._token(event)
-                elif isinstance(event, Drafted):
-                    self._draft(event.text)
-                elif isinstance(event, Done):
-                    result = event.result
+            try:
+                for event in events:
+                    if isinstance(event, Retrieved):
+                        self._found(event)
+                    elif isinstance(event, Cited):
+                        self._marks.add(event.text, event.hit)
+                        self._printer.expect(event.text)
+                    elif isinstance(event, Token):
+                        self._token(event)
+                    elif isinstance(event, Drafted):
+                        self._draft(event.text)
+                    elif isinstance(event, Done):
+                        result = event.result
+            finally:
+                self._printer.finish()  # no draft stays above what is said next
         assert result is not None, "ask ends with Done or raises"
         self._show(result)
         return result
@@ -164,13 +167,13 @@ class AskView:
             for line in lines:
                 out.print(f"{bar} {line}")
 
-    def _rows(self, line: str) -> list[str]:
-        """A line of a note, wrapped on a terminal with its indentation kept."""
+    def _rows(self, line: str, left: int = 2) -> list[str]:
+        """A line of a note, wrapped on a terminal behind ``left`` columns, its indentation kept."""
         text = strip_controls(line)
         if not self._out.is_tty or not text.strip():
             return [text]
         indent = text[: len(text) - len(text.lstrip())].expandtabs(4)
-        width = min(self._out.width, MAX_LINE) - 2 - len(indent)
+        width = min(self._out.width, MAX_LINE) - left - len(indent)
         return [indent + row for row in wrapped(text, width)]
 
     def _caveats(self, answer: Answer) -> None:
@@ -202,9 +205,9 @@ class AskView:
                 self._behind_bar(one.evidence, " " * (columns(mark) + 1))
 
     def _behind_bar(self, text: str, indent: str = "") -> None:
-        bar = self._out.style("│", "cyan")
+        bar, left = self._out.style("│", "cyan"), len(indent) + 2
         for line in text.split("\n"):
-            for row in self._rows(line) if line.strip() or not indent else ():
+            for row in self._rows(line, left) if line.strip() or not indent else ():
                 self._out.print(f"{indent}{bar} {row}".rstrip())
 
     def _abstention(self, outcome: Abstention, result: AskResult) -> None:

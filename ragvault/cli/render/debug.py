@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ragvault.cli.render.layout import columns, counted, hanging, shortened
+from ragvault.cli.render.layout import MIN_LINE, columns, counted, hanging, shortened
 from ragvault.cli.render.terminal import Terminal
 from ragvault.model import AskResult, Hit, Judgement, Retrieval, Timing, shown_confidence
 from ragvault.service.json_objects import local_day
@@ -84,7 +84,7 @@ def _print_quotes(out: Terminal, retrieval: Retrieval, result: AskResult) -> Non
     out.print()
     out.print("  #  share cosine  quote", "dim")
     for quote in result.quotes:
-        room = max(_LEAST_ROOM, out.width - 20) if out.is_tty else 160
+        room = max(MIN_LINE, out.width - 20) if out.is_tty else 160
         text = snippet(f"{quote.hit.chunk.rel_path}: {quote.text}", room)
         out.print(f"{quote.hit.rank:>3} {quote.share:>6.3f} {_number(quote.cosine)}  {text}")
     quoted = {quote.hit.chunk.id for quote in result.quotes}

@@ -71,7 +71,7 @@ class PlaceView:
             section = f"\n{indent}{hanging(out, section.lstrip(), len(indent))}"
         out.print(f"{out.style(label, 'bold')} {self.path(hit)}{section}")
         if not brief:
-            out.print(f"{indent}{self.details(hit, more)}", "dim")
+            out.print(indent + hanging(out, self.details(hit, more), len(indent)), "dim")
         if terms is not None:
             room = min(out.width, MAX_LINE) - len(indent)
             for row in excerpt(hit.chunk, terms).split("\n"):

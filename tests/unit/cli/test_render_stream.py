@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import cast
 
 import pytest
 from hypothesis import given, strategies as st
 
-from ragvault.cli.render.ask import AnswerPrinter
+from ragvault.cli.render.ask import AnswerPrinter, AskView
 from ragvault.cli.render.layout import columns, wrapped
 from ragvault.cli.render.terminal import Terminal
+from ragvault.cli.session import Session
+from ragvault.model import AskEvent, Drafted
 from ragvault.text import strip_controls
+from tests.support.cited import Screen, asked
 
 A = "[File: a note.md, Section: Top > Sub]"
 B = "[File: odd [1].md, Section: [x] y]"
 
 
-def terminal(width: int = 40, *, tty: bool = True) -> tuple[Terminal, io.StringIO]:
+def terminal(
+    width: int = 40, *, tty: bool = True, colour: bool = False
+) -> tuple[Terminal, io.StringIO]:
     stream = io.StringIO()
-    return Terminal(stream, tty, False, True, width), stream
+    return Terminal(stream, tty, colour, True, width), stream
 
 
 def printed(
@@ -73,6 +79,43 @@ def test_what_is_not_settled_is_dimmed_and_gone_when_it_is() -> None:
         assert line.startswith("\x1b[2m") and columns(strip_controls(line)) < 20
         after = stream.getvalue().removeprefix(shown)
         assert after == "\r\x1b[2K\x1b[1A\x1b[10G Yes.\n"
+
+
+NOTE = (
+    "a.md | Top | We meet on Monday at ten o'clock beside the old boathouse, all of us: Ann, Bob "
+    "and Carl, who brings coffee and the keys for both of the sheds."
+)
+
+
+def test_a_draft_of_which_nothing_is_kept_is_gone_before_the_quotes() -> None:
+    out, stream = terminal(60, colour=True)
+    view = AskView(cast(Session, Screen(out)))
+    view.draw(asked(f"{NOTE}\n---\nThe moon is made of green cheese."))
+    draft, _, quoted = stream.getvalue().partition("cheese.\x1b[0m")
+    assert "moon" in draft and quoted.startswith("\r\x1b[2K") and "│" in quoted
+
+
+def test_a_draft_that_breaks_off_is_gone_before_the_error() -> None:
+    out, stream = terminal(60, colour=True)
+
+    def events() -> Iterator[AskEvent]:
+        yield Drafted("The moon is made")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        AskView(cast(Session, Screen(out))).draw(events())
+    assert stream.getvalue().endswith("made\x1b[0m\r\x1b[2K")
+
+
+@pytest.mark.parametrize("width", [30, 60])
+def test_no_line_below_a_source_is_wider_than_the_terminal(width: int) -> None:
+    """The terminal would break it in the middle of a word."""
+    out, stream = terminal(width)
+    AskView(cast(Session, Screen(out))).draw(
+        asked(f"{NOTE}\n---\nAnn, Bob and Carl meet on Monday.")
+    )
+    assert "    │ " in stream.getvalue()
+    assert max(map(columns, stream.getvalue().splitlines())) <= width
 
 
 def test_lines_break_at_words_on_a_terminal_and_nowhere_else() -> None:
