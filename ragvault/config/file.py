@@ -129,6 +129,8 @@ class _Mapping(dict[str, Any]):
 def read_text(path: Path) -> str:
     """The file's text. Raises ConfigError when it can't be read."""
     try:
+        if path.exists() and not path.is_file():  # a pipe would be waited for
+            raise ConfigError(f"{path} is there, and is no file.", "Move it away.")
         if path.stat().st_size > MAX_CONFIG_BYTES:
             raise ConfigError(f"{path} is too large to be a configuration file.")
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -230,7 +232,7 @@ class _Sources:
             self.gone.append(f"{origin.label}: {dotted}")
             return
         if name == "path" and isinstance(value, str):
-            value = _resolve(value, self.path.parent)
+            value = _resolve(value, self.path.parent) if value.strip() else None
         self.set(RENAMED.get(dotted, dotted), value, origin)
 
     def take_variables(self, environ: Mapping[str, str]) -> None:
@@ -279,8 +281,10 @@ def value_of(key: Key, text: str, origin: Origin = FLAG) -> object:
     text = text if key.kind == "string" else text.strip()
     # An empty path is none; an empty text is a text.
     nothing = ("null",) if key.kind == "string" and key.name != "path" else ("", "null")
-    if key.nullable and text.strip().lower() in nothing:
-        return None
+    if text.strip().lower() in nothing:
+        if key.nullable:
+            return None
+        text = "" if key.kind in ("array", "object") else text
     # What begins with a bracket alone may be a pattern of .gitignore's: ``[Dd]rafts/``.
     if key.kind == "array" and text.startswith('["'):
         try:

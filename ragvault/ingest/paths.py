@@ -102,7 +102,7 @@ def unusable(folder: str, error: OSError, *, is_vault: bool) -> VaultPathError:
     if error.errno == errno.ENOENT and is_vault:
         return VaultPathError(
             f"The vault {path} is not there.",
-            f"Check the path, or mount the drive that it is on{kept}.",
+            f"Mount the drive that it is on, or follow it: `ragvault vault move NAME PATH`{kept}.",
         )
     if error.errno == errno.ENOENT:
         return VaultPathError(f"There is no folder {path}.")

@@ -110,6 +110,8 @@ def entry_of(container: Container, wanted: str) -> HistoryEntry:
         found = next(iter(history.entries(limit=1)), None)
     elif is_number(wanted):
         found = history.entry(int(wanted))
+    if found is None and not history.entries(limit=1):
+        raise UsageError("There is no answer yet.", "Ask something: `ragvault ask QUESTION`.")
     if found is None:
         raise UsageError(
             f"There is no answer {wanted!r}.",

@@ -102,10 +102,8 @@ def check_notes(container: Container, vault: VaultInfo, *, quick: bool) -> Itera
     try:
         report = refreshed(container, vault, dry_run=True, thorough=not quick)
     except (VaultPathError, NoIndexError) as error:
-        remedy = "Mount the drive that it is on, or follow it: `ragvault vault move`."
-        yield Finding(
-            "notes", Kind.OUT_OF_REACH, error.message.rstrip("."), vault.name, remedy=remedy
-        )
+        what = error.message.rstrip(".")
+        yield Finding("notes", Kind.OUT_OF_REACH, what, vault.name, remedy=error.hint)
         return
     yield from _of_notes(report, vault.name)
 

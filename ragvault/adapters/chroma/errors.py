@@ -42,7 +42,11 @@ _UNREACHABLE = Translation(
     "Start it (`chroma run`), check store.host and store.port in the config, or set"
     " `store.mode: persistent`.",
 )
-_UNKNOWN = Translation(StoreError, "The vector store {place} failed ({detail}).")
+_UNKNOWN = Translation(
+    StoreError,
+    "The vector store {place} failed ({detail}).",
+    "Run `ragvault repair` to rebuild it.",
+)
 
 # The Rust core reports nearly everything as InternalError; its words tell what it was.
 _BY_MESSAGE = (

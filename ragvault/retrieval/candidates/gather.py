@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 
-from ragvault.errors import StoreError
+from ragvault.errors import StoreDamagedError, StoreError
 from ragvault.model import Filter, Scope, ScoredId, Scores, StoredChunk, Vector, collection_of
 from ragvault.ports import VectorIndex
 from ragvault.retrieval.context import Context
@@ -31,12 +31,12 @@ _GROWTH = 4
 @dataclass(frozen=True, slots=True)
 class Store:
     """The vector store for the ``vaults`` that are too large to be compared in full, and what
-    turns out while it is asked: ``broken`` says for a vault why it can't be ("" once told). It is
+    turns out while it is asked: ``broken`` says for a vault why it can't be (None once told). It is
     compared in full then, however large; ``lacking``: vaults with passages without a vector."""
 
     index: VectorIndex | None = None
     vaults: frozenset[str] = frozenset()
-    broken: dict[str, str] = field(default_factory=dict)
+    broken: dict[str, StoreError | None] = field(default_factory=dict)
     lacking: set[str] = field(default_factory=set)
 
 
@@ -71,26 +71,27 @@ def open_store(context: Context, generation: int, fingerprint: str) -> Store:
     names = frozenset(vault.name for vault in large)
     if not large:
         return Store()
-    broken: dict[str, str] = {}
+    broken: dict[str, StoreError | None] = {}
     try:
         index = context.deps.vector_index()
         index.sync_to(generation)
     except StoreError as error:
-        return Store(None, names, dict.fromkeys(names, error.message))
+        return Store(None, names, dict.fromkeys(names, error))
     for vault in large:
         try:
             held = index.count(collection_of(vault.name, fingerprint))
         except StoreError as error:
-            broken[vault.name] = error.message
+            broken[vault.name] = error
             continue
         if context.catalog.vector_watermark(vault.name) is None:
             context.notices.append(
                 f"`ragvault index` is writing '{vault.name}', or its last run was cut off: the "
                 "passages are compared without the vector store until `ragvault index` has ended."
             )
-            broken[vault.name] = ""
+            broken[vault.name] = None
         elif held != vault.chunks:
-            broken[vault.name] = f"it holds {held:,} vectors for {vault.chunks:,} passages"
+            why = f"it holds {held:,} vectors for {vault.chunks:,} passages"
+            broken[vault.name] = StoreDamagedError(why)
     return Store(index, names, broken)
 
 
@@ -121,7 +122,7 @@ def by_meaning(
             try:
                 found = _ask_store(context, store.index, fingerprint, vector, scope, inside)
             except StoreError as error:
-                store.broken[scope.vault] = error.message
+                store.broken[scope.vault] = error
         if found is None:
             n = VECTOR_CANDIDATES
             found, lacking = context.catalog.nearest(fingerprint, vector, n, inside)
@@ -136,10 +137,10 @@ def nearest(context: Context, meaning: Meaning, scopes: Sequence[Scope]) -> tupl
         return ()
     ids = by_meaning(context, meaning, meaning.readable, scopes, context.filters)
     context.notices.extend(
-        f"The vector store of {vault} can't be used ({why.rstrip('. ')}): searched without. "
-        "Run `ragvault repair` to rebuild it."
-        for vault, why in meaning.store.broken.items()
-        if why
+        f"The vector store of {vault} can't be used ({error.message.rstrip('. ')}): searched "
+        f"without. {error.hint}"
+        for vault, error in meaning.store.broken.items()
+        if error
     )
     return ids
 

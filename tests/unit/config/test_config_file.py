@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
 
-from ragvault.config.file import LoadedSettings, load
+from ragvault.config.file import LoadedSettings, load, read_text
 from ragvault.config.keys import GONE, as_yaml, example, keys, sections
 from ragvault.config.settings import Settings
 from ragvault.errors import ConfigError
@@ -339,3 +340,22 @@ def test_patterns_that_begin_with_a_bracket_are_patterns() -> None:
 def test_a_list_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="RAGVAULT_INDEX_EXTENSIONS"):
         load(None, {"RAGVAULT_INDEX_EXTENSIONS": text})
+
+
+def test_null_empties_a_list() -> None:
+    """``config set index.exclude null``: as a pattern it would leave out a note of that name."""
+    loaded = load(None, {"RAGVAULT_INDEX_EXCLUDE": "null", "RAGVAULT_CONFIG": ""})
+    assert loaded.settings.index.exclude == ()
+
+
+def test_an_empty_path_in_the_file_is_none(tmp_path: Path) -> None:
+    """Taken from the file's folder, it made the index beside the configuration."""
+    file = tmp_path / "config.yaml"
+    file.write_text('index:\n  path: ""\n')
+    assert load(file, {}).settings.index.path is None
+
+
+def test_a_pipe_in_the_place_of_the_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "config.yaml")
+    with pytest.raises(ConfigError, match="is no file"):
+        read_text(tmp_path / "config.yaml")

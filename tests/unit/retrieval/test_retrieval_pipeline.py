@@ -271,7 +271,7 @@ def no_embedder() -> Embedder:
 
 
 def no_store() -> VectorIndex:
-    raise StoreError("It is locked.")
+    raise StoreError("It is locked.", "Wait for it.")
 
 
 def test_without_the_model_keywords_and_dates_still_find(fake: SearchIndex) -> None:
@@ -306,7 +306,7 @@ def test_a_large_vault_whose_store_fails_is_compared_in_full(fake: SearchIndex) 
     deps = replace(fake.deps, vector_index=no_store, exact_limit=0)
     found = fake.search("API backend", deps=deps)
     assert found.hits == healthy.hits
-    assert "It is locked" in found.notices[0]
+    assert "It is locked): searched without. Wait for it." in found.notices[0]
     assert healthy.notices == ()
 
 

@@ -174,6 +174,12 @@ def test_an_answer_that_is_not_there_is_said_so(kept: Container, wanted: str) ->
     assert "ragvault history" in caught.value.hint
 
 
+def test_before_the_first_question_nobody_is_sent_to_an_empty_history(kept: Container) -> None:
+    with pytest.raises(UsageError, match="no answer yet") as caught:
+        entry_of(kept, "last")
+    assert "ragvault ask" in caught.value.hint
+
+
 def test_sources_are_numbered_as_they_are_shown() -> None:
     """Two passages of one section are one [1]: what is [2] is the third reference."""
     hits = (hit("a.md", "A", "x"), hit("a.md", "A", "y", ordinal=1), hit("b.md", "B", "z"))
