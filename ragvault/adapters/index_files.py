@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from ragvault import __version__
 from ragvault.adapters.files import (
@@ -52,7 +52,6 @@ _DATABASES = (CATALOG_NAME, HISTORY_NAME)
 _PIECES = (*_DATABASES, VAULTS_NAME, "facts.json")
 _MOVED = (*_PIECES, *(name + end for name in _DATABASES for end in COMPANIONS[1:]), "chroma")
 _LIST = "ragvault-backup.json"
-_LAST_RECORD = 22  # bytes of a ZIP's, without a comment
 
 
 class IndexFiles:
@@ -201,9 +200,7 @@ def _unpack(source: Path, index: Path) -> Path:
     try:
         if not source.is_file():  # a pipe, or a device without an end
             raise ValueError("it is no regular file")
-        with source.open("rb") as file, zipfile.ZipFile(file) as archive, reported(index):
-            if not _is_all(file):
-                raise ValueError("it begins or ends with something else")
+        with zipfile.ZipFile(source) as archive, reported(index):
             for name, expected in json.loads(archive.read(_LIST))["files"].items():
                 if name not in _PIECES:
                     raise ValueError(f"{name} is no part of an index")
@@ -287,14 +284,6 @@ def _copy(database: Path, target: Path) -> None:
 
 def _problems(database: Path) -> list[str]:
     return problems_of(database, problems if database.name == CATALOG_NAME else page_problems)
-
-
-def _is_all(file: IO[bytes]) -> bool:
-    """Whether the archive begins and ends with the file: zipfile reads past what stands around."""
-    file.seek(0)
-    head = file.read(4)
-    file.seek(-_LAST_RECORD, os.SEEK_END)
-    return head == b"PK\3\4" and file.read(4) == b"PK\5\6"
 
 
 def _is_backup(file: Path) -> bool:

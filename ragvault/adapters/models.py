@@ -10,6 +10,7 @@ import json
 import math
 import os
 import re
+import threading
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from typing import Any
 
 from ragvault.adapters.families import prefixes_for
 from ragvault.adapters.files import atomic_write, private_folder
-from ragvault.config.settings import EmbeddingSettings
+from ragvault.config.settings import Settings
 from ragvault.errors import EmbedderUnavailableError, ModelError, StoreError
 from ragvault.model import Matrix, Prefixes, Vector
 
@@ -82,8 +83,10 @@ class PrefixedEmbedder:
     """What all embedders do alike: put the model's prefixes before what is embedded, and remember
     questions for the life of the process, the newest 512."""
 
-    def __init__(self, wanted: EmbeddingSettings) -> None:
-        self._wanted = wanted
+    def __init__(self, settings: Settings, facts: Path | None) -> None:
+        self._wanted = settings.embedding
+        self._facts = FactStore(facts)
+        self._lock = threading.RLock()
         self._queries: dict[str, Vector] = {}
 
     @cached_property

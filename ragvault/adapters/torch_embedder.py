@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -17,7 +16,6 @@ from typing import Any
 
 from ragvault.adapters.families import OWN_FILE, known_as
 from ragvault.adapters.models import (
-    FactStore,
     PrefixedEmbedder,
     encodable,
     first_line,
@@ -46,11 +44,9 @@ class SentenceTransformersEmbedder(PrefixedEmbedder):
     """
 
     def __init__(self, settings: Settings, facts: Path | None = None) -> None:
-        super().__init__(settings.embedding)
+        super().__init__(settings, facts)
         self._name = self._wanted.model or PROFILES[self._wanted.profile].original
         self._path = Path(self._wanted.path).expanduser() if self._wanted.path else None
-        self._facts = FactStore(facts)
-        self._lock = threading.RLock()
         self._loaded: Any = None
 
     # ------------------------------------------------------------------ what it is

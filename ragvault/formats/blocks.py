@@ -99,7 +99,15 @@ class _Blocks:
         self, nodes: Sequence[SyntaxTreeNode], first: int, last: int, depth: int
     ) -> tuple[Block, ...]:
         """Those of ``nodes``, and of the lines ``first..last`` that none of them holds."""
-        return self._cover([self._block(node, depth) for node in nodes], first, last)
+        covered: list[Block] = []
+        at = first
+        for block in (self._block(node, depth) for node in nodes):
+            covered.extend(self._gap(at, block.first - 1))
+            if block.last >= at:
+                covered.append(block if block.first >= at else Block("text", at, block.last))
+                at = block.last + 1
+        covered.extend(self._gap(at, last))
+        return tuple(covered)
 
     def _block(self, node: SyntaxTreeNode, depth: int) -> Block:
         begin, end = node.map or (0, 0)
@@ -114,18 +122,6 @@ class _Blocks:
         if node.type == "blockquote":
             kind = "callout" if _CALLOUT.match(self._lines[first]) else "quote"
         return Block(kind, first, last, children if depth < _MAX_DEPTH else ())
-
-    def _cover(self, found: Sequence[Block], first: int, last: int) -> tuple[Block, ...]:
-        """The blocks, with lines that none of them holds as blocks of their own."""
-        covered: list[Block] = []
-        at = first
-        for block in found:
-            covered.extend(self._gap(at, block.first - 1))
-            if block.last >= at:
-                covered.append(block if block.first >= at else Block("text", at, block.last))
-                at = block.last + 1
-        covered.extend(self._gap(at, last))
-        return tuple(covered)
 
     def _gap(self, first: int, last: int) -> Iterator[Block]:
         while first <= last and not self._lines[first].strip():

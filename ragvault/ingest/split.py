@@ -99,14 +99,13 @@ def split_lines(
     atoms.extend(_fitting(body, lines, counter, budget))
     repeats = sorted({atom.piece.repeat for atom in atoms})
     repeat_costs = dict(zip(repeats, costs_of(counter, repeats, budget), strict=True))
-    for text, cost in repeat_costs.items():
-        if cost > budget // 4:  # an opening that leaves no room for the rest
-            atoms = [
-                replace(atom, piece=replace(atom.piece, repeat=""))
-                if atom.piece.repeat == text
-                else atom
-                for atom in atoms
-            ]
+    # An opening that leaves no room for the rest isn't repeated.
+    atoms = [
+        replace(atom, piece=replace(atom.piece, repeat=""))
+        if repeat_costs[atom.piece.repeat] > budget // 4
+        else atom
+        for atom in atoms
+    ]
     ranges = _pack(
         [atom.cost for atom in atoms],
         [atom.strength for atom in atoms],
@@ -114,11 +113,8 @@ def split_lines(
         budget,
         overlap,
     )
-    pieces: list[Piece] = []
-    for i, j in ranges:
-        head, tail = atoms[i].piece, atoms[j - 1].piece
-        pieces.append(Piece(head.first, head.start, tail.last, tail.end, head.repeat))
-    return pieces
+    ends = ((atoms[i].piece, atoms[j - 1].piece) for i, j in ranges)
+    return [Piece(head.first, head.start, tail.last, tail.end, head.repeat) for head, tail in ends]
 
 
 # --------------------------------------------------------------------------- atoms

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ragvault.adapters.families import best_known, family_of
-from ragvault.adapters.models import FactStore, PrefixedEmbedder, encodable, unit_rows
+from ragvault.adapters.models import PrefixedEmbedder, encodable, unit_rows
 from ragvault.adapters.ollama.client import OllamaServer, context_length, same_model
 from ragvault.config.profiles import PROFILES
 from ragvault.config.settings import Settings
@@ -35,15 +34,13 @@ class OllamaEmbedder(PrefixedEmbedder):
     """
 
     def __init__(self, settings: Settings, facts: Path | None = None) -> None:
-        super().__init__(settings.embedding)
+        super().__init__(settings, facts)
         self._server = OllamaServer(settings.ollama)
         self._url = self._server.url
         self.source = f"Ollama at {self._url}"
         self._named = settings.ollama.embedding_model
         self._served = PROFILES[settings.embedding.profile].served
         self._keep_alive = settings.ollama.keep_alive
-        self._facts = FactStore(facts)
-        self._lock = threading.RLock()
         self._digest: str | None = None
 
     # ------------------------------------------------------------------ what it is

@@ -9,7 +9,6 @@ business where it gives ``sentence_embedding``, else its folder's (``Head``); at
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -48,11 +47,9 @@ class OnnxEmbedder(PrefixedEmbedder):
     """
 
     def __init__(self, settings: Settings, facts: Path | None = None) -> None:
-        super().__init__(settings.embedding)
+        super().__init__(settings, facts)
         self._side_by_side = SideBySide(self._wanted.threads or usable_cores())
         self._named = known_as(self._wanted, model_named(self._wanted))
-        self._facts = FactStore(facts)
-        self._lock = threading.RLock()
         self._files: ModelFiles | None = None
         self._tokenizer: Tokenizer | None = None
         self._session: _SentenceModel | None = None

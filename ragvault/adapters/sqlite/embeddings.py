@@ -145,9 +145,40 @@ class SqliteEmbeddings(OnDatabase):
                 )
 
     def prune_vectors(self, fingerprint: str) -> int:
+        """Used is what a visible chunk refers to, under the fingerprint given or the one in force.
+        Linear in the cache, so the edit of a note doesn't pay for it each time."""
+        now = self._clock()
         with self.database.write() as con:
-            dropped = _prune(con, fingerprint, self._clock())
             bump_generation(con)
+            forgotten = con.execute(
+                "DELETE FROM embedder WHERE NOT is_in_force AND fingerprint != ?", (fingerprint,)
+            ).rowcount
+            is_new_day = con.execute(
+                "INSERT INTO meta VALUES ('pruned_at', :now) ON CONFLICT DO UPDATE SET value = :now"
+                " WHERE abs(:now - value) >= :day",
+                {"now": int(now), "day": _DAY_S},
+            ).rowcount
+            if not (forgotten or is_new_day):
+                return 0
+            con.execute(
+                "UPDATE embedding SET unused_since = iif(unused_since IS NULL, ?, NULL)"
+                " WHERE (unused_since IS NULL) != (text_hash IN (SELECT text_hash FROM chunk)"
+                " AND fingerprint_id IN (SELECT id FROM fingerprint WHERE name = ?"
+                " OR name IN (SELECT fingerprint FROM embedder WHERE is_in_force)))",
+                (now, fingerprint),
+            )
+            used = "SELECT count(*) FROM embedding WHERE unused_since IS NULL"
+            spare = max(GRACE_FLOOR, int(con.execute(used).fetchone()[0] * GRACE_SHARE))
+            dropped = con.execute(
+                "DELETE FROM embedding WHERE unused_since < ? OR rowid IN (SELECT rowid"
+                " FROM embedding WHERE unused_since IS NOT NULL"
+                " ORDER BY unused_since DESC, rowid DESC LIMIT -1 OFFSET ?)",
+                (now - GRACE_S, spare),
+            ).rowcount
+            con.execute(
+                "DELETE FROM fingerprint WHERE NOT EXISTS"
+                " (SELECT 1 FROM embedding e WHERE e.fingerprint_id = fingerprint.id)"
+            )
             return dropped
 
 
@@ -252,57 +283,3 @@ def _scan(connection: sqlite3.Connection, fingerprint: str, where: Filter) -> _S
             pages.append(unpack([row[1] for row in found]))
     matrix = np.concatenate(pages) if pages else np.empty((0, 0), dtype=np.float32)
     return _Scan(ids, matrix, lacking)
-
-
-# --------------------------------------------------------------------------- upkeep
-
-
-def _prune(connection: sqlite3.Connection, fingerprint: str, now: float) -> int:
-    """Forget other embedders than this one and the one in force, and drop embeddings that have
-    been unused for longer than the grace; returns how many.
-
-    Used is what a visible chunk refers to, under the fingerprint given or the one in force. Linear
-    in the cache, so the edit of a note doesn't pay for it each time.
-    """
-    forgotten = connection.execute(
-        "DELETE FROM embedder WHERE NOT is_in_force AND fingerprint != ?", (fingerprint,)
-    ).rowcount
-    is_new_day = connection.execute(
-        "INSERT INTO meta VALUES ('pruned_at', :now) ON CONFLICT DO UPDATE SET value = :now"
-        " WHERE abs(:now - value) >= :day",
-        {"now": int(now), "day": _DAY_S},
-    ).rowcount
-    if not (forgotten or is_new_day):
-        return 0
-    connection.execute(
-        "CREATE TEMP TABLE used AS SELECT DISTINCT p.id AS fingerprint_id, c.text_hash"
-        " FROM chunk c JOIN fingerprint p"
-        " ON p.name = ? OR p.name IN (SELECT fingerprint FROM embedder WHERE is_in_force)",
-        (fingerprint,),
-    )
-    connection.execute("CREATE INDEX temp.used_key ON used (fingerprint_id, text_hash)")
-    in_use = (
-        "EXISTS (SELECT 1 FROM used u WHERE u.fingerprint_id = embedding.fingerprint_id"
-        " AND u.text_hash = embedding.text_hash)"
-    )
-    connection.execute(
-        f"UPDATE embedding SET unused_since = NULL WHERE unused_since IS NOT NULL AND {in_use}"
-    )
-    connection.execute(
-        f"UPDATE embedding SET unused_since = ? WHERE unused_since IS NULL AND NOT {in_use}",
-        (now,),
-    )
-    used = int(connection.execute("SELECT count(*) FROM used").fetchone()[0])
-    connection.execute("DROP TABLE used")
-    spare = max(GRACE_FLOOR, int(used * GRACE_SHARE))
-    dropped = connection.execute(
-        "DELETE FROM embedding WHERE unused_since < ? OR rowid IN (SELECT rowid FROM embedding"
-        " WHERE unused_since IS NOT NULL ORDER BY unused_since DESC, rowid DESC"
-        " LIMIT -1 OFFSET ?)",
-        (now - GRACE_S, spare),
-    ).rowcount
-    connection.execute(
-        "DELETE FROM fingerprint WHERE NOT EXISTS"
-        " (SELECT 1 FROM embedding e WHERE e.fingerprint_id = fingerprint.id)"
-    )
-    return dropped

@@ -147,8 +147,6 @@ DAMAGE: dict[str, Callable[[Path], None]] = {
     "without its catalog": lambda file: rewritten(file, lambda p: p.pop("catalog.sqlite3")),
     "a path that leads out": lambda file: rewritten(file, outside),
     "another piece": lambda file: rewritten(file, other_piece),
-    "junk after it": lambda file: file.write_bytes(file.read_bytes() + b"junk"),
-    "junk before it": lambda file: file.write_bytes(b"junk" + file.read_bytes()),
     "gone": lambda file: file.unlink(),
 }
 
