@@ -116,6 +116,20 @@ def test_a_question_of_nothing_but_stopwords_still_searches_for_them() -> None:
     assert query("who is the who?").terms == ("who", "is", "the")
 
 
+@pytest.mark.parametrize(
+    ("question", "terms"),
+    [
+        ("which invoices haven't been paid yet", ("invoices", "paid")),
+        ("is the cat still missing", ("cat", "missing")),
+        ("why did Pekka say no", ("pekka",)),
+        ("which books must I still return", ("books", "return")),
+    ],
+)
+def test_words_that_only_ask_are_not_looked_for(question: str, terms: tuple[str, ...]) -> None:
+    """No note says them where the answer is, so they'd count as what it lacks."""
+    assert query(question).terms == terms
+
+
 def test_apostrophes_split_as_the_index_splits_them() -> None:
     """The index holds O'Brien as o, brien: a query for "obrien" would find nothing."""
     assert query("O'Brien's école d’été").terms == ("brien", "école", "été")
