@@ -53,13 +53,11 @@ def time_of_copy(files: Sequence[NoteFile]) -> range:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run has to do, each part but ``writes`` in path order.
-
-    ``touched`` have the content that the catalog knows, at another time of change (or a racy
-    one). ``renamed`` are (old path, file). ``kept`` are known notes in places that can't be read
-    now; ``spared``: see there. ``outdated`` says how many of ``changed`` have the content that the
-    catalog knows, but were cut with other settings.
-    """
+    """What a run has to do, each part but ``writes`` in path order. ``touched`` have the content
+    that the catalog knows, at another time of change (or a racy one). ``renamed`` are (old path,
+    file). ``kept`` are known notes in places that can't be read now; ``spared``: see there.
+    ``outdated`` says how many of ``changed`` have the content that the catalog knows, but were cut
+    with other settings."""
 
     added: tuple[NoteFile, ...] = ()
     changed: tuple[NoteFile, ...] = ()

@@ -1,16 +1,8 @@
 """One vault, brought up to date: walk → plan → read → parse → chunk → words → vectors.
 
-    1  walk the vault, compare with what the catalog knows (``walk``, ``plan``)
-    2  nothing to do and both stores in step: remember the time, done. No note was opened, and
-       neither the model nor the vector store was loaded
-    3  words: what is new or changed is read, parsed, cut and written to the catalog, the newest
-       first. From here on all of it can be searched by words
-    4  vectors: what the cache lacks is embedded, the newest notes first
-    5  drop what nothing uses any more, mark the stores as in step
-
-A run may be cut off anywhere. What was committed stays, and the next run does the rest. Another
-model is just another fingerprint that step 4 finds no vectors of; questions are read by the model
-before it until this one's are whole. The caller holds the writer's lock.
+ARCHITECTURE.md tells the steps ("The walk of a note"). A run may be cut off anywhere: what was
+committed stays, and the next run does the rest. Another model is just another fingerprint that no
+vectors exist of. The caller holds the writer's lock.
 """
 
 from __future__ import annotations
@@ -34,12 +26,10 @@ BATCH_BYTES = 8_000_000  # of the notes' files
 
 @dataclass(frozen=True, slots=True)
 class SyncParts:
-    """What a run works with. Factories are called when first needed, at most once.
-
-    ``counter`` measures passages. ``embedder`` builds without loading the model; of what, say
-    ``embedder_settings`` (see ``Catalog.use_embedder``). ``stored`` is the vector store's
-    identity, read without opening it; None when there is no store. A batch of notes is one
-    transaction: ``batch_chunks`` bounds its memory.
+    """What a run works with. ``counter`` measures passages. ``embedder`` builds without loading the
+    model; of what, say ``embedder_settings`` (see ``Catalog.use_embedder``). ``stored`` is the
+    vector store's identity, read without opening it; None when there is no store. A batch of notes
+    is one transaction: ``batch_chunks`` bounds its memory.
     """
 
     catalog: Catalog
@@ -253,8 +243,7 @@ class _Run:
         self.report.unchanged += len(files)
         states = [
             self.states[file.rel_path]._replace(
-                mtime_ns=file.mtime_ns,
-                seen_ns=self.loader.seen_ns.get(file.rel_path, 0),
+                mtime_ns=file.mtime_ns, seen_ns=self.loader.seen_ns.get(file.rel_path, 0)
             )
             for file in files
         ]
@@ -285,10 +274,7 @@ class _Run:
             )
 
     def _embed(
-        self,
-        embedder: Embedder,
-        lacking: Iterable[tuple[str, int]],
-        files: Mapping[str, NoteFile],
+        self, embedder: Embedder, lacking: Iterable[tuple[str, int]], files: Mapping[str, NoteFile]
     ) -> None:
         """Read notes again for the texts that are embedded, which the catalog doesn't keep."""
         lost: list[str] = []

@@ -42,13 +42,9 @@ Scandir = Callable[[str], AbstractContextManager[Iterable[os.DirEntry[str]]]]
 
 @dataclass(frozen=True, slots=True)
 class WalkResult:
-    """What the walk found.
-
-    ``files`` and ``skipped`` are sorted by path. ``unreadable`` are the paths (as ``rel_path``)
-    of files and folders that are there but can't be looked at now. ``is_empty`` is true when the
-    root holds no entry at all, not even a hidden one: how an unmounted drive looks. ``own`` are the
-    vault's own settings.
-    """
+    """``files`` and ``skipped`` are sorted by path. ``unreadable`` are the paths (as ``rel_path``)
+    of files and folders that are there but can't be looked at now. ``is_empty``: the root holds no
+    entry at all, not even a hidden one, as an unmounted drive. ``own`` are the vault's settings."""
 
     files: tuple[NoteFile, ...]
     skipped: tuple[Skipped, ...]
@@ -117,12 +113,7 @@ class _Walk:
             self.skip(rel, "is a symlink, which is not followed")
 
 
-def walk(
-    root: Path,
-    settings: IndexSettings,
-    *,
-    scandir: Scandir | None = None,
-) -> WalkResult:
+def walk(root: Path, settings: IndexSettings, *, scandir: Scandir | None = None) -> WalkResult:
     """Every note of a vault. Linear in the entries that are not ignored; one stat a note.
 
     ``scandir`` replaces ``os.scandir`` (for tests of failing file systems). Raises
@@ -130,10 +121,7 @@ def walk(
     ``index.exclude``.
     """
     top = str(root)
-    state = _Walk(
-        extensions=tuple(e.lower() for e in settings.extensions),
-        max_bytes=max_bytes(settings),
-    )
+    state = _Walk(tuple(e.lower() for e in settings.extensions), max_bytes(settings))
     is_empty = False
     state.own = read_settings(root, state.skip)
     # An explicit stack, depth first: depth is bounded by the file system alone.

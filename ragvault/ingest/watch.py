@@ -83,12 +83,10 @@ def watch_vaults(
     pace: Pace | None = None,
 ) -> None:
     """Call ``on_change`` for each vault's root once at the start (what changed before the watch
-    stood must not be missed), then after each burst of changes, until ``stop`` is set.
-
-    All in the calling thread. A RagvaultError of ``on_change`` is passed to ``notify``, once, and
-    tried again (the index was busy, the disk full, the drive unplugged); anything else ends the
-    watch. ``notify`` is also told when events can't be had and when a run succeeds again.
-    """
+    stood must not be missed), then after each burst of changes, until ``stop`` is set. All in the
+    calling thread. A RagvaultError of ``on_change`` is passed to ``notify``, once, and tried again
+    (the index was busy, the disk full, the drive unplugged); anything else ends the watch.
+    ``notify`` is also told when events can't be had and when a run succeeds again."""
     from watchdog.observers import Observer
 
     pace = pace or Pace()

@@ -1,10 +1,7 @@
 """The vectors in Chroma, whether it is embedded or a server: `ports.VectorIndex`.
 
-Chroma takes most of a second to import, so that happens at the first real use, and neither for an
-empty store nor to name one.
-
-Nothing is sent anywhere: chromadb 1.5 has no product telemetry left (its client's ``capture`` is
-empty), OpenTelemetry runs only with an endpoint, which is set to none here whatever the
+Chroma takes most of a second to import: neither for an empty store nor to name one. Nothing is sent
+anywhere: chromadb 1.5 has no product telemetry left, OpenTelemetry gets no endpoint whatever the
 environment says, and no embedding function is given, so no model is ever fetched.
 """
 
@@ -31,9 +28,8 @@ T = TypeVar("T")
 # clustered vectors of 384 (recall of the 15 nearest, against brute force):
 #   ef_construction 100, 16 neighbours: ef_search 100 0.989, 200 0.996, 400 0.999, 800 0.9997
 #   ef_construction 200, 24 neighbours: ef_search 100 0.996, 200 0.999, 400 1.000
-# The second took twice the processor time to fill (with a sync_threshold of 5,000, so not all of
-# it is the graph's); ef_search 400 costs a few ms a query. At 20,000 vectors a sync_threshold of
-# 10,000 was slower than Chroma's 1,000, and so was the first query after opening.
+# The second took twice the processor time to fill; ef_search 400 costs a few ms a query. At 20,000
+# vectors a sync_threshold of 10,000 was slower than Chroma's 1,000.
 HNSW: Mapping[str, Any] = {
     "space": "cosine",
     "ef_construction": 100,

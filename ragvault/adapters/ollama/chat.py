@@ -57,7 +57,7 @@ class OllamaChat:
     def models(self) -> list[str]:
         """Names with their tags, sorted. Raises ModelServerError."""
         try:
-            listed = self._server.client().list().models
+            listed = self._server.client.list().models
         except Exception as error:
             raise self._server.explain(error) from error
         return sorted(encodable(item.model) for item in listed if item.model)
@@ -78,7 +78,7 @@ class OllamaChat:
                 "Name one as `ollama.model` in the config, or with `--model`.",
             )
         try:
-            reply = self._server.client().show(model)
+            reply = self._server.client.show(model)
         except Exception as error:
             raise self.explain(error, model) from error
         about = reply.modelinfo or {}
@@ -94,8 +94,8 @@ class OllamaChat:
         """The chat model to write with where none is named: one that is in memory now, else the
         largest that a laptop can run, else the smallest; the newest of equals."""
         try:
-            listed = list(self._server.client().list().models)
-            loaded = {item.model for item in self._server.client().ps().models}
+            listed = list(self._server.client.list().models)
+            loaded = {item.model for item in self._server.client.ps().models}
         except Exception as error:
             raise self._server.explain(error) from error
 
@@ -136,7 +136,7 @@ class OllamaChat:
         # A model that can't think refuses `think: true`; all take `think: false`.
         think = self._think and "thinking" in self.info(options.model).capabilities
         model = (options.model or "").strip() or self.info(options.model).name
-        yield from self._server.client().chat(
+        yield from self._server.client.chat(
             model=model,
             messages=[{"role": item.role, "content": encodable(item.content)} for item in messages],
             stream=True,

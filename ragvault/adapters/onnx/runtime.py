@@ -47,8 +47,7 @@ class Session:
                     "Copy or download the model's folder again, whole.",
                 ) from error
             raise purpose.error(
-                f"The {purpose.noun} {file} can't be loaded: {first_line(error)}.",
-                purpose.remedy,
+                f"The {purpose.noun} {file} can't be loaded: {first_line(error)}.", purpose.remedy
             ) from error
         self._inputs = tuple(item.name for item in self._session.get_inputs())
         self.outputs = tuple(item.name for item in self._session.get_outputs())

@@ -2,9 +2,8 @@
 
 What survives what: write-ahead logging with ``synchronous=FULL`` syncs the log at each commit, so
 a committed transaction outlives a power cut, and a crash never leaves half of one. NORMAL would
-be safe against corruption too, but might lose the newest commits; the vector store's deletions
-follow a commit and rely on its being there, or chunks would be visible that have no vector. The
-price is one fsync a commit, and an index run makes one commit a batch of notes.
+be safe against corruption too, but might lose the newest commits, which the vector store's
+deletions follow and rely on. The price is one fsync a commit, of a batch of notes.
 """
 
 from __future__ import annotations
@@ -131,7 +130,7 @@ class Database:
         to read it: where none can be made (a read-only folder, a full disk), a database whose
         log is empty is opened as one that doesn't change. Writing then raises as it should."""
         with self.translated():
-            connection = self._connect(str(self.path))
+            connection = self._connect("mode=rwc")
             try:
                 connection.execute("PRAGMA user_version")
                 return connection
@@ -140,15 +139,12 @@ class Database:
                 code = getattr(error, "sqlite_errorcode", 0) & 0xFF
                 if code not in _NO_COMPANION or not self._is_at_rest():
                     raise
-            return self._connect(f"{self.path.absolute().as_uri()}?immutable=1", uri=True)
+            return self._connect("immutable=1")
 
-    def _connect(self, target: str, *, uri: bool = False) -> sqlite3.Connection:
+    def _connect(self, how: str) -> sqlite3.Connection:
+        uri, wait_s = f"{self.path.absolute().as_uri()}?{how}", self._busy_ms / 1000
         return sqlite3.connect(
-            target,
-            timeout=self._busy_ms / 1000,
-            isolation_level=None,
-            check_same_thread=False,
-            uri=uri,
+            uri, uri=True, timeout=wait_s, isolation_level=None, check_same_thread=False
         )
 
     def _is_at_rest(self) -> bool:

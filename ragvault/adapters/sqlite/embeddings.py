@@ -222,17 +222,14 @@ def pack(vectors: Sequence[Vector]) -> list[bytes]:
     """As float16, little-endian. Raises StoreError for a vector that isn't finite."""
     import numpy as np
 
-    packed = []
-    for vector in vectors:
-        with np.errstate(over="ignore"):  # what overflows becomes infinite, and is refused
-            half = np.asarray(vector).astype("<f2")
-        if half.ndim != 1 or not half.size or not np.isfinite(half).all():
-            raise StoreError(
-                "The embedding model returned a vector that isn't a row of finite numbers.",
-                "Check embedding.model in the config, then run `ragvault doctor`.",
-            )
-        packed.append(half.tobytes())
-    return packed
+    with np.errstate(over="ignore"):  # what overflows becomes infinite, and is refused
+        halves = [np.asarray(vector).astype("<f2") for vector in vectors]
+    if any(half.ndim != 1 or not half.size or not np.isfinite(half).all() for half in halves):
+        raise StoreError(
+            "The embedding model returned a vector that isn't a row of finite numbers.",
+            "Check embedding.model in the config, then run `ragvault doctor`.",
+        )
+    return [half.tobytes() for half in halves]
 
 
 def unpack(blobs: Sequence[bytes]) -> Matrix:

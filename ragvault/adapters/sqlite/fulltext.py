@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
@@ -54,8 +54,15 @@ class SqliteFullText(OnDatabase):
     def lexical_scores(self, terms: Sequence[str], chunk_ids: Collection[str]) -> dict[str, float]:
         """Linear in the ids, and in the chunks that hold the terms, which are counted."""
         scores: dict[str, float] = {}
+        by_vault: dict[int, dict[int, str]] = defaultdict(dict)
         with self.database.read() as con:
-            for number, wanted in _rows_by_vault(con, chunk_ids).items():
+            for number, rowid, chunk_id in con.execute(
+                "SELECT n.vault_id, c.rowid, c.id FROM json_each(?) q"
+                " CROSS JOIN chunk c ON c.id = q.value JOIN note n ON n.id = c.note_id",
+                (json.dumps(list(chunk_ids)),),
+            ):
+                by_vault[number][rowid] = chunk_id
+            for number, wanted in by_vault.items():
                 found = _scores(con, number, wanted, _search_phrases(con, number, terms))
                 scores.update((wanted[rowid], score) for rowid, score in found.items() if score)
         return scores
@@ -261,18 +268,3 @@ def _size(connection: sqlite3.Connection, number: int) -> tuple[int, float]:
             numbers.append(value)
             value = 0
     return numbers[0], sum(numbers[1:]) / max(1, numbers[0])
-
-
-def _rows_by_vault(
-    connection: sqlite3.Connection, chunk_ids: Collection[str]
-) -> dict[int, dict[int, str]]:
-    """By the vault's row id: the chunks' row ids with their ids."""
-    rows = connection.execute(
-        "SELECT n.vault_id, c.rowid, c.id FROM json_each(?) q"
-        " CROSS JOIN chunk c ON c.id = q.value JOIN note n ON n.id = c.note_id",
-        (json.dumps(list(chunk_ids)),),
-    )
-    by_vault: dict[int, dict[int, str]] = {}
-    for number, rowid, chunk_id in rows:
-        by_vault.setdefault(number, {})[rowid] = chunk_id
-    return by_vault

@@ -10,7 +10,6 @@ holds its passages as they were cited, so that it can be read after its notes ha
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,11 +64,24 @@ class SqliteHistory:
     def add(self, entry: HistoryEntry, *, forget_before: float | None = None) -> int:
         """Keep an answer, as the next turn of its session; those asked before a time (seconds
         since 1970) are forgotten. Returns its number, which no other answer ever gets."""
-        database = self._database()
-        with database.write() as con:
+        document = entry.document
+        places: Iterable[dict[str, Any]] = document["references"]
+        said = [document["question"], document["answer"], *(place["rel_path"] for place in places)]
+        with self._database().write() as con:
             if forget_before is not None:
                 con.execute("DELETE FROM answer WHERE asked_at < ?", (forget_before,))
-            return insert(con, entry)
+            cursor = con.execute(
+                "INSERT INTO answer (asked_at, session, turn, words, document) VALUES (?, ?,"
+                " CASE WHEN ? IS NULL THEN NULL ELSE"
+                " (SELECT coalesce(max(turn), 0) + 1 FROM answer WHERE session = ?) END, ?, ?)",
+                (
+                    entry.asked_at,
+                    *[entry.session] * 3,
+                    normalise("\n".join(said)).encode("utf-8", "replace").decode(),
+                    json.dumps(document),  # ASCII: a lone surrogate in a file's name comes back
+                ),
+            )
+        return int(cursor.lastrowid or 0)
 
     def entries(
         self, *, words: str = "", session: str | None = None, limit: int | None = None
@@ -120,25 +132,6 @@ class SqliteHistory:
                 raise
             self._opened = database
         return self._opened
-
-
-def insert(connection: sqlite3.Connection, entry: HistoryEntry) -> int:
-    """Its number. In a session an answer is the next turn."""
-    document = entry.document
-    places: Iterable[dict[str, Any]] = document["references"]
-    said = [document["question"], document["answer"], *(place["rel_path"] for place in places)]
-    cursor = connection.execute(
-        "INSERT INTO answer (asked_at, session, turn, words, document) VALUES (?, ?,"
-        " CASE WHEN ? IS NULL THEN NULL ELSE"
-        " (SELECT coalesce(max(turn), 0) + 1 FROM answer WHERE session = ?) END, ?, ?)",
-        (
-            entry.asked_at,
-            *[entry.session] * 3,
-            normalise("\n".join(said)).encode("utf-8", "replace").decode(),
-            json.dumps(document),  # ASCII: a lone surrogate in a file's name comes back
-        ),
-    )
-    return int(cursor.lastrowid or 0)
 
 
 def _entry(row: Sequence[Any]) -> HistoryEntry:

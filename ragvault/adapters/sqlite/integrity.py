@@ -8,7 +8,7 @@ import re
 import sqlite3
 import struct
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from ragvault.adapters.sqlite.text_tables import fold_tag, fts_table, note_fts_table
@@ -113,39 +113,24 @@ def problems_of(
 
 def _text_problems(connection: sqlite3.Connection) -> list[str]:
     """Where the full text tables and the rows that they should hold differ, as sentences."""
-    problems = []
+    found = []
     for number, name in connection.execute("SELECT id, name FROM vault").fetchall():
-        chunks, notes = fts_table(number), note_fts_table(number)
-        indexed = connection.execute(f"SELECT count(*) FROM {chunks}_docsize").fetchone()[0]
-        visible = connection.execute(
-            "SELECT count(*) FROM note n JOIN chunk c ON c.note_id = n.id WHERE n.vault_id = ?",
-            (number,),
-        ).fetchone()[0]
-        if indexed != visible:
-            problems.append(
-                f'The full text index of "{name}" holds {indexed} chunks, not {visible}'
-            )
-        # Notes written by this schema without a row, and rows without a note.
-        ((wrong,),) = connection.execute(
-            "SELECT (SELECT count(*) FROM note n WHERE n.vault_id = ? AND n.chunk_count > 0"
-            f" AND n.fingerprint != '' AND n.id NOT IN (SELECT id FROM {notes}_docsize))"
-            f" + (SELECT count(*) FROM {notes}_docsize WHERE id NOT IN"
-            " (SELECT id FROM note WHERE vault_id = ?))",
-            (number, number),
-        ).fetchall()
-        if wrong:
-            problems.append(
-                f'The full text index of the notes of "{name}" is wrong about {wrong} of them'
-            )
-        for table in (chunks, notes):
+        notes = "FROM note n WHERE n.vault_id = ? AND n.chunk_count > 0"
+        chunks = "FROM note n JOIN chunk c ON c.note_id = n.id WHERE n.vault_id = ?"
+        for table, what, rows in (
+            (fts_table(number), "passages", f"SELECT c.rowid {chunks}"),
+            (note_fts_table(number), "notes", f"SELECT n.id {notes}"),
+        ):
+            indexed = set(connection.execute(f"SELECT id FROM {table}_docsize"))
+            if wrong := indexed.symmetric_difference(connection.execute(rows, (number,))):
+                found.append(f'The full text index of "{name}" is wrong about {len(wrong)} {what}')
             try:  # FTS5 compares its index with its content; that counts as writing
                 connection.execute(f"INSERT INTO {table}({table}) VALUES ('integrity-check')")
             except sqlite3.Error as error:
                 if error.sqlite_errorcode & 0xFF not in _CANT_WRITE:
-                    problems.append(f'The full text index of "{name}" contradicts itself')
-    if connection.in_transaction:
-        connection.rollback()
-    return problems
+                    found.append(f'The full text index of "{name}" contradicts itself')
+    connection.rollback()
+    return found
 
 
 # --------------------------------------------------------------------------- what survives it
@@ -160,27 +145,22 @@ def has_content(catalog: Path) -> bool:
 def embeddings_in(catalog: Path) -> Iterator[tuple[str, str, bytes]]:
     """What a damaged catalog still holds of embeddings: (fingerprint, text hash, packed vector). A
     window of rows that can't be read is passed over. Never raises."""
-    try:
-        connection = sqlite3.connect(f"{catalog.absolute().as_uri()}?mode=ro", uri=True)
-    except sqlite3.Error:
-        return
-    with closing(connection):
-        try:
-            rows = connection.execute("SELECT id, name, dimensions FROM fingerprint").fetchall()
-            last = connection.execute("SELECT max(rowid) FROM embedding").fetchone()[0] or 0
-            models = {number: (str(name), int(width)) for number, name, width in rows}
-        except (sqlite3.Error, ValueError, TypeError):
-            return
+    with (
+        suppress(sqlite3.Error, ValueError, TypeError),
+        closing(sqlite3.connect(f"{catalog.absolute().as_uri()}?mode=ro", uri=True)) as opened,
+    ):
+        rows = opened.execute("SELECT id, name, dimensions FROM fingerprint").fetchall()
+        models = {number: (str(name), int(width)) for number, name, width in rows}
+        last = opened.execute("SELECT max(rowid) FROM embedding").fetchone()[0] or 0
         last = min(last, catalog.stat().st_size)  # damage may have made it any number
         for start in range(0, last + 1, _WINDOW):
-            try:
-                found = connection.execute(
+            found: list[tuple[int, str, bytes]] = []
+            with suppress(sqlite3.Error):
+                found = opened.execute(
                     "SELECT fingerprint_id, text_hash, vector FROM embedding"
                     " WHERE rowid > ? AND rowid <= ?",
                     (start, start + _WINDOW),
                 ).fetchall()
-            except sqlite3.Error:
-                continue
             for number, text_hash, vector in found:
                 name, width = models.get(number, ("", 0))
                 is_whole = isinstance(vector, bytes) and len(vector) == 2 * width

@@ -13,10 +13,8 @@ from ragvault.adapters.sqlite.integrity import DIGESTED, add_functions
 from ragvault.adapters.sqlite.schema import Migration, schema_version, statements
 from ragvault.adapters.sqlite.text_tables import (
     WITH_TASKS,
-    create_fts,
-    create_note_fts,
-    fts_table,
-    note_fts_table,
+    create_full_text,
+    drop_full_text,
     stem_again,
 )
 
@@ -136,10 +134,8 @@ def _begin(connection: sqlite3.Connection) -> None:
         return
     _COLUMNS_SINCE_0_1(connection)
     for (vault_id,) in connection.execute("SELECT id FROM vault").fetchall():
-        connection.execute(f"DROP TABLE {fts_table(vault_id)}")
-        connection.execute(f"DROP TABLE {note_fts_table(vault_id)}")
-        create_fts(connection, vault_id)
-        create_note_fts(connection, vault_id)
+        drop_full_text(connection, vault_id)
+        create_full_text(connection, vault_id)
         stem_again(connection, vault_id)
     add_functions(connection)
     connection.execute(

@@ -12,19 +12,8 @@ from pathlib import Path
 
 from ragvault.adapters.sqlite.connection import OnDatabase
 from ragvault.adapters.sqlite.embeddings import in_force, lacking, put_in_force
-from ragvault.adapters.sqlite.rows import (
-    bump_generation,
-    commit_notes,
-    generation_of,
-    vault_id,
-)
-from ragvault.adapters.sqlite.text_tables import (
-    create_fts,
-    create_note_fts,
-    fts_table,
-    note_fts_table,
-    vocabulary_table,
-)
+from ragvault.adapters.sqlite.rows import bump_generation, commit_notes, generation_of, vault_id
+from ragvault.adapters.sqlite.text_tables import create_full_text, drop_full_text
 from ragvault.model import FileState, FolderInfo, NoteWrite, VaultInfo
 
 
@@ -69,16 +58,14 @@ class SqliteNotes(OnDatabase):
                     (vault.name, str(vault.path), vault.kind),
                 ).lastrowid
                 assert number is not None
-                create_fts(con, number)
-                create_note_fts(con, number)
+                create_full_text(con, number)
             bump_generation(con)
 
     def remove_vault(self, name: str) -> None:
         """The embeddings stay, for their grace. Linear in the vault."""
         with self.database.write() as con:
             number = vault_id(con, name)
-            for table in (fts_table, vocabulary_table, note_fts_table):
-                con.execute(f"DROP TABLE {table(number)}")
+            drop_full_text(con, number)
             con.execute(
                 "DELETE FROM chunk WHERE note_id IN (SELECT id FROM note WHERE vault_id = ?)",
                 (number,),
@@ -135,20 +122,12 @@ class SqliteNotes(OnDatabase):
             con.executemany(
                 "UPDATE note SET"
                 " date = CASE WHEN date = 0 OR abs(date - mtime_ns / 1e9) < 1e-5"
-                " THEN ? ELSE date END,"
-                " size = ?, mtime_ns = ?, seen_ns = ?, content_hash = ?"
-                " WHERE vault_id = ? AND rel_path = ?",
+                " THEN iif(:is_copied, 0.0, :mtime_ns / 1e9) ELSE date END, size = :size,"
+                " mtime_ns = :mtime_ns, seen_ns = :seen_ns, content_hash = :content_hash"
+                " WHERE vault_id = :vault AND rel_path = :rel_path",
                 [
-                    (
-                        0.0 if s.mtime_ns in copied else s.mtime_ns / 1e9,
-                        s.size,
-                        s.mtime_ns,
-                        s.seen_ns,
-                        s.content_hash,
-                        number,
-                        s.rel_path,
-                    )
-                    for s in states
+                    {**state._asdict(), "vault": number, "is_copied": state.mtime_ns in copied}
+                    for state in states
                 ],
             )
 

@@ -47,10 +47,7 @@ def bump_generation(connection: sqlite3.Connection) -> None:
 
 
 def commit_notes(
-    connection: sqlite3.Connection,
-    vault: str,
-    writes: Sequence[NoteWrite],
-    removed: Sequence[str],
+    connection: sqlite3.Connection, vault: str, writes: Sequence[NoteWrite], removed: Sequence[str]
 ) -> set[str]:
     """Replace and remove notes, each as a whole; returns the chunk ids that are no longer visible.
     Linear in these notes, and in the vault's folders, each one look-up in an index."""

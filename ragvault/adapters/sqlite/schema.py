@@ -46,14 +46,10 @@ def schema_version(connection: sqlite3.Connection) -> int:
 
 
 def migrate(connection: sqlite3.Connection, path: Path, migrations: tuple[Migration, ...]) -> None:
-    """Bring the file to the newest schema known; costs a few header reads when it is there.
-
-    A file that isn't new is copied first (``….schema-2-…``), and the copy goes once all is done: an
-    older ragvault reads no file that was changed half way.
-    Raises StoreError for a newer schema, one that no migration begins at, and for a file that
-    another program made. Safe when several processes open a new file at once: each step is checked
-    again under the write lock.
-    """
+    """Bring the file to the newest schema known; costs a few header reads when it is there. A file
+    that isn't new is copied first (``….schema-2-…``), until all is done: an older ragvault reads no
+    file that was changed half way. Safe when several processes open a new file at once. Raises
+    StoreError for a newer schema, one that no migration begins at, and another program's file."""
     newest = migrations[-1].number
     version = _recognise(connection, path)
     if version == newest:

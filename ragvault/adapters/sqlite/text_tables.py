@@ -23,14 +23,6 @@ def fts_table(vault_id: int) -> str:
     return f"fts_{int(vault_id)}"
 
 
-def create_fts(connection: sqlite3.Connection, vault_id: int) -> None:
-    """Make a vault's table of stems; the rowid is the chunk's. Part of the schema: a change of it
-    is a migration that rebuilds the table of every vault."""
-    connection.execute(
-        f"CREATE VIRTUAL TABLE {fts_table(vault_id)} USING fts5(title, heading, body, {_TOKENIZER})"
-    )
-
-
 def note_fts_table(vault_id: int) -> str:
     """The full text table of one vault's notes, a row a note: ``written``, their names and body
     word for word."""
@@ -42,13 +34,20 @@ def vocabulary_table(vault_id: int) -> str:
     return f"vocabulary_{int(vault_id)}"
 
 
-def create_note_fts(connection: sqlite3.Connection, vault_id: int) -> None:
-    """Make a vault's table of notes; the rowid is the note's. See ``create_fts``."""
-    table = note_fts_table(vault_id)
-    connection.execute(f"CREATE VIRTUAL TABLE {table} USING fts5(written, {_TOKENIZER})")
+def create_full_text(connection: sqlite3.Connection, vault_id: int) -> None:
+    """Make a vault's tables: of stems, whose rowid is the chunk's, and of words, whose rowid is the
+    note's. Part of the schema: a change of it is a migration that rebuilds those of every vault."""
+    stems, words = fts_table(vault_id), note_fts_table(vault_id)
+    for name, columns in ((stems, "title, heading, body"), (words, "written")):
+        connection.execute(f"CREATE VIRTUAL TABLE {name} USING fts5({columns}, {_TOKENIZER})")
     connection.execute(
-        f"CREATE VIRTUAL TABLE {vocabulary_table(vault_id)} USING fts5vocab({table}, 'col')"
+        f"CREATE VIRTUAL TABLE {vocabulary_table(vault_id)} USING fts5vocab({words}, 'col')"
     )
+
+
+def drop_full_text(connection: sqlite3.Connection, vault_id: int) -> None:
+    for table in (vocabulary_table, note_fts_table, fts_table):
+        connection.execute(f"DROP TABLE IF EXISTS {table(vault_id)}")
 
 
 # --------------------------------------------------------------------------- rows
