@@ -52,6 +52,8 @@ def as_reported(error: BaseException) -> RagvaultError:
         return OutputError(f"The output can't be written: {error.strerror}.")
     if isinstance(error, PermissionError) and error.filename is not None:
         return FileError(f"{error.filename} can't be used: {error.strerror}.")
+    if isinstance(error, FileNotFoundError) and error.filename is None:  # ``os.getcwd``
+        return FileError("The current folder isn't there any more.", "Change to another one: `cd`.")
     detail = " ".join(str(error).split())[:300]
     what = f"{type(error).__name__}: {detail}" if detail else type(error).__name__
     return UnexpectedError(f"Something unexpected went wrong ({what}).")

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from ragvault.cli.session import Session
-from ragvault.errors import QuestionError
+from ragvault.errors import QuestionError, VaultPathError
 from ragvault.model import Detail, Request
 
 
@@ -111,6 +111,13 @@ class Writer:
             session.container.change("ollama", model=self.model)
 
 
+def folder(given: str) -> Path:
+    """An empty word (`ragvault index "$UNSET"`) must not mean the current folder."""
+    if not given.strip():
+        raise VaultPathError("The path of the vault is empty.")
+    return Path(given)
+
+
 MAX_STDIN_CHARS = 100_000  # a question is limited far below this, when it is analysed
 
 
@@ -118,7 +125,7 @@ def question_of(words: Sequence[str]) -> str:
     """The words joined, or standard input for a single ``-``."""
     if list(words) != ["-"]:
         return " ".join(words)
-    if sys.stdin is None or sys.stdin.isatty():
+    if sys.stdin.isatty():
         raise QuestionError(
             "There is no question on standard input.", 'Pipe it in: `echo "…" | ragvault ask -`.'
         )

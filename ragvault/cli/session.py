@@ -51,7 +51,7 @@ class Session:
         asked."""
         if yes:
             return True
-        if sys.stdin is None or not sys.stdin.isatty():
+        if not sys.stdin.isatty():
             raise UsageError("This needs a yes, and nobody can be asked.", "Run it with --yes.")
         if not typer.confirm(question, err=True):
             self.notices(["Nothing was done."])

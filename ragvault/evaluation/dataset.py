@@ -33,6 +33,7 @@ from pydantic import (
 from ragvault.errors import UsageError
 
 _FORMAT_HINT = 'Each line is an object: {"question": "…", "gold": [{"file": "note.md"}]}.'
+_MAX_CHARS = 50_000_000
 FOREIGN = "foreign"
 
 
@@ -114,7 +115,8 @@ def load_questions(path: Path, *, limit: int | None = None) -> list[Question]:
     Raises UsageError, with the line, for what is no such set.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        with path.open(encoding="utf-8-sig") as file:  # also a pipe, or a device without an end
+            text = file.read(_MAX_CHARS + 1)
     except FileNotFoundError as error:
         raise UsageError(f"There is no file {path}.", _FORMAT_HINT) from error
     except OSError as error:
@@ -122,6 +124,8 @@ def load_questions(path: Path, *, limit: int | None = None) -> list[Question]:
         raise UsageError(f"{path} can't be read: {reason}.", _FORMAT_HINT) from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not UTF-8 text.", _FORMAT_HINT) from error
+    if len(text) > _MAX_CHARS:
+        raise UsageError(f"{path} is too large to be a set of questions.", _FORMAT_HINT)
     return parse_questions(text, path.name, limit=limit)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -55,15 +56,32 @@ def assert_told(run_err: str) -> None:
 
 def test_empty_path_does_not_mean_the_current_folder(cli_with_notes_here: Cli) -> None:
     """`ragvault index "$UNSET"` would otherwise index whatever folder one happens to be in."""
-    run = cli_with_notes_here("index", "")
-    assert run.code == 2
-    assert_told(run.err)
+    assert cli_with_notes_here("index", ".").code == 0
+    for words in (["index", ""], ["vault", "move", cli_with_notes_here.folder.name, ""]):
+        run = cli_with_notes_here(*words)
+        assert run.code == 2 and "is empty" in run.err
+        assert_told(run.err)
 
 
 @pytest.fixture
 def cli_with_notes_here(tmp_path: Path) -> Cli:
     make_vault(tmp_path, {"private.md": "# Private\n"})
     return Cli(tmp_path, {"RAGVAULT_INDEX_PATH": str(tmp_path.parent / f"{tmp_path.name}-index")})
+
+
+def test_nothing_to_read_from_and_nowhere_to_stand(base: Cli, tmp_path: Path) -> None:
+    """`chat <&-`, and a shell in a folder that was deleted meanwhile."""
+    line = f"exec {shlex.join(base.command('chat'))} <&-"
+    done = subprocess.run(["sh", "-c", line], env=base.environment(), capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+    here = tmp_path / "gone"
+    here.mkdir()
+    line = f"rmdir {shlex.quote(str(here))}; exec {shlex.join(base.command('index', '.'))}"
+    done = subprocess.run(
+        ["sh", "-c", line], cwd=here, env=base.environment(), capture_output=True, text=True
+    )
+    assert done.returncode == 1 and "current folder" in done.stderr
+    assert_told(done.stderr)
 
 
 def test_query_operators_and_hostile_words_are_only_words(base: Cli) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Annotated
 
 from ragvault.cli.group import command_app
-from ragvault.cli.options import JsonOption, VaultOption, argument, option
+from ragvault.cli.options import JsonOption, VaultOption, argument, folder, option
 from ragvault.cli.render.index import IndexView
 from ragvault.cli.session import Session
-from ragvault.errors import UsageError, VaultPathError
+from ragvault.errors import UsageError
 from ragvault.model import IndexReport
 from ragvault.service import index as service
 from ragvault.service.index import IndexRequest
@@ -19,18 +19,11 @@ from ragvault.service.models import advice_once
 app = command_app()
 
 
-def _folder(given: str) -> Path:
-    """An empty word (`ragvault index "$UNSET"`) must not mean the current folder."""
-    if not given.strip():
-        raise VaultPathError("The path of the vault is empty.")
-    return Path(given)
-
-
 @app.command()
 def index(
     session: Session,
     paths: Annotated[
-        list[Path] | None, argument("PATH", "Folders of notes.", parser=_folder)
+        list[Path] | None, argument("PATH", "Folders of notes.", parser=folder)
     ] = None,
     name: Annotated[
         str | None, option("--name", "Name of a new vault (else its folder's name).", "NAME")

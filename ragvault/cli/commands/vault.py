@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from ragvault.cli.group import command_app
-from ragvault.cli.options import JsonOption, argument, option
+from ragvault.cli.options import JsonOption, argument, folder, option
 from ragvault.cli.render.layout import counted
 from ragvault.cli.render.status import print_vault
 from ragvault.cli.render.terminal import print_json
@@ -51,7 +51,7 @@ def remove(
 def move(
     session: Session,
     name: NameArgument,
-    path: Annotated[Path, argument("PATH", "The folder that it is in now.")],
+    path: Annotated[Path, argument("PATH", "The folder that it is in now.", parser=folder)],
 ) -> None:
     """Follow a vault to another folder. Nothing is embedded again."""
     report = move_vault(session.container, name, path)

@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Literal, TextIO
 
 _CODES = {
     "bold": "1",
@@ -104,7 +104,9 @@ def _takes_unicode(stream: TextIO) -> bool:
 
 def prepare_streams() -> None:
     """Print what the stream's encoding lacks as ``?`` rather than fail on it. A stream that was
-    closed before the start (``>&-``) goes nowhere."""
+    closed before the start (``>&-``) goes nowhere, or is empty (``<&-``)."""
+    if sys.stdin is None:
+        sys.stdin = _nowhere("r")
     if sys.stdout is None:
         sys.stdout = _nowhere()
     if sys.stderr is None:
@@ -116,8 +118,8 @@ def prepare_streams() -> None:
         sys.stdin.reconfigure(errors="replace")
 
 
-def _nowhere() -> TextIO:
-    return Path(os.devnull).open("w", encoding="utf-8")
+def _nowhere(mode: Literal["r", "w"] = "w") -> TextIO:
+    return Path(os.devnull).open(mode, encoding="utf-8")
 
 
 def close_stdout_quietly() -> None:

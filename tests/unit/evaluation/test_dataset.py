@@ -94,6 +94,9 @@ def test_file_problems_are_sentences(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="There is no file"):
         load_questions(tmp_path / "none.jsonl")
     (tmp_path / "latin.jsonl").write_bytes(b"{\xff}")
+    if Path("/dev/zero").exists():  # has no end
+        with pytest.raises(UsageError, match="too large"):
+            load_questions(Path("/dev/zero"))
     with pytest.raises(UsageError, match="not UTF-8"):
         load_questions(tmp_path / "latin.jsonl")
     (tmp_path / "empty.jsonl").write_text("\n \n")
