@@ -129,8 +129,7 @@ class NoteLoader:
 
     def is_text(self, file: NoteFile) -> bool:
         """Whether it can be read and is a note, as far as its bytes tell."""
-        content = self._content(file)
-        return isinstance(content, Content) and not isinstance(_parsed(content), Unreadable)
+        return is_text(self._content(file))
 
     def load(self, file: NoteFile) -> NoteWrite | Gone | Unreadable:
         """The note as it is now. What isn't text is Unreadable, and no note."""
@@ -152,6 +151,19 @@ class NoteLoader:
         return NoteWrite(
             content.file, content.content_hash, note, chunks, self.fingerprint, content.seen_ns
         )
+
+
+def is_text(content: ReadOutcome) -> bool:
+    """Whether a file could be read and holds text."""
+    from ragvault.formats.decoding import NotTextError, read_lines
+
+    if not isinstance(content, Content):
+        return False
+    try:
+        read_lines(content.data)
+    except NotTextError:
+        return False
+    return True
 
 
 def _parsed(content: Content, day: float | None = None) -> Note | Unreadable:

@@ -279,7 +279,8 @@ def _blend(
     has_vectors = meaning.vector is not None
     if has_vectors and candidates and all(c.scores.vector is None for c in candidates):
         has_vectors = False
-        if any(vault.embedded for vault in context.vaults):
+        # Without this the passages found may only not be embedded yet.
+        if (context.catalog.embedder_in_force() or ("",))[0] not in ("", meaning.fingerprint):
             context.notices.append(
                 "The notes were indexed with another embedding model: keywords and dates only. "
                 "Run `ragvault index`."

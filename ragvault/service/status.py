@@ -16,6 +16,7 @@ from ragvault.errors import ModelError, ModelMissingError, NoIndexError, Ragvaul
 from ragvault.model import FileState, VaultInfo
 from ragvault.wiring import Container
 
+LOOKED_INTO = 20  # new files
 LOOK_TIMEOUT_S = 0.2  # beyond what the answer itself took
 PROBE_TIMEOUT_S = 2.0  # status must not hang on a server that doesn't answer
 
@@ -132,8 +133,10 @@ def _vault_status(
 
 
 def coverage(container: Container, vault: VaultInfo) -> Coverage:
-    """Linear in the notes (a walk with one stat each)."""
-    from ragvault.ingest.walk import walk
+    """Linear in the notes (a walk with one stat each). A few new files are opened: one that is no
+    text, or is out of reach, is none that `index` could add."""
+    from ragvault.ingest.read import is_text, read_note
+    from ragvault.ingest.walk import max_bytes, walk
 
     try:
         files = {f.rel_path: f for f in walk(vault.path, container.settings.index).files}
@@ -141,11 +144,15 @@ def coverage(container: Container, vault: VaultInfo) -> Coverage:
         return Coverage(problem=error.message)
     states: dict[str, FileState] = container.catalog.file_states(vault.name)
     known = [(f, states[path]) for path, f in files.items() if path in states]
+    new = [f for path, f in files.items() if path not in states]
+    if len(new) <= LOOKED_INTO:
+        limit = max_bytes(container.settings.index)
+        new = [f for f in new if is_text(read_note(f, limit))]
     current = sum((f.size, f.mtime_ns) == (s.size, s.mtime_ns) for f, s in known)
     return Coverage(
         current=current,
         changed=len(known) - current,
-        new=len(files) - len(known),
+        new=len(new),
         gone=len(states.keys() - files.keys()),
     )
 

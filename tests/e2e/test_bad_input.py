@@ -183,7 +183,7 @@ def test_damaged_vector_store_is_mended_by_index(copy: Cli) -> None:
     (copy.index_path / "chroma" / "chroma.sqlite3").write_bytes(b"garbage " * 9999)
     assert copy("search", "ferry").err == ""
     run = copy("search", "ferry", RAGVAULT_STORE_SEARCH="chroma")
-    assert run.code == 0 and "Boats.md" in run.out and "`ragvault repair`" in run.err
+    assert run.code == 0 and "Boats.md" in run.out and "`ragvault index`" in run.err
     mended = copy("index", "--json")  # sees it too; what looks sound from outside it doesn't
     assert mended.code == 0 and mended.json["vaults"][0]["embedded"] == 0
     assert copy("search", "ferry", RAGVAULT_STORE_SEARCH="chroma").err == ""

@@ -27,7 +27,7 @@ def status(session: Session, as_json: JsonOption = False) -> None:
     """Show vaults, coverage, model, sizes, Ollama.
 
     Coverage is the share of the notes on disk that are indexed as they are now. Nothing is
-    loaded, no note is opened. Exits with 0 also when nothing is indexed yet.
+    loaded, only new notes are opened. Exits with 0 also when nothing is indexed yet.
     """
     seen = look(session.container, session.loaded.file)
     if as_json:

@@ -23,6 +23,7 @@ from ragvault.model import Abstention, Evidence, Request, ScoredId, collection_o
 from ragvault.ports import Embedder, VectorIndex
 from ragvault.retrieval.pipeline import Deps
 from tests.support.fakes import FakeEmbedder, FakeVectorIndex
+from tests.support.samples import note_write
 from tests.support.search_index import NOW, SearchIndex, Source, paths, source
 
 PERSONAL = [
@@ -360,6 +361,15 @@ def test_another_models_index_is_said_to_be_one(fake: SearchIndex) -> None:
     found = fake.search("API backend", deps=replace(fake.deps, embedder=lambda: other))
     assert found.strategy == "keyword_recency"
     assert any("another embedding model" in notice for notice in found.notices)
+
+
+def test_a_note_that_is_not_embedded_yet_is_no_other_models(fake: SearchIndex) -> None:
+    """Found alone, by its words, while `index` goes on."""
+    fake.add("half", [source("Old/ship.md", "A ship.")])
+    fake.catalog.commit("half", [note_write("half", "New/zebra.md", [((), "A zebra.")])], ())
+    found = fake.search(Request("zebra", vaults=("half",), folders=("New",)))
+    assert [hit.note.rel_path for hit in found.hits] == ["New/zebra.md"]
+    assert not any("another embedding model" in notice for notice in found.notices)
 
 
 def test_a_vector_that_outlived_its_chunk_is_not_shown(fake: SearchIndex) -> None:

@@ -132,6 +132,16 @@ def test_answers_quote_the_note_as_it_stands(tmp_path: Path) -> None:
         assert "what was indexed" in "".join(VaultLook(container).notices())
 
 
+def test_what_index_cannot_read_is_not_called_new_for_ever(tmp_path: Path) -> None:
+    """Each answer would send to `index`, which skips it again."""
+    vault = make_vault(tmp_path / "notes", NOTES)
+    (vault / "locked.md").write_bytes(b"\0GITCRYPT\0" + bytes(range(256)))
+    with stack(tmp_path / "index", vault) as container:
+        assert VaultLook(container).notices() == []
+        (vault / "new.md").write_text("# New\n")
+        assert "1 note has changed" in VaultLook(container).notices()[0]
+
+
 @pytest.mark.slow
 def test_nothing_is_shown_that_does_not_stand(tmp_path: Path) -> None:
     """Neither quoted, nor near, nor listed: whichever passages of a changed note were found."""
