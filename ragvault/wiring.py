@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, suppress
 from functools import cached_property
 from pathlib import Path
 from pkgutil import resolve_name
@@ -21,7 +21,6 @@ from ragvault.config.profiles import PROFILES
 from ragvault.errors import EmbedderUnavailableError, NoIndexError, StoreError, UsageError
 
 if TYPE_CHECKING:
-    from ragvault.adapters.files import IndexLock
     from ragvault.adapters.index_files import IndexFiles
     from ragvault.adapters.models import FactStore
     from ragvault.adapters.ollama.chat import OllamaChat
@@ -193,11 +192,11 @@ class Container:
         index: VectorIndex = resolve_name(VECTOR_STORES[store.mode])(self.data_dir, store)
         return self._opened.enter_context(closing(index))
 
-    def lock(self) -> IndexLock:
+    def lock(self) -> AbstractContextManager[None]:
         """The writer's lock on the index folder."""
-        from ragvault.adapters.files import IndexLock
+        from ragvault.adapters.files import index_lock
 
-        return IndexLock(self.data_dir, timeout_s=self.settings.index.lock_timeout_s)
+        return index_lock(self.data_dir, timeout_s=self.settings.index.lock_timeout_s)
 
     @property
     def facts(self) -> FactStore:

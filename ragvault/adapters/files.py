@@ -17,12 +17,9 @@ import time
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ragvault.errors import DiskFullError, IndexBusyError, RagvaultError, StoreError
-
-if TYPE_CHECKING:
-    from filelock import BaseFileLock
 
 LOCK_NAME = "index.lock"
 HOLDER_NAME = "index.lock.json"
@@ -166,59 +163,45 @@ def total_size(files: Iterable[Path]) -> int:
     return total
 
 
-class IndexLock:
-    """The writer's lock: one ``index`` at a time on an index folder, across processes.
+@contextlib.contextmanager
+def index_lock(index_dir: Path, *, timeout_s: float = 0.0, command: str = "") -> Iterator[None]:
+    """The writer's lock: one ``index`` at a time on an index folder, across processes. Another
+    holder is waited for ``timeout_s``.
 
     An OS lock on ``index.lock``: it falls with its holder, however that dies. The file beside it
-    is only for people; a stale one (kill -9) is overwritten by the next holder.
+    is only for people; a stale one (kill -9) is overwritten by the next holder. Raises
+    IndexBusyError, naming the holder; StoreError if the folder can't be written.
     """
+    from filelock import FileLock, Timeout
 
-    def __init__(self, index_dir: Path, *, timeout_s: float = 0.0, command: str = "") -> None:
-        """``timeout_s``: how long entering waits for another holder. Creates nothing yet."""
-        self._dir = index_dir
-        self._timeout_s = timeout_s
-        self._command = command or _this_command()
-        self._lock: BaseFileLock | None = None
-
-    def __enter__(self) -> IndexLock:
-        """Raises IndexBusyError, naming the holder; StoreError if the folder can't be written."""
-        from filelock import FileLock, Timeout
-
-        private_folder(self._dir)
-        path = self._dir / LOCK_NAME
-        lock = FileLock(path, timeout=self._timeout_s, mode=0o600)
-        with reported(path):
-            try:
-                lock.acquire()
-            except Timeout:
-                raise self._busy() from None
-            try:
-                mine = {"pid": os.getpid(), "command": self._command, "since": time.time()}
-                atomic_write(self._dir / HOLDER_NAME, json.dumps(mine))
-            except BaseException:
-                lock.release()
-                raise
-        self._lock = lock
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        lock, self._lock = self._lock, None
-        if lock is None:
-            return
+    private_folder(index_dir)
+    path, holder = index_dir / LOCK_NAME, index_dir / HOLDER_NAME
+    lock = FileLock(path, timeout=timeout_s, mode=0o600)
+    with reported(path):
+        try:
+            lock.acquire()
+        except Timeout:
+            raise _busy(holder, timeout_s) from None
+    try:
+        mine = {"pid": os.getpid(), "command": command or _this_command(), "since": time.time()}
+        atomic_write(holder, json.dumps(mine))
+        yield
+    finally:
         # Before the release: after it the file may already be the next holder's.
         with contextlib.suppress(OSError):
-            (self._dir / HOLDER_NAME).unlink()
+            holder.unlink()
         lock.release()
 
-    def _busy(self) -> IndexBusyError:
-        try:
-            seen = json.loads((self._dir / HOLDER_NAME).read_text())
-            since = datetime.fromtimestamp(float(seen["since"])).strftime("%Y-%m-%d %H:%M:%S")
-            who = f"process {int(seen['pid'])} (`{seen['command']}`, since {since})"
-        except (OSError, ValueError, KeyError, TypeError):
-            who = "another process"
-        waited = f" after {self._timeout_s:g} s" if self._timeout_s else ""
-        return IndexBusyError(f"The index is still being written{waited} by {who}.")
+
+def _busy(holder: Path, timeout_s: float) -> IndexBusyError:
+    try:
+        seen = json.loads(holder.read_text())
+        since = datetime.fromtimestamp(float(seen["since"])).strftime("%Y-%m-%d %H:%M:%S")
+        who = f"process {int(seen['pid'])} (`{seen['command']}`, since {since})"
+    except (OSError, ValueError, KeyError, TypeError):
+        who = "another process"
+    waited = f" after {timeout_s:g} s" if timeout_s else ""
+    return IndexBusyError(f"The index is still being written{waited} by {who}.")
 
 
 def _this_command() -> str:

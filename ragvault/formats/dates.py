@@ -47,10 +47,10 @@ _EPOCH = re.compile(r"\d{9,10}(?:\.\d+)?|\d{12,13}")
 _DAY_FIRST = re.compile(r"(?<!\d)(\d\d?)([./-])(\d\d?)\2((?:19|20)\d\d)(?!\d)")
 _WORDS = "|".join(MONTHS)
 _MONTH_FIRST = re.compile(
-    rf"\b({_WORDS})[^\W\d]*\.?\s+(\d\d?)(?:st|nd|rd|th)?,?\s+((?:19|20)\d\d)\b", re.IGNORECASE
+    rf"\b(?P<n>{_WORDS})[^\W\d]*\.?\s+(?P<d>\d\d?)(?:st|nd|rd|th)?,?\s+{_Y}\b", re.IGNORECASE
 )
 _MONTH_SECOND = re.compile(
-    rf"\b(\d\d?)(?:st|nd|rd|th|\.)?\s+(?:of\s+)?({_WORDS})[^\W\d]*[.,]?\s+((?:19|20)\d\d)\b",
+    rf"\b(?P<d>\d\d?)(?:st|nd|rd|th|\.)?\s+(?:of\s+)?(?P<n>{_WORDS})[^\W\d]*[.,]?\s+{_Y}\b",
     re.IGNORECASE,
 )
 
@@ -79,35 +79,35 @@ def parse_date(text: str) -> float | None:
             return datetime.fromisoformat(f"{match[1]}T{match[2]}{match[3].upper()}").timestamp()
         except (ValueError, OverflowError):
             pass  # a time of 25:00 or the like: the day may still be good
-    for pattern in (_FULL, _LOOSE, _COMPACT):
-        if (match := pattern.search(text)) and (found := noon(match["y"], match["m"], match["d"])):
-            return found
-    if match := _MONTH_FIRST.search(text):
-        return noon(match[3], MONTHS[match[1].lower()], match[2])
-    if match := _MONTH_SECOND.search(text):
-        return noon(match[3], MONTHS[match[2].lower()], match[1])
+    patterns = (_FULL, _LOOSE, _COMPACT, _MONTH_FIRST, _MONTH_SECOND)
+    if (found := _first_day(text, *patterns)) is not None:
+        return found
     if match := _DAY_FIRST.search(text):
         first, mark, second, year = match.groups()
         day, month = (second, first) if mark == "/" and int(first) <= 12 else (first, second)
         return noon(year, month, day)
-    if (found := _week_or_month(text)) is not None:
-        return found
-    return _epoch(text)
+    return _week_or_month(text) or _epoch(text)
 
 
 def date_from_path(rel_path: str) -> float | None:
     """The date in a note's file name, else in its daily folders (``2024/03/01.md``), or None."""
     stem = rel_path.rpartition("/")[2].rpartition(".")[0] or rel_path
-    for pattern in (_FULL, _COMPACT):
-        if (match := pattern.search(stem)) and (found := noon(match["y"], match["m"], match["d"])):
-            return found
     whole = rel_path.rpartition(".")[0] or rel_path
-    if match := _FOLDERS.search(whole):
-        return noon(match["y"], match["m"], match["d"])
-    if (found := _week_or_month(stem)) is not None:
-        return found
-    for match in reversed(list(_FOLDER_DATE.finditer(whole))):
-        return noon(match["y"], match["m"], match["d"])
+    found = _first_day(stem, _FULL, _COMPACT) or _first_day(whole, _FOLDERS)
+    if found is None and (found := _week_or_month(stem)) is None:
+        for match in reversed(list(_FOLDER_DATE.finditer(whole))):
+            return noon(match["y"], match["m"], match["d"])
+    return found
+
+
+def _first_day(text: str, *patterns: re.Pattern[str]) -> float | None:
+    """Noon of the day that the first of the patterns finds."""
+    for pattern in patterns:
+        if match := pattern.search(text):
+            said = match.groupdict()
+            month = MONTHS[said["n"].lower()] if "n" in said else said["m"]
+            if (found := noon(said["y"], month, said["d"])) is not None:
+                return found
     return None
 
 

@@ -130,10 +130,10 @@ def test_unreachable_vault_does_not_keep_the_others_from_refreshing(
 
 
 def test_second_index_says_who_is_writing(cli: Cli, vault: Path) -> None:
-    from ragvault.adapters.files import IndexLock
+    from ragvault.adapters.files import index_lock
 
     cli("index", str(vault))
-    with IndexLock(cli.index_path, command="the other one"):
+    with index_lock(cli.index_path, command="the other one"):
         run = cli("index")
         assert run.code == 6
         assert "the other one" in run.err and str(os.getpid()) in run.err

@@ -18,9 +18,9 @@ from ragvault.adapters import files
 from ragvault.adapters.files import (
     HOLDER_NAME,
     LOCK_NAME,
-    IndexLock,
     atomic_write,
     folder_size,
+    index_lock,
     os_error,
     private_folder,
 )
@@ -114,8 +114,8 @@ def test_size_of_a_folder(tmp_path: Path) -> None:
 HOLD = """
 import sys
 from pathlib import Path
-from ragvault.adapters.files import IndexLock
-with IndexLock(Path(sys.argv[1]), command="ragvault index ~/notes"):
+from ragvault.adapters.files import index_lock
+with index_lock(Path(sys.argv[1]), command="ragvault index ~/notes"):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -135,13 +135,13 @@ def holder(folder: Path) -> subprocess.Popen[str]:
 
 def test_a_second_writer_learns_who_holds_the_lock(tmp_path: Path) -> None:
     with holder(tmp_path) as process:
-        with pytest.raises(IndexBusyError) as caught, IndexLock(tmp_path):
+        with pytest.raises(IndexBusyError) as caught, index_lock(tmp_path):
             pass
         process.communicate("")
     assert str(process.pid) in caught.value.message
     assert "`ragvault index ~/notes`" in caught.value.message
     assert caught.value.exit_code == 6
-    with IndexLock(tmp_path):
+    with index_lock(tmp_path):
         pass
 
 
@@ -149,7 +149,7 @@ def test_a_waiting_writer_gets_its_turn(tmp_path: Path) -> None:
     with holder(tmp_path) as process:
         assert process.stdin is not None
         process.stdin.close()  # it ends while we wait
-        with IndexLock(tmp_path, timeout_s=60.0):
+        with index_lock(tmp_path, timeout_s=60.0):
             assert (tmp_path / LOCK_NAME).exists()
 
 
@@ -159,7 +159,7 @@ def test_a_killed_writer_leaves_no_lock(tmp_path: Path) -> None:
         process.kill()
         process.wait()
     assert (tmp_path / HOLDER_NAME).exists()
-    with IndexLock(tmp_path, command="next"):
+    with index_lock(tmp_path, command="next"):
         seen = json.loads((tmp_path / HOLDER_NAME).read_text())
         assert (seen["pid"], seen["command"]) == (os.getpid(), "next")
     assert not (tmp_path / HOLDER_NAME).exists()
@@ -167,9 +167,9 @@ def test_a_killed_writer_leaves_no_lock(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": "x"}', '{"pid": 1}', "\x00"])
 def test_a_holder_file_that_says_nothing_costs_only_the_name(tmp_path: Path, text: str) -> None:
-    with IndexLock(tmp_path):
+    with index_lock(tmp_path):
         (tmp_path / HOLDER_NAME).write_text(text)
-        with pytest.raises(IndexBusyError, match="another process"), IndexLock(tmp_path):
+        with pytest.raises(IndexBusyError, match="another process"), index_lock(tmp_path):
             pass
 
 
@@ -178,7 +178,7 @@ def test_a_holder_file_of_another_process_holds_nothing(tmp_path: Path) -> None:
     mine = {"pid": os.getpid(), "command": "ragvault index", "since": 1.0}
     (tmp_path / HOLDER_NAME).write_text(json.dumps(mine))
     (tmp_path / LOCK_NAME).touch()
-    with IndexLock(tmp_path):
+    with index_lock(tmp_path):
         pass
 
 
@@ -188,8 +188,8 @@ def test_a_copy_of_an_index_that_is_being_written_is_free(tmp_path: Path) -> Non
     with holder(tmp_path / "index") as process:
         shutil.copytree(tmp_path / "index", tmp_path / "copy")
         assert str(process.pid) in (tmp_path / "copy" / HOLDER_NAME).read_text()
-        copy = IndexLock(tmp_path / "copy")
-        with copy, pytest.raises(IndexBusyError) as caught, IndexLock(tmp_path / "copy"):
+        copy = index_lock(tmp_path / "copy")
+        with copy, pytest.raises(IndexBusyError) as caught, index_lock(tmp_path / "copy"):
             pass
         assert str(os.getpid()) in caught.value.message
         process.communicate("")
@@ -197,9 +197,9 @@ def test_a_copy_of_an_index_that_is_being_written_is_free(tmp_path: Path) -> Non
 
 def test_one_process_cant_take_it_twice(tmp_path: Path) -> None:
     with (
-        IndexLock(tmp_path, command="first"),
+        index_lock(tmp_path, command="first"),
         pytest.raises(IndexBusyError, match="first"),
-        IndexLock(tmp_path),
+        index_lock(tmp_path),
     ):
         pass
 
@@ -211,16 +211,16 @@ def test_a_lock_that_cant_be_described_isnt_kept(
         raise DiskFullError("There is no space left.")
 
     monkeypatch.setattr(files, "atomic_write", full)
-    with pytest.raises(DiskFullError), IndexLock(tmp_path):
+    with pytest.raises(DiskFullError), index_lock(tmp_path):
         pass
     monkeypatch.undo()
-    with IndexLock(tmp_path):
+    with index_lock(tmp_path):
         assert json.loads((tmp_path / HOLDER_NAME).read_text())["pid"] == os.getpid()
 
 
 @posix
 def test_lock_files_are_private(tmp_path: Path) -> None:
-    with IndexLock(tmp_path / "new"):
+    with index_lock(tmp_path / "new"):
         assert mode(tmp_path / "new") == 0o700
         assert mode(tmp_path / "new" / LOCK_NAME) == 0o600
         assert mode(tmp_path / "new" / HOLDER_NAME) == 0o600
