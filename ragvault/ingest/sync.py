@@ -120,8 +120,7 @@ class _Run:
 
     def run(self, *, dry_run: bool) -> IndexReport:
         is_known = any(v.name == self.vault.name for v in self.catalog.vaults())
-        if is_known:
-            self.states = self.catalog.file_states(self.vault.name)
+        self.states = self.catalog.file_states(self.vault.name)
         found = walk(self.vault.path, self.settings.index)
         self.report.skipped.extend(found.skipped)
         self._refuse_empty(found)

@@ -13,15 +13,13 @@ import logging
 import os
 import re
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from typing import Any, TypeVar
+from typing import Any
 
 from ragvault.adapters.chroma.errors import translate
 from ragvault.errors import RagvaultError
 from ragvault.model import ScoredId, Vector
-
-T = TypeVar("T")
 
 # Chroma proposes candidates, their scores are computed again from the catalog: all that counts
 # here is that the nearest are among them, in whatever order the vectors came. Measured at 100,000
@@ -77,8 +75,7 @@ class ChromaIndex:
         ids, rows = list(vectors), list(vectors.values())
         with self._writing():
             for part in self._batches(len(ids)):
-                batch = {"ids": ids[part], "embeddings": rows[part]}
-                self._call(key, lambda collection: collection.upsert(**batch), create=True)  # noqa: B023 - called at once
+                self._call(key, "upsert", ids=ids[part], embeddings=rows[part])
 
     def delete(self, key: str, chunk_ids: Collection[str]) -> None:
         ids = list(dict.fromkeys(chunk_ids))
@@ -86,13 +83,13 @@ class ChromaIndex:
             return
         with self._writing():
             for part in self._batches(len(ids)):
-                self._call(key, lambda collection: collection.delete(ids=ids[part]))  # noqa: B023 - called at once
+                self._call(key, "delete", ids=ids[part])
 
     def query(self, key: str, vector: Vector, n: int) -> list[ScoredId]:
         if n <= 0:
             return []
         wanted = {"query_embeddings": [vector], "n_results": n + _MARGIN, "include": ["distances"]}
-        found = self._call(key, lambda collection: collection.query(**wanted))
+        found = self._call(key, "query", **wanted)
         if found is None:
             return []
         hits = [
@@ -103,18 +100,15 @@ class ChromaIndex:
         return hits[:n]
 
     def ids(self, key: str) -> set[str]:
-        found = self._call(key, lambda collection: collection.get(include=[]))
+        found = self._call(key, "get", include=[])
         return set() if found is None else set(found["ids"])
 
     def vectors(self, key: str, chunk_ids: Collection[str]) -> dict[str, Vector]:
-        found = self._call(
-            key, lambda collection: collection.get(ids=list(chunk_ids), include=["embeddings"])
-        )
+        found = self._call(key, "get", ids=list(chunk_ids), include=["embeddings"])
         return dict(zip(found["ids"], found["embeddings"], strict=True)) if found else {}
 
     def count(self, key: str) -> int:
-        found = self._call(key, lambda collection: collection.count())
-        return 0 if found is None else int(found)
+        return int(self._call(key, "count") or 0)
 
     def drop(self, key: str) -> None:
         if not self._exists():
@@ -172,14 +166,16 @@ class ChromaIndex:
             size = int(self._open().get_max_batch_size())
         return (slice(start, start + size) for start in range(0, count, size))
 
-    def _call(self, key: str, work: Callable[[Any], T], *, create: bool = False) -> T | None:
-        """``work`` on a collection; None when there is none. It is asked for each time: another
-        process may have dropped it, and made it again under another id."""
-        if not create and not self._exists():
+    def _call(self, key: str, method: str, **arguments: Any) -> Any:
+        """A method of a collection; None when there is none, which ``upsert`` makes. That is asked
+        for each time: another process may have dropped it, and made it again as another one."""
+        if method != "upsert" and not self._exists():
             return None
+        from chromadb.errors import NotFoundError
+
         client, name = self._open(), collection_name(key, self._namespace)
         with self.translated():
-            if create:
+            if method == "upsert":
                 collection = client.get_or_create_collection(
                     name,
                     embedding_function=None,
@@ -187,13 +183,11 @@ class ChromaIndex:
                     metadata={"ragvault_vault": key, "ragvault_namespace": self._namespace},
                 )
             else:
-                from chromadb.errors import NotFoundError
-
                 try:
                     collection = client.get_collection(name, embedding_function=None)
                 except NotFoundError:
                     return None
-            return work(collection)
+            return getattr(collection, method)(**arguments)
 
     @contextmanager
     def translated(self) -> Iterator[None]:
