@@ -17,9 +17,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ragvault.answering.check.support import USUAL_BACKGROUND, lift, nearness
+from ragvault.answering.check.support import USUAL_BACKGROUND, Embed, lift, nearness
 from ragvault.answering.quote.asks import NAME, asks, has_date
-from ragvault.answering.quote.extract import Embed, Quote
+from ragvault.answering.quote.extract import Quote
 from ragvault.model import Judgement, Retrieval, Strategy, sigmoid
 from ragvault.text import MONTHS, stem, stems, tokens
 

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from ragvault.answering.check.support import Embed
 from ragvault.answering.confidence import judge, numbers_missing
-from ragvault.answering.quote.extract import Embed, Quote, Reading, read
+from ragvault.answering.quote.extract import Quote, Reading, read
 from ragvault.answering.quote.tasks import task_quotes
 from ragvault.model import (
     AbstainReason,

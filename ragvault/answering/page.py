@@ -19,7 +19,7 @@ from ragvault.answering.check.support import is_verbatim
 from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle, Marks
 from ragvault.answering.context import Neighbours, joined
 from ragvault.answering.quote import show
-from ragvault.answering.quote.extract import Quote, Reading, extract, read
+from ragvault.answering.quote.extract import Quote, Reading, read
 from ragvault.model import (
     AbstainReason,
     Abstention,
@@ -223,7 +223,7 @@ def _references(question: str, text: CitedText, quotes: Sequence[Quote]) -> tupl
     references: list[Reference] = []
     for marker, hit in enumerate(text.cited, 1):
         said = " ".join(s.text for s in text.statements if hit in s.cited)
-        best = extract(f"{question} {said}", [hit], detail=Detail.BRIEF)
+        best = read(f"{question} {said}", [hit]).quotes(Detail.BRIEF)
         words = best[0].shown if best else ""
         quoted_of = (quote.shown for quote in quotes if quote.hit == hit)
         words = next((whole for whole in quoted_of if _says(whole, words)), words)

@@ -322,6 +322,3 @@ def _pointed(request: AnswerRequest, held: Hit | None = None) -> Abstention:
 
 def _notice(error: ModelError) -> str:
     return f"{error.message.rstrip('.')}. {error.hint}".strip()
-
-
-__all__ = ["AnswerRequest", "AnswerRun", "answer", "small_talk"]

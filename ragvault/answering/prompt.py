@@ -86,28 +86,22 @@ def build_prompt(
     """
     question = without_control_tokens(question).strip()
     style = style if model_cites else UNCITED
-    ask = _cited_messages if model_cites else _plain_messages
-
-    said_before = ""
-
-    def messages(blocks: Sequence[str]) -> tuple[Message, ...]:
-        return ask(question, blocks, said_before, style, detail, today)
-
-    def cost(said: Sequence[Message]) -> int:
-        return sum(estimate_tokens(m.content) + _MESSAGE_TOKENS for m in said)
-
-    budget = int(context_tokens * (1 - _SAFETY)) - answer_tokens - cost(messages(()))
+    budget = int(context_tokens * (1 - _SAFETY)) - answer_tokens
+    budget -= tokens_of(_messages(question, (), "", style, detail, today))
     said_before = _said(earlier, int(budget * _EARLIER_SHARE), style)
     budget -= estimate_tokens(said_before) if said_before else 0
     packed = pack(hits, neighbours or {}, tokens=budget, chars=settings.max_chars, style=style)
-    said = messages(packed.blocks)
     chosen = {hit.chunk.id for hit in packed.hits}
     return Prompt(
-        messages=said,
+        messages=_messages(question, packed.blocks, said_before, style, detail, today),
         included=(*packed.hits, *packed.neighbours),
         left_out=tuple(hit for hit in hits if hit.chunk.id not in chosen),
-        estimated_tokens=cost(said),
     )
+
+
+def tokens_of(said: Sequence[Message]) -> int:
+    """About what the model makes of the messages, rather too many than too few."""
+    return sum(estimate_tokens(message.content) + _MESSAGE_TOKENS for message in said)
 
 
 def alone_messages(question: str, earlier: Sequence[Turn], today: date) -> tuple[Message, ...]:
@@ -129,7 +123,7 @@ def _said(earlier: Sequence[Turn], tokens: int, style: CitationStyle) -> str:
     return "\n".join([EARLIER, *found]) if found else ""
 
 
-def _cited_messages(
+def _messages(
     question: str,
     blocks: Sequence[str],
     said_before: str,
@@ -137,28 +131,16 @@ def _cited_messages(
     detail: Detail,
     today: date | None,
 ) -> tuple[Message, ...]:
-    system = f"{SYSTEM_PROMPT}\n\n{RULES}"
-    if today is not None:
-        system += f"\nToday is {today.isoformat()}."
-    lines = [question, "", CONTEXT_START, ""]
-    for block in blocks:
-        lines += [block, ""]
-    lines += [CONTEXT_END, "", *([said_before, ""] if said_before else []), style.instruction]
-    if DETAIL_HINTS[detail]:
-        lines.append(DETAIL_HINTS[detail])
-    return (Message("system", system), Message("user", "\n".join(lines)))
+    day = f"Today is {today.isoformat()}." if today is not None else ""
+    if style is UNCITED:
+        task = f"{day} {TASK.format(LENGTHS[detail])}".lstrip()
+        ask = f"Question: {question}\nAnswer:"
+        return (_user("Here are some of my notes:", *blocks, said_before, task, ask),)
+    system = "\n".join((f"{SYSTEM_PROMPT}\n\n{RULES}", *[day] * bool(day)))
+    how = "\n".join(filter(None, (style.instruction, DETAIL_HINTS[detail])))
+    said = _user(question, CONTEXT_START, *blocks, CONTEXT_END, said_before, how)
+    return (Message("system", system), said)
 
 
-def _plain_messages(
-    question: str,
-    blocks: Sequence[str],
-    said_before: str,
-    _style: CitationStyle,
-    detail: Detail,
-    today: date | None,
-) -> tuple[Message, ...]:
-    day = f"Today is {today.isoformat()}. " if today is not None else ""
-    task = day + TASK.format(LENGTHS[detail])
-    parts = ("Here are some of my notes:", *blocks, said_before, task)
-    said = (*filter(None, parts), f"Question: {question}\nAnswer:")
-    return (Message("user", "\n\n".join(said)),)
+def _user(*parts: str) -> Message:
+    return Message("user", "\n\n".join(filter(None, parts)))

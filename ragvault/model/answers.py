@@ -151,7 +151,6 @@ class Prompt:
     messages: tuple[Message, ...]
     included: tuple[Hit, ...]
     left_out: tuple[Hit, ...]
-    estimated_tokens: int
 
 
 class CitationStatus(StrEnum):

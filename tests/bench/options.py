@@ -39,7 +39,7 @@ from types import MappingProxyType
 from rich.console import Console
 from rich.table import Table
 
-from ragvault.answering.prompt import build_prompt
+from ragvault.answering.prompt import build_prompt, tokens_of
 from ragvault.config.settings import IndexSettings, Settings
 from ragvault.evaluation.dataset import Question, load_questions
 from ragvault.evaluation.judging import ranking_of
@@ -181,7 +181,7 @@ class Searches:
             answer_tokens=ollama.max_tokens,
             neighbours=found.neighbours,
         )
-        return prompt.estimated_tokens
+        return tokens_of(prompt.messages)
 
 
 def options_of(

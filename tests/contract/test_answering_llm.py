@@ -11,10 +11,9 @@ from ragvault.adapters.ollama.chat import OllamaChat
 from ragvault.answering.citations.parse import parse
 from ragvault.answering.citations.styles import canonical
 from ragvault.answering.pipeline import AnswerRequest, answer
-from ragvault.answering.quote.extract import extract
 from ragvault.config.settings import AnswerSettings, OllamaSettings
 from ragvault.model import Abstention, Answer, CitationStatus
-from tests.support.answering import evidence, finished, hit
+from tests.support.answering import evidence, extract, finished, hit
 from tests.support.ollama_fixtures import OllamaHandle, real_server
 from tests.support.ollama_real import CHAT_MODEL
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Generator, Iterator, Sequence
+from datetime import date
 
+from ragvault.answering.check.support import Embed
 from ragvault.answering.pipeline import AnswerRun
+from ragvault.answering.quote.extract import Quote, read
 from ragvault.errors import RagvaultError
 from ragvault.model import (
     ChatOptions,
     ChatUsage,
     Chunk,
     Cited,
+    Detail,
     Evidence,
     Hit,
     Message,
@@ -21,6 +25,18 @@ from ragvault.model import (
     StoredChunk,
     Token,
 )
+
+
+def extract(
+    question: str,
+    hits: Sequence[Hit],
+    *,
+    detail: Detail = Detail.NORMAL,
+    embed: Embed | None = None,
+    today: date | None = None,
+) -> list[Quote]:
+    """What answers best of the passages."""
+    return read(question, hits, embed=embed, today=today).quotes(detail)
 
 
 def hit(

@@ -14,7 +14,6 @@ from typing import cast
 from ragvault.answering.citations.stream import CitationStream
 from ragvault.answering.citations.styles import STYLES, CitationStyle
 from ragvault.answering.pipeline import AnswerRequest, answer
-from ragvault.answering.quote.extract import extract
 from ragvault.cli.render.ask import AskView
 from ragvault.cli.render.places import PlaceView
 from ragvault.cli.render.terminal import Terminal
@@ -22,7 +21,7 @@ from ragvault.cli.session import Session
 from ragvault.config.settings import AnswerSettings, OllamaSettings
 from ragvault.model import AskEvent, AskResult, ChatUsage, Done, Hit
 from ragvault.service.originals import Links
-from tests.support.answering import ScriptedChat, evidence, hit
+from tests.support.answering import ScriptedChat, evidence, extract, hit
 
 NOON = 1_709_294_400.0  # 2024-03-01, in every time zone that people live in
 

@@ -121,9 +121,6 @@ _NUMBER_WORDS = {
     "eighty": 80.0, "ninety": 90.0, "hundred": 100.0, "thousand": 1000.0, "dozen": 12.0,
     "once": 1.0, "twice": 2.0, "half": 0.5,
 }  # fmt: skip
-_COUNT = re.compile(
-    r"\b(" + "|".join(_NUMBER_WORDS) + r"|\d{1,9})[\s-]+([^\W\d_]{3,})", re.IGNORECASE | re.UNICODE
-)
 
 
 def find_dates(text: str) -> list[tuple[Span, tuple[Date, ...]]]:
@@ -237,19 +234,3 @@ def _values(digits: str) -> set[float]:
         whole, last = re.split(rf"\{separators[-1]}(?=\d+$)", plain)
         return {float(re.sub(r"[.,]", "", whole) + "." + last)}
     return {bare}
-
-
-def spelled_counts(statement: str, text: str) -> list[str]:
-    """Counts in words ("six retries") where the text counts the same thing otherwise. One that the
-    text doesn't give may still be true of a list in it."""
-    known: dict[str, set[float]] = {}
-    for word, thing in _COUNT.findall(text):
-        count = float(word) if word.isdecimal() else _NUMBER_WORDS[word.lower()]
-        known.setdefault(thing.lower().rstrip("s"), set()).add(count)
-    return [
-        f"there are not {word} {thing} there"
-        for word, thing in _COUNT.findall(statement)
-        if not word.isdecimal()
-        and (said := _NUMBER_WORDS[word.lower()])
-        not in known.get(thing.lower().rstrip("s"), {said})
-    ]

@@ -33,6 +33,7 @@ from ragvault.text import one_line
 _TYPO_RATIO = 0.86  # of difflib: about one wrong letter in seven
 _MIN_TYPO_LENGTH = 5
 _HELD = 0.5  # coverage of the sentence above which a wrong section name is forgiven
+_EXTENSION = re.compile(r"\.(?:md|markdown|txt|mdx)$")
 _TOP_NAMES = frozenset({"top", "introduction", "intro", "none", "n/a", "untitled", "no heading"})
 
 
@@ -108,51 +109,35 @@ def _file_of(hit: Hit) -> object:
 
 
 def _file_level(wanted: str, hit: Hit) -> _Level:
-    path = hit.chunk.rel_path
-    is_bare = "/" not in wanted  # no path: every note of that name is meant, also one at the root
-    if wanted in (path, one_line(path)) or (
-        is_bare and _fold(wanted) == _fold(path.rsplit("/", 1)[-1])
-    ):
+    path, note = hit.chunk.rel_path, hit.note
+    cited, full = _fold(wanted).removeprefix("./").lstrip("/"), _fold(path)
+    # No path: every note of that name is meant, also one at the root.
+    if wanted in (path, one_line(path)) or cited == full.rpartition("/")[2]:
         return _Level.EXACT
-    name, full = _fold(wanted).removeprefix("./").lstrip("/"), _fold(path)
-    qualified = f"{_fold(hit.chunk.vault)}/{full}"
-    if name in (full, qualified):
+    if cited in (full, f"{_fold(hit.chunk.vault)}/{full}"):
         return _Level.FOLDED
-    bare, bare_full = _no_extension(name), _no_extension(full)
-    if bare and f"/{_no_extension(qualified)}".endswith(f"/{bare}"):
+    base, own = (_EXTENSION.sub("", name.rpartition("/")[2]) for name in (cited, full))
+    names = {_squeeze(_fold(name)) for name in (own, note.title, *note.aliases)} - {""}
+    if _squeeze(base) in names:  # weekly standup for weekly-standup, or another folder before it
         return _Level.PART
-    if bare in {_fold(hit.note.title), *map(_fold, hit.note.aliases)}:
-        return _Level.PART
-    base, bare_base = bare.rsplit("/", 1)[-1], bare_full.rsplit("/", 1)[-1]
-    if _squeeze(base) and _squeeze(base) == _squeeze(bare_base):
-        return _Level.PART  # weekly standup for weekly-standup, or another folder before it
-    return _Level.TYPO if _is_typo(base, bare_base) else _Level.ABSENT
+    return _Level.TYPO if _is_typo(base, own) else _Level.ABSENT
 
 
 def _section_level(wanted: str, hit: Hit) -> _Level:
     path = hit.chunk.heading_path
     if wanted in (section_label(path), " > ".join(path) or TOP):
         return _Level.EXACT
-    cited = [_plain(part) for part in re.split(r"\s*(?:>|›|→|»)\s*", wanted) if _plain(part)]
-    have = [_plain(part) for part in path]
+    whole, have = _plain(wanted), [_plain(part) for part in path]
     if not path:
-        known = _TOP_NAMES | {_plain(hit.note.title), _no_extension(_fold(hit.chunk.rel_path))}
-        return _Level.FOLDED if _plain(wanted) in known else _Level.ABSENT
-    if cited == have or _plain(wanted) == _plain(" > ".join(path)):
+        known = _TOP_NAMES | {_plain(hit.note.title), _EXTENSION.sub("", _fold(hit.chunk.rel_path))}
+        return _Level.FOLDED if whole in known else _Level.ABSENT
+    cited = [part for name in re.split(r"[>›→»]", wanted) if (part := _plain(name))]
+    if cited == have or whole == _plain(" > ".join(path)):
         return _Level.FOLDED
-    whole = _plain(wanted)
-    if whole in have:  # a heading that holds ">" itself, or one level of the path
-        return _Level.PART
-    if cited and _is_subsequence(cited, have):
-        return _Level.PART
-    if cited and _is_subsequence(have, cited):  # a level too many, such as the note's title
+    # A heading that holds ">" itself, a level left out, or one too many, such as the note's title.
+    if whole in have or (cited and (set(cited) <= set(have) or set(have) <= set(cited))):
         return _Level.PART
     return _Level.TYPO if cited and _is_typo(cited[-1], have[-1]) else _Level.ABSENT
-
-
-def _is_subsequence(part: Sequence[str], whole: Sequence[str]) -> bool:
-    rest = iter(whole)
-    return bool(part) and all(name in rest for name in part)
 
 
 def _fold(name: str) -> str:
@@ -165,10 +150,6 @@ def _plain(heading: str) -> str:
     """A heading without its marks, emphasis, links and closing punctuation."""
     heading = re.sub(r"!?\[\[(?:[^\]|]*\|)?([^\]]*)\]\]|[*_`~]", r"\1", _fold(heading))
     return heading.strip().lstrip("#").strip().rstrip(":.#").strip(" \"'")
-
-
-def _no_extension(name: str) -> str:
-    return re.sub(r"\.(?:md|markdown|txt|mdx?)$", "", name)
 
 
 def _squeeze(name: str) -> str:

@@ -90,18 +90,6 @@ def read(
     return Reading(tuple(hits), wanted, tuple(scored))
 
 
-def extract(
-    question: str,
-    hits: Sequence[Hit],
-    *,
-    detail: Detail = Detail.NORMAL,
-    embed: Embed | None = None,
-    today: date | None = None,
-) -> list[Quote]:
-    """What answers best of the passages, see ``Reading.quotes``."""
-    return read(question, hits, embed=embed, today=today).quotes(detail)
-
-
 def _quotes(
     scored: Sequence[Rated], wanted: Asks, limit: int, longest: tuple[int, int], detail: Detail
 ) -> list[Quote]:
@@ -385,6 +373,3 @@ def _subject(best: Rated, body: str) -> str:
     if day and day not in " ".join((*names, body)):
         names.insert(0, day)
     return " · ".join(names)
-
-
-__all__ = ["Embed", "Quote", "Reading", "extract", "read"]

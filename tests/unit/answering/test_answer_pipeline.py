@@ -11,7 +11,6 @@ from ragvault.answering.citations.styles import STYLES
 from ragvault.answering.context import Neighbours
 from ragvault.answering.page import beside, point
 from ragvault.answering.pipeline import AnswerRequest, AnswerRun, answer, small_talk
-from ragvault.answering.quote.extract import extract
 from ragvault.config.settings import AnswerSettings, OllamaSettings
 from ragvault.errors import (
     ModelMissingError,
@@ -30,7 +29,7 @@ from ragvault.model import (
     Intent,
     Token,
 )
-from tests.support.answering import ScriptedChat, evidence, finished, hit
+from tests.support.answering import ScriptedChat, evidence, extract, finished, hit
 
 BACKEND = hit(
     "work/backend.md",

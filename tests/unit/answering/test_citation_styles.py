@@ -13,10 +13,9 @@ from ragvault.answering.citations.styles import FILE_SECTION, STYLES, CitationSt
 from ragvault.answering.context import neutralise
 from ragvault.answering.pipeline import AnswerRequest, answer
 from ragvault.answering.prompt import build_prompt
-from ragvault.answering.quote.extract import extract
 from ragvault.config.settings import AnswerSettings, CitationSettings, OllamaSettings
 from ragvault.model import Answer, CitationStatus, Hit
-from tests.support.answering import ScriptedChat, evidence, finished, hit
+from tests.support.answering import ScriptedChat, evidence, extract, finished, hit
 
 NUMERIC = STYLES["numeric"]
 BACKEND = hit("work/backend.md", "Backend > Decision", "We chose Go for the backend in March.")

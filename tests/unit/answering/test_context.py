@@ -11,11 +11,10 @@ from ragvault.answering.citations.render import resolve
 from ragvault.answering.citations.styles import RawCitation
 from ragvault.answering.context import joined
 from ragvault.answering.pipeline import AnswerRequest, answer
-from ragvault.answering.prompt import build_prompt
-from ragvault.answering.quote.extract import extract
+from ragvault.answering.prompt import build_prompt, tokens_of
 from ragvault.config.settings import AnswerSettings, OllamaSettings
 from ragvault.model import Answer, DroppedBy, Hit, Prompt
-from tests.support.answering import ScriptedChat, evidence, finished, hit
+from tests.support.answering import ScriptedChat, evidence, extract, finished, hit
 
 COLOURS = ("amber", "blue", "coral", "green", "ivory", "mauve")
 THINGS = ("boat", "clock", "drum", "ladder", "mirror")
@@ -74,8 +73,8 @@ def test_a_neighbour_never_displaces_a_hit(window: int, chars: int) -> None:
     wide = prompt(MIDDLE, *others, window=window, chars=chars)
     assert [h for h in wide.included if h.kept] == list(alone.included)
     assert wide.left_out == alone.left_out
-    assert wide.estimated_tokens <= max(
-        window - 300, prompt(window=10, neighbours={}).estimated_tokens
+    assert tokens_of(wide.messages) <= max(
+        window - 300, tokens_of(prompt(window=10, neighbours={}).messages)
     )
     notes = wide.messages[-1].content.split("\n\n--- End Context ---")[0]
     texts = [part.split("\n\n[Chunk ")[0] for part in notes.split("\nContent: ")[1:]]

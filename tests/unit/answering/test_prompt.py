@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 from ragvault.answering.citations.parse import parse
 from ragvault.answering.context import estimate_tokens, neutralise
-from ragvault.answering.prompt import build_prompt
+from ragvault.answering.prompt import build_prompt, tokens_of
 from ragvault.config.settings import AnswerSettings
 from ragvault.model import Detail, Hit, Prompt, Turn
 from tests.support.answering import hit
@@ -98,7 +98,7 @@ def test_a_chunk_too_big_alone_is_cut_at_a_sentence_with_a_mark() -> None:
     built = prompt(hit("big.md", "B", text), window=1024)
     content = built.messages[1].content
     assert "words here. […]\n\n--- End Context ---" in content
-    assert built.estimated_tokens + 1024 // 4 <= 1024
+    assert tokens_of(built.messages) + 1024 // 4 <= 1024
 
 
 def test_a_window_that_hardly_holds_the_question_includes_nothing() -> None:
@@ -117,7 +117,7 @@ def test_the_prompt_never_takes_more_than_the_window(
     hits = [hit(f"n{i}.md", "S", text, rank=i) for i, text in enumerate(texts, 1)]
     built = prompt(*hits, question=question[:200], window=window)
     if built.included:
-        assert built.estimated_tokens + window // 4 <= window
+        assert tokens_of(built.messages) + window // 4 <= window
     chosen = {h.chunk.id for h in built.included}
     assert {h.chunk.id for h in built.left_out} == {h.chunk.id for h in hits} - chosen
 
@@ -221,4 +221,4 @@ def test_turns_take_no_room_from_the_notes_beyond_their_share() -> None:
     assert among.included == alone.included
     said = among.messages[-1].content
     assert "Answer 8" in said and said.count("Question: ") < 40
-    assert among.estimated_tokens < 4096 * 3 // 4
+    assert tokens_of(among.messages) < 4096 * 3 // 4

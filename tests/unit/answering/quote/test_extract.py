@@ -13,10 +13,10 @@ from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
 from ragvault.answering.page import quoted
-from ragvault.answering.quote.extract import Quote, extract
+from ragvault.answering.quote.extract import Quote
 from ragvault.answering.quote.units import pages_of
 from ragvault.model import Answer, Detail, Hit
-from tests.support.answering import evidence, hit
+from tests.support.answering import evidence, extract, hit
 
 BACKEND = hit(
     "work/backend.md",

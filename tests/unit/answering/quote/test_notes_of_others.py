@@ -9,10 +9,9 @@ from datetime import date
 import pytest
 
 from ragvault.answering.quote import show
-from ragvault.answering.quote.extract import extract
 from ragvault.formats.inline import without_html
 from ragvault.model import Detail, Hit
-from tests.support.answering import hit
+from tests.support.answering import extract, hit
 
 
 def shown(question: str, *hits: Hit, detail: Detail = Detail.BRIEF) -> str:
