@@ -172,8 +172,8 @@ class TaskPlace:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """An analysed question. ``keywords`` are its words without stopwords, in order, as typed but
-    lower-cased; ``terms`` are the tokens for the word search (keywords, CJK runs as bigrams).
+    """An analysed question. ``terms`` are the tokens for the word search, in order: its words
+    without stopwords and what only frames them, CJK runs as bigrams.
     ``recent_only`` is true when it asks for recent notes and names nothing else. ``language`` (ISO
     639-1) is its own, or else the one of most notes: in it words are compared.
 
@@ -182,7 +182,6 @@ class Query:
     was asked, "" where that is ``text``."""
 
     text: str
-    keywords: tuple[str, ...]
     terms: tuple[str, ...]
     intent: Intent = Intent.QUESTION
     breadth: Breadth = Breadth.NORMAL

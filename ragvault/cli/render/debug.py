@@ -43,7 +43,7 @@ def _row(out: Terminal, label: str, value: str) -> None:
 
 def _print_query(out: Terminal, retrieval: Retrieval) -> None:
     query = retrieval.query
-    _row(out, "keywords", ", ".join(query.keywords) or "none")
+    _row(out, "keywords", ", ".join(query.terms) or "none")
     if query.time_hint is not None:
         hint = query.time_hint
         days = f"{local_day(hint.since)} to {local_day(hint.until)}"

@@ -52,8 +52,7 @@ def analyse(
     subject = subject_of(asked.strip(), passing.phrase if passing else None)
     return Query(
         text=cleaned,
-        keywords=_keywords(asked, hint, stopwords),
-        terms=_terms(subject, _keywords(subject, hint, stopwords), passing, stopwords),
+        terms=_terms(subject, passing, stopwords),
         intent=Intent.QUESTION if tasks else _intent(cleaned, hint, stopwords),
         breadth=_breadth(cleaned),
         time_hint=hint,
@@ -103,7 +102,7 @@ def _without_excluded(question: str) -> tuple[str, tuple[str, ...]]:
     return rest, excluded
 
 
-# ------------------------------------------------------------------- keywords, terms
+# ---------------------------------------------------------------------------- terms
 
 
 def _without_salutation(question: str) -> str:
@@ -124,32 +123,18 @@ def _content_words(question: str, stopwords: Collection[str]) -> list[str]:
     return found
 
 
-def _keywords(question: str, hint: TimeHint | None, stopwords: Collection[str]) -> tuple[str, ...]:
-    """In order, each once; "last", "past", "ago" of a time phrase aren't (the seed's example:
-    "What did I decide last week about the API?" gives decide, week, api)."""
-    words = _content_words(question, stopwords)
-    if hint is not None:
-        modifiers = {"last", "past", "previous", "ago", "couple", "several", "since"}
-        dropped = modifiers & set(text.words(hint.phrase))
-        words = [word for word in words if word not in dropped] or words
-    return tuple(dict.fromkeys(words or text.words(question)))
-
-
-def _terms(
-    question: str,
-    keywords: tuple[str, ...],
-    hint: TimeHint | None,
-    stopwords: Collection[str],
-) -> tuple[str, ...]:
-    """Tokens for the word search, each once.
+def _terms(question: str, hint: TimeHint | None, stopwords: Collection[str]) -> tuple[str, ...]:
+    """Tokens for the word search, each once ("What did I decide last week about the API?" gives
+    decide, api).
 
     The words of a relative time ("yesterday", "week") are left out when others remain: a note
     of that day doesn't say them, and a rare one would outweigh what was asked. A date such as
     "March 2024" stays. Elisions split ("l'école" is indexed as l, école), and the single letter
     that they leave goes.
     """
+    words = _content_words(question, stopwords) or text.words(question)
     temporal = set(text.words(hint.phrase)) if hint is not None else set()
-    subject = [word for word in keywords if word not in temporal] or list(keywords)
+    subject = [word for word in words if word not in temporal] or words
     found: list[str] = []
     for word in subject:
         parts = text.tokens(re.sub("['’]", " ", word))

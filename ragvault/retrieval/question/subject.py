@@ -6,57 +6,33 @@ is counted. To the word search these words are some that find nothing, so it goe
 vector search keeps the whole question: a note whose title is the bare subject would else outrank
 those of that week.
 
-Only whole frames go, and only where a subject is left: "What did I decide about the backend?" keeps
-its words. Pure; linear in the question.
+A frame is what a question begins with as long as its words are small ones or tell of notes, and one
+tells of them: "What did I decide about the backend?" keeps its words. Pure; linear in the question.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from functools import cache
 
-# By language: the words that a frame is made of, those that tell of notes first, and what stands
-# right before the subject. A word that tells may also be the verb at the question's end.
-_FRAMES = (
-    (
-        "write written wrote note notes noted say said know known think thought learn learned"
-        " learnt read find found jot jotted mention mentioned vault journal diary entry entries"
-        " everything anything something all more stuff things tell remind",
-        "what what's what've which where when did do does have had is are was stands there i we my"
-        " our the these any a an in of me ever already down out got please show give get list"
-        " contain hold talk talks says",
-        "about on regarding concerning mention mentions",
-    ),
-    (
-        "notiz notizen alles etwas irgendetwas irgendwas weiß wissen",
-        "was hab habe haben ich wir mir uns schon steht sagen sagt in meine meinen unseren den die"
-        " eine gibt es zeig zeige alle",
-        "über zu zum zur von vom",
-    ),
-    (
-        "escrito anotado escribí anoté sé nota notas algo todo",
-        "qué he tengo dicen mis hay alguna muéstrame dame",
-        "sobre acerca de del",
-    ),
-    (
-        "écrit noté note notes sais sais-je quelque tout",
-        "qu'est-ce qu'ai-je que j'ai je disent mes est-ce qu'il y a-t-il chose une des montre"
-        " montre-moi à",
-        "sur propos",
-    ),
-    (
-        "scritto annotato so nota note qualcosa",
-        "che cosa ho dicono le mie c'è una",
-        "su sul sullo sulla sui sugli sulle di",
-    ),
-    ("escrevi anotei sei nota notas algo", "o que eu dizem as minhas há tenho alguma", "sobre"),
-    ("notitie notities iets weet", "wat heb ik allemaal staat er in mijn is een", "over van"),
+from ragvault.text import stopwords
+
+_TELL = frozenset(
+    """write written wrote note notes noted know known learn learned learnt jot jotted mention
+    mentioned vault journal diary everything anything something read say says show tell notiz notizen alles
+    etwas irgendetwas irgendwas weiß zeig zeige sagen escrito escribí anotado anoté notas algo sé
+    dicen écrit noté sais disent scritto annotato so qualcosa escrevi anotei sei notities iets weet""".split()
+)
+_LEADS_ON = frozenset(
+    """about on regarding concerning mention mentions über zu zum zur von vom sobre acerca de
+    del sur propos su sul sullo sulla sui sugli sulle di over van""".split()
 )
 _OF = frozenset({"de", "del", "di"})  # right behind a noun they make one thing: "notas de cata"
-_WORD = re.compile(r"(?:acerca|propos)\s+(?:del?|des|du)\b|[\w'’-]+", re.IGNORECASE)
+_LANGUAGES = ("en", "de", "es", "fr", "it", "pt", "nl")
+_WORD = re.compile(r"[^\W_]+")
 _VERB_END = re.compile(
-    r"\s+(?:(?:auf)?geschrieben|notiert|gesagt|gelernt|(?:op)?geschreven|genoteerd|gezegd|geleerd)"
-    r"\s*\??\s*$",
+    r"\s+(?:(?:auf)?geschrieben|notiert|gelernt|(?:op)?geschreven|genoteerd|geleerd)\s*\??\s*$",
     re.IGNORECASE,
 )
 _OF_MINE = re.compile(
@@ -94,7 +70,7 @@ def subject_of(question: str, time_phrase: str | None = None) -> str:
         words = r"\s+".join(map(re.escape, time_phrase.split()))
         rest = re.sub(rf"\s*\b{words}\b", " ", rest, count=1, flags=re.IGNORECASE)
     rest = _SPACED_END.sub(r"\1", " ".join(rest.split()))
-    rest = next(filter(None, (_without(frame, rest) for frame in _FRAMES)), "") or rest
+    rest = _without_frame(rest) or rest
     rest = rest if re.search(r"\w", rest) else question
     bare = " ".join(_OF_FORM.sub(" ", rest).split())
     return bare if re.search(r"\w", bare) else rest
@@ -109,18 +85,22 @@ def without(question: str, names: Collection[str]) -> str:
     return _SPACED_END.sub(r"\1", " ".join(bare.split()))
 
 
-def _without(frame: tuple[str, str, str], question: str) -> str:
-    """What follows the frame; "" where the question has none in this language."""
-    telling, small, about = map(str.split, frame)
-    without_verb = _VERB_END.sub("", question)
-    is_telling = without_verb != question
-    for before, match in enumerate(_WORD.finditer(without_verb)):
-        word = match.group().lower().replace("’", "'").split()[0]
-        if word in about and is_telling:
-            if before == 1 and word in _OF:
-                return ""
-            return _END.sub("", without_verb[match.end() :]).strip()
-        if word not in (*small, *telling):
+@cache
+def _small() -> frozenset[str]:
+    return frozenset().union(*map(stopwords, _LANGUAGES))
+
+
+def _without_frame(question: str) -> str:
+    """What follows the frame; "" where there is none."""
+    rest = _VERB_END.sub("", question)
+    is_telling, end = rest != question, 0
+    for before, match in enumerate(_WORD.finditer(rest)):
+        word = match.group().lower()
+        if before == 1 and is_telling and word in _OF:
             return ""
-        is_telling = is_telling or word in telling
-    return ""
+        is_telling = is_telling or word in _TELL
+        if word in _LEADS_ON:
+            end = match.end()
+        elif word not in _small() and word not in _TELL:
+            break
+    return _END.sub("", rest[end:]).strip() if is_telling and end else ""

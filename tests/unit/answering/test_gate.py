@@ -30,7 +30,7 @@ QUESTION = "When is Anna Weber's birthday?"
 
 def findings(*hits: Hit, question: str = QUESTION, strategy: str = "hybrid") -> Retrieval:
     terms = ("anna", "weber", "birthday")
-    query = Query(question, terms, terms)
+    query = Query(question, terms)
     weights = tuple((term, 3.0) for term in terms)
     return Retrieval(
         query, hits, Strategy(strategy), searched="12 notes in v", term_weights=weights

@@ -43,7 +43,7 @@ def test_place_is_whole_where_there_is_room_or_no_terminal() -> None:
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 140])
 def test_a_narrow_terminal_gets_fewer_columns_and_whole_lines(width: int) -> None:
     stream = io.StringIO()
-    query = Query("trip", ("trip",), ("trip",))
+    query = Query("trip", ("trip",))
     retrieval = Retrieval(query, (HIT,), Strategy.HYBRID)
     print_debug(Terminal(stream, is_tty=True, colour=False, unicode=True, width=width), retrieval)
     head, row = stream.getvalue().splitlines()[-2:]

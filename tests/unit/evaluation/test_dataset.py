@@ -183,7 +183,7 @@ def retrieved(*found: tuple[StoredChunk, str | None]) -> Retrieval:
         Hit(rank, stored, scores, why and DroppedBy(why))
         for rank, (stored, why) in enumerate(found, 1)
     )
-    return Retrieval(Query("q", (), ()), hits, Strategy.HYBRID)
+    return Retrieval(Query("q", ()), hits, Strategy.HYBRID)
 
 
 def test_text_that_stands_twice_is_found_at_both_places() -> None:

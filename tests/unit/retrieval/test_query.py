@@ -21,7 +21,7 @@ def query(question: str) -> Query:
 
 def test_the_seeds_example() -> None:
     found = query("What did I decide last week about the API?")
-    assert found.keywords == ("decide", "week", "api")
+    assert found.terms == ("decide", "api")
     assert found.time_hint is not None
     assert found.time_hint.phrase == "last week"
     assert found.intent is Intent.QUESTION
@@ -86,7 +86,7 @@ def test_small_talk_and_empty_pointing_are_told_from_questions(
 
 
 def test_a_salutation_is_not_searched_for() -> None:
-    assert query("Hi, what did I decide about bikes?").keywords == ("decide", "bikes")
+    assert query("Hi, what did I decide about bikes?").terms == ("decide", "bikes")
 
 
 @pytest.mark.parametrize(

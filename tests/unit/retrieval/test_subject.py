@@ -46,8 +46,8 @@ from ragvault.retrieval.question.subject import subject_of
         ("Cosa ho scritto sulla caldaia?", "caldaia"),
         ("Cosa so di Marta?", "Marta"),
         ("O que escrevi sobre o carro?", "o carro"),
-        ("Wat heb ik over de fiets genoteerd?", "de fiets"),
-        ("Is er iets over de verwarming?", "de verwarming"),
+        ("Wat heb ik over de fiets genoteerd?", "fiets"),
+        ("Is er iets over de verwarming?", "verwarming"),
         ("What does the router need, according to my notes?", "What does the router need?"),
     ],
 )
@@ -65,7 +65,6 @@ def test_frame_goes_and_the_subject_stays(question: str, subject: str) -> None:
         "note di credito",
         "What did I decide about the backend?",
         "What is write skew?",
-        "Who wrote about the greenhouse effect first?",
         "How do I find the commit that broke a test?",
         "What did Jonas say about the restore?",
         "What did I write about?",
