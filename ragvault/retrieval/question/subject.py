@@ -20,9 +20,10 @@ from ragvault.text import stopwords
 
 _TELL = frozenset(
     """write written wrote note notes noted know known learn learned learnt jot jotted mention
-    mentioned vault journal diary everything anything something read say says show tell notiz notizen alles
-    etwas irgendetwas irgendwas weiß zeig zeige sagen escrito escribí anotado anoté notas algo sé
-    dicen écrit noté sais disent scritto annotato so qualcosa escrevi anotei sei notities iets weet""".split()
+    mentioned vault journal diary everything anything something read say says show tell
+    notiz notizen alles etwas irgendetwas irgendwas weiß zeig zeige sagen
+    escrito escribí anotado anoté notas algo sé dicen écrit noté sais disent
+    scritto annotato so qualcosa escrevi anotei sei notities iets weet""".split()
 )
 _LEADS_ON = frozenset(
     """about on regarding concerning mention mentions über zu zum zur von vom sobre acerca de
