@@ -32,11 +32,6 @@ _WHEN = re.compile(
     r"|quand)\b|什么时候|何时|哪一?年|متى",
     re.IGNORECASE,
 )
-_HOW = re.compile(
-    r"\b(?:how (?:do|to|can|did|should)|commands?|wie (?:kann|mache?|geht)|comment|cómo|hoe)\b",
-    re.IGNORECASE,
-)
-_STEP = re.compile(r"`|^\s*(?:\d{1,3}[.)]|[-*+])\s", re.MULTILINE)
 _WHO = re.compile(r"\b(?:who|whose|whom|wer|wen|wem|wessen|qui|quién(?:es)?)\b", re.IGNORECASE)
 _DEFINITION = re.compile(
     r"^\W*(?:what(?:'s|’s| is| are| was| were)|define|was (?:ist|sind)|qu'est-ce que?|qué es)\s+"
@@ -77,28 +72,18 @@ _LAST = re.compile(
 )
 
 
-_EXPLAINED = re.compile(
-    r"\b(?:how (?:does|do|can|did|should|is|are)|why|explain|describe|differences?|compare"
-    r"|what happens|(?:two|three|main|key) \w+|warum|wieso|weshalb|erkläre?|pourquoi|por qué)\b",
-    re.IGNORECASE,
-)
-
-
 @dataclass(frozen=True, slots=True)
 class Asks:
-    """``when``, ``who``, ``how``: for a date, a name, steps or code; ``defined``: what a thing of
-    this name is; ``whole``: rather a list than one of its items; ``attendance``: who took part;
-    ``direction``: 1 for the next of something, -1 for the last, 0 for neither; ``explained``: more
-    than a fact."""
+    """``when``, ``who``: for a date, a name; ``defined``: what a thing of this name is; ``whole``:
+    rather a list than one of its items; ``attendance``: who took part; ``direction``: 1 for the
+    next of something, -1 for the last, 0 for neither."""
 
     when: bool
     who: bool
-    how: bool
     defined: str
     whole: bool
     attendance: bool
     direction: int
-    explained: bool
 
     def form_held(self, text: str, title: str) -> bool:
         """The text has the form of what is asked for. What stands in a note that is named after
@@ -106,9 +91,8 @@ class Asks:
         if self.defined:
             defines = _DEFINES.format(re.escape(self.defined.rstrip("s")))
             return re.match(defines, text, re.IGNORECASE) is not None
-        held = self.who and NAME.search(text)
-        held = held or (self.how and _STEP.search(text))
-        return bool(held or (self.when and has_date(f"{title} {text}")))
+        named = self.who and NAME.search(text)
+        return bool(named or (self.when and has_date(f"{title} {text}")))
 
     def key_held(self, text: str) -> bool:
         """A field that by its key is what was asked for, in other words."""
@@ -122,12 +106,10 @@ def asks(question: str) -> Asks:
     return Asks(
         when=when,
         who=who,
-        how=bool(_HOW.search(question)),
         defined=definition["subject"] if definition else "",
         whole=attendance or bool(_LIST.search(question)),
         attendance=attendance,
         direction=1 if _NEXT.search(question) else -1 if _LAST.search(question) else 0,
-        explained=bool(_EXPLAINED.search(question)),
     )
 
 

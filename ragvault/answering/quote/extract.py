@@ -97,7 +97,7 @@ def _quotes(
     other passage whole where it isn't ``longest``."""
     if not scored:
         return []
-    most = _MAX_WORDS * (2 if wanted.explained or detail is Detail.DETAILED else 1)
+    most = _MAX_WORDS * (2 if detail is Detail.DETAILED else 1)
     passages: dict[str, tuple[list[Rated], set[Unit]]] = {}
     shown: set[Unit] = set()
     for chosen in _choose(scored, limit, most):
@@ -270,15 +270,12 @@ def _expanded(chosen: Sequence[Rated], wanted: Asks) -> list[Unit]:
             picked.add(unit.parent)
     members = [u for u in group.units if u in picked or not (u.is_pointer or is_menu(u))]
     best = members.index(chosen[0].unit)
-    reach = _MAX_BESIDE * (2 if wanted.explained else 1)
     for n, unit in enumerate(members):
         beside = {members[i] for i in (n - 1, n + 1) if 0 <= i < len(members)}
         # The answer is often in the next sentence; what lies between two is hardly longer than
         # the mark of the hole.
-        goes_on = unit.kind == "sentence" and (
-            n == best + 1 or (wanted.explained and n == best - 1)
-        )
-        if len(unit.text) <= reach and (goes_on or (len(beside) > 1 and beside <= picked)):
+        goes_on = unit.kind == "sentence" and n == best + 1
+        if len(unit.text) <= _MAX_BESIDE and (goes_on or (len(beside) > 1 and beside <= picked)):
             picked.add(unit)
     return [unit for unit in members if unit in picked]
 

@@ -35,31 +35,17 @@ _MAX_EMBEDDED = 32  # units; more would cost more than they help
 
 @dataclass(slots=True, eq=False)
 class Rated:
-    """A unit with what its score is made of; ``share``: the probability (0..1) that it holds the
-    answer, if a unit does."""
+    """A unit with the question's stems that it and its place hold, and the shares of these (0..1);
+    ``share``: the probability (0..1) that it holds the answer, if a unit does."""
 
     unit: Unit
     held: frozenset[str]
     placed: frozenset[str]
-    own: float = 0.0
-    place: float = 0.0
+    own: float
+    place: float
+    score: float
     cosine: float | None = None
-    form: bool = False
-    key: bool = False
-    opens: bool = False  # what is to be defined
-    is_part: bool = False  # of what is asked for as a whole
-    factor: float = 1.0
-    time: float = 0.0
-    score: float = 0.0
     share: float = 0.0
-
-    def rate(self, best_final: float) -> None:
-        # What a heading or a lead announces needn't say so itself.
-        score = _OWN * self.own + (_OWN if self.is_part else _PLACE) * self.place
-        score += _PASSAGE * self.unit.hit.scores.final / best_final
-        score += _COSINE * (self.cosine or 0.0) + _FORM * self.form
-        score += _OPENS * self.opens + _KEY * self.key + _TIME * self.time
-        self.score = score + math.log(self.factor)
 
 
 def rated(
@@ -73,69 +59,50 @@ def rated(
     counts = Counter(stem for bag in bags for stem in bag)
     weight = {w: math.log(1 + (len(bags) + 1) / (1 + counts[w])) for w in stems}
     total = sum(weight.values()) or 1.0
+    best = max((unit.hit.scores.final for unit in units), default=1.0) or 1.0
     scored: list[Rated] = []
     for unit, bag in zip(units, bags, strict=True):
         held, placed = _held(stems, bag), _held(stems, frozenset(content_stems(_place(unit))))
         placed = {w: share for w, share in placed.items() if share > held.get(w, 0)}
-        scored.append(
-            Rated(
-                unit,
-                frozenset(held),
-                frozenset(placed),
-                own=sum(weight[w] * share for w, share in held.items()) / total,
-                place=sum(weight[w] * (s - held.get(w, 0)) for w, s in placed.items()) / total,
-                is_part=wanted.whole and unit.group.kind in ("list", "table", "code"),
-                form=wanted.form_held(unit.text, unit.hit.note.title),
-                opens=bool(wanted.defined) and _introduces(unit, wanted.defined),
-                key=wanted.key_held(unit.text),
-                factor=_factor(unit, bag - stems, bool(held)),
-            )
-        )
-    best = max((unit.hit.scores.final for unit in units), default=1.0) or 1.0
-    _rate(scored, best)
+        own = sum(weight[w] * share for w, share in held.items()) / total
+        place = sum(weight[w] * (s - held.get(w, 0)) for w, s in placed.items()) / total
+        # What a heading or a lead announces needn't say so itself.
+        is_part = wanted.whole and unit.group.kind in ("list", "table", "code")
+        score = _OWN * own + (_OWN if is_part else _PLACE) * place
+        score += _PASSAGE * unit.hit.scores.final / best
+        score += _FORM * wanted.form_held(unit.text, unit.hit.note.title)
+        score += _OPENS * _introduces(unit, wanted.defined)
+        score += _KEY * wanted.key_held(unit.text)
+        score += math.log(_factor(unit, bag - stems, bool(held)))
+        scored.append(Rated(unit, frozenset(held), frozenset(placed), own, place, score))
+    _sort(scored)
     if embed is not None and scored:
-        near = _with_first_of_each(scored)
-        vectors = embed(
-            [question, *(f"{_path(s.unit)}\n{s.unit.head}\n{s.unit.text}" for s in near)]
-        )
-        for s, cosine in zip(near, vectors[1:] @ vectors[0], strict=True):
-            s.cosine = float(cosine)
-        rest = min((s.cosine or 0.0 for s in near), default=0.0)
-        for s in scored:
-            s.cosine = rest if s.cosine is None else s.cosine
-        _rate(scored, best)
+        near = scored[:_MAX_EMBEDDED]
+        told = (f"{_path(s.unit)}\n{s.unit.head}\n{s.unit.text}" for s in near)
+        vectors = embed([question, *told])
+        cosines = [float(cosine) for cosine in vectors[1:] @ vectors[0]]
+        rest = [min(cosines)] * (len(scored) - len(near))
+        for s, cosine in zip(scored, [*cosines, *rest], strict=True):
+            s.cosine, s.score = cosine, s.score + _COSINE * cosine
+        _sort(scored)
     if today and wanted.direction:
-        _by_time(scored, wanted, today)
-        _rate(scored, best)
+        _by_time(scored[:_MAX_EMBEDDED], wanted, today)
+        _sort(scored)
     odds = [math.exp(s.score - scored[0].score) for s in scored]
     for s, odd in zip(scored, odds, strict=True):
         s.share = odd / sum(odds)
     return scored
 
 
-def _rate(scored: list[Rated], best: float) -> None:
-    for s in scored:
-        s.rate(best)
-    scored.sort(key=lambda s: (-s.score, s.unit.hit.rank, s.unit.start))
-
-
-def _with_first_of_each(scored: Sequence[Rated]) -> list[Rated]:
-    """The best units by words, at least the two best of each passage."""
-    by_hit = Counter[str]()
-    first: list[Rated] = []
-    for s in scored:
-        by_hit[s.unit.hit.chunk.id] += 1
-        if by_hit[s.unit.hit.chunk.id] <= 2:
-            first.append(s)
-    others = (s for s in scored if s not in first)
-    return [*first, *others][:_MAX_EMBEDDED]
-
-
 def _introduces(unit: Unit, defined: str) -> bool:
     """It opens the note or section of that name: what a thing is, in whatever words."""
     names = (unit.hit.note.title, *unit.hit.chunk.heading_path)
-    asked = content_stems(defined)
-    return unit.opens and unit.kind == "sentence" and asked in map(content_stems, names)
+    is_opening = bool(defined) and unit.opens and unit.kind == "sentence"
+    return is_opening and content_stems(defined) in map(content_stems, names)
+
+
+def _sort(scored: list[Rated]) -> None:
+    scored.sort(key=lambda s: (-s.score, s.unit.hit.rank, s.unit.start))
 
 
 def _said(unit: Unit) -> str:
@@ -188,13 +155,6 @@ def _akin(a: str, b: str) -> bool:
     return a[:begin] == b[:begin]
 
 
-# Headings of what leads elsewhere.
-_ASIDE = re.compile(
-    r"\W*(?:related|see also|further reading|next steps|what.?s next|(?:table of )?contents|links"
-    r"|references|siehe auch|weiterführend\w*|nächste schritte|inhalt(?:sverzeichnis)?|voir aussi"
-    r"|véase también|vedi anche|veja também|zie ook)\b",
-    re.IGNORECASE,
-)
 _WEAK_FIELD = re.compile(
     r"\s*(?:categor\w+|type|class|status|cover\w*|image|thumbnail|banner|icon|url|uri|source"
     r"|permalink|slug|u?u?id|isbn\w*|publish\w*|draft|up|created?|updated?|modified|layout)\s*:",
@@ -208,8 +168,6 @@ def _factor(unit: Unit, new: frozenset[str], has_own: bool) -> float:
     factor = 1.0
     if unit.is_pointer or is_menu(unit):
         factor *= 0.05
-    if _ASIDE.match(unit.hit.chunk.heading_path[-1] if unit.hit.chunk.heading_path else ""):
-        factor *= 0.3
     if unit.group.kind == "announcement" or unit.kind == "cut":
         factor *= 0.3
     if unit.kind == "code" and _OUTPUT.match(unit.text):
@@ -244,22 +202,15 @@ def is_weak_field(unit: Unit) -> bool:
 
 def _by_time(scored: Sequence[Rated], wanted: Asks, today: date) -> None:
     """What is dated on the side of today that is asked for, the nearest most."""
-    dated: dict[Rated, list[date]] = {}
-    for s in scored[:_MAX_EMBEDDED]:
+    nearest: dict[Rated, int | None] = {}
+    for s in scored:
         days = days_in(s.unit.text, today)
         note_day = s.unit.hit.note.day
         if not days and wanted.direction < 0 and note_day is not None:
             days = [note_day.date()]
         if days:
-            dated[s] = days
-    good: dict[Rated, int] = {}
-    for s, days in dated.items():
-        away = [(day - today).days * wanted.direction for day in days]
-        away = [n for n in away if n >= 0]
-        s.time = -0.3 if not away else 0.2
-        if away:
-            good[s] = min(away)
-    if good:
-        nearest = min(good.values())
-        for s, away_days in good.items():
-            s.time += 0.2 if away_days == nearest else 0.0
+            away = [(day - today).days * wanted.direction for day in days]
+            nearest[s] = min((n for n in away if n >= 0), default=None)
+    least = min((n for n in nearest.values() if n is not None), default=None)
+    for s, n in nearest.items():
+        s.score += _TIME * (-0.3 if n is None else 0.4 if n == least else 0.2)

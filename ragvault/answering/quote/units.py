@@ -258,8 +258,7 @@ class _Reader:
 
     def _items(self, group: Group, block: Block, parent: Unit | None) -> None:
         for item in block.children:
-            last = self._end_of_item(item)
-            start, end = self.starts[item.first], self.starts[last + 1] - 1
+            start, end = self.starts[item.first], self.starts[item.last + 1] - 1
             nested = [child for child in item.children if child.kind == "list"]
             if nested and end - start > _MAX_NESTED:
                 end = max(start, self.starts[nested[0].first] - 1)
@@ -268,20 +267,6 @@ class _Reader:
                     self._items(group, child, unit)
             else:
                 self._add(group, "item", start, end, parent)
-            for i in range(last + 1, item.last + 1):  # what only laziness puts into the item
-                self._add(group, "item", self.starts[i], self.starts[i + 1] - 1, parent)
-
-    def _end_of_item(self, item: Block) -> int:
-        """The last line of an item, without lines at the margin that begin something new."""
-        for i in range(item.first + 1, item.last + 1):
-            line = self.lines[i]
-            if (
-                line.strip()
-                and not line[0].isspace()
-                and self._breaks(i - 1, item.first, item.last)
-            ):
-                return i - 1
-        return item.last
 
     def _table(self, first: int, last: int) -> None:
         head = (self.starts[first], self.starts[min(first + 2, last + 1)] - 1)
