@@ -62,10 +62,6 @@ _PRONOUNS = _sets(
     nl="hij zij ze hem haar hun ervan erover ermee erin daarvan daarover daarmee",
     ru="он она оно они его её ее их ему ей им нём нем ней них это там",
 )
-_THINGS = frozenset(
-    "it its this that es das dafür davon damit daran darüber dazu cela ça lo eso esto ciò isso isto"
-    " het ervan erover ermee daarvan это".split()
-)
 _AT_THE_END = _sets(
     en="this that these those there then",
     de="das die der den dem",
@@ -93,13 +89,11 @@ _OTHERS = re.compile(
 )
 # "Is it true that", "gibt es", "il y a": they stand for nothing.
 _EXPLETIVE = re.compile(
-    r"\b(?:is|was|does|did|will|would)\s+it\b(?=.*\b(?:to|that)\b)"
-    r"|\bit(?:['’]s|\s+(?:is|was|takes))\b"
-    r"(?=.*\b(?:to|that)\b)|\b(?:time|day|date)\s+is\s+it\b"
-    r"|\b(?:gibt|gab|geht)\s+es\b|\bes\s+(?:gibt|gab|geht)\b|^Es\b|\bes\b(?=[^,]*,)"
-    r"|\bil\s+(?:y\s+a|faut)\b|-t-il\b|\best-il\b|(?<=\w )Sie\b"
-    r"|\bthere\s+(?:is|are|was|were)\b|\b(?:is|are|was|were)\s+there\b(?=\W*\w)"
+    r"\bit\b(?=.*\b(?:to|that)\b)|\b(?:time|day|date)\s+is\s+it\b|\bil\s+(?:y\s+a|faut)\b"
+    r"|\b(?:gibt|gab|geht)\s+es\b|\bes\s+(?:gibt|gab|geht)\b",
+    re.IGNORECASE,
 )
+_EMPTY = frozenset({"it", "es", "il"})
 _ASKING = frozenset(
     """what which who whom whose when where why how was welche welcher welches welchen wer wen wem
     wann wo warum wie wieso quel quelle quels quelles qui quand où pourquoi comment combien qué
@@ -177,8 +171,7 @@ def whole(
         if place and not (place in subject and holds(named)):
             return _replaced(before.question, place, named)
     known = {new.lower[i] for i in new.naming}
-    # "It" may be anything in the question, and a person is called as the note is.
-    runs = subject if subject and not _THINGS & set(new.lower) else _runs(old, old.naming)
+    runs = subject or _runs(old, old.naming)
     carried = [run for run in runs if not known & set(run.lower().split())]
     body = rest.rstrip(_END)
     return f"{body} ({' '.join(carried)}){rest[len(body) :]}" if carried else rest
@@ -188,24 +181,16 @@ def _has_anaphor(words: _Words, language: str) -> bool:
     """Whether a word stands for what the question doesn't name before it."""
     if _OTHERS.search(words.question):
         return True
-    said = _EXPLETIVE.sub(lambda m: " " * len(m.group()), words.question)
-    pronouns, at_the_end = _PRONOUNS.get(language, ()), _AT_THE_END.get(language, ())
-    named = 0  # what it may stand for
-    is_asked = False  # "which languages": that isn't it
-    last = len(words.lower) - 1
-    for i, match in enumerate(_WORD.finditer(words.question)):
-        word = words.lower[i]
-        if said[match.start()] == " ":
-            continue
-        if word in pronouns:
-            # "the deposit for it": a thing at the end is hardly what stands right before it.
-            if not named or (i == last and named <= 2 and word in _THINGS):
-                return True
-        elif i == last and word in at_the_end and not named:
+    pronouns, ends = _PRONOUNS.get(language, frozenset()), _AT_THE_END.get(language, frozenset())
+    if _EXPLETIVE.search(words.question):
+        pronouns -= _EMPTY
+    named = 0  # what it may stand for: not "languages" of "which languages", "book" of "I book"
+    for i, word in enumerate(words.lower):
+        is_last = i == len(words.lower) - 1
+        if not named and (word in pronouns or (word in ends and is_last)):
             return True
-        elif i in words.naming:
-            named += not is_asked and (not i or words.lower[i - 1] not in _OF_ASKER)
-        is_asked = word in _ASKING and (word != "was" or not i)
+        is_verb = i > 0 and words.lower[i - 1] in _ASKING | _OF_ASKER
+        named += i in words.naming and not is_verb
     return False
 
 

@@ -23,7 +23,7 @@ WATER = Turn("how often to water the calathea", "4 days", ("home", "P.md"), "Hou
         (GWEN, "where does she live", "where does she live (Gwen Tilley)"),
         (GWEN, "and the door code there?", "the door code there (Gwen Tilley)?"),
         (GWEN, "who else?", "When is Gwen Tilley's birthday: who else?"),
-        (GWEN, "what colour was it?", "what colour was it (Gwen Tilley birthday)?"),
+        (GWEN, "what colour was it?", "what colour was it (Gwen Tilley)?"),
         (IDA, "und ihre Adresse?", "ihre Adresse (Ida Brandt)?"),
         (IDA, "Wo wohnt sie?", "Wo wohnt sie (Ida Brandt)?"),
         (IDA, "wer war noch dabei und warum da", None),
