@@ -179,6 +179,7 @@ class _Maker:
         self._counter = counter
         self._limit = limit
         self._overlap = overlap
+        self._costs: dict[_Unit, int] = {}
         self._front_last = note.frontmatter_lines[1] if note.frontmatter_lines else 0
         title_line = f"title: {note.title}"
         self._front_text = "\n".join(
@@ -187,62 +188,50 @@ class _Maker:
 
     def drafts(self) -> Iterator[_Draft]:
         units = _units(self._note)
-        if not units:
-            yield from self._without_body()
+        if not units and not self._front_last:  # the title, over the note's (blank or no) lines
+            yield _Draft((), 1, max(1, len(self._note.lines)), "", self._note.title)
             return
-        units, fits = self._arranged(units)
-        for unit in units:
-            if fits[unit]:
+        self._count(units)
+        for unit in self._arranged(units):
+            if self._fits(unit):
                 yield self._whole(unit)
             else:
                 yield from self._cut(unit)
 
-    def _without_body(self) -> Iterator[_Draft]:
-        """Frontmatter alone; without it the title, over the note's (blank or no) lines."""
-        unit = _Unit((), 1, max(1, self._front_last), 0, front=self._front_last > 0)
-        if not self._front_last:
-            yield _Draft((), 1, max(1, len(self._note.lines)), "", self._note.title)
-        elif self._costs([unit])[0] <= self._limit:
-            yield self._whole(unit)
-        else:
-            yield from self._cut(replace(unit, front=False))
-
-    def _arranged(self, units: list[_Unit]) -> tuple[list[_Unit], dict[_Unit, bool]]:
-        """Units with the frontmatter placed and a bare end joined on; which of them fit.
-
-        One count for the note, with the joined variants in it.
-        """
-        note, limit = self._note, self._limit
-        head = units[0]
-        with_front = replace(head, first=1, shown=head.shown, front=True)
-        front = _Unit((), 1, max(1, self._front_last), 0, front=True)
-        variants = [*units, with_front, front]
-        joined: _Unit | None = None
-        end = [section for section in note.sections if section.start_line >= units[-1].first]
-        if len(units) > 1 and all(map(_is_bare, end)):
+    def _arranged(self, units: list[_Unit]) -> list[_Unit]:
+        """The units with a bare end joined on and the frontmatter placed."""
+        note = self._note
+        if len(units) > 1 and all(
+            _is_bare(one) for one in note.sections if one.start_line >= units[-1].first
+        ):
             joined = _with_links(note, replace(units[-2], last=units[-1].last))
-            variants.append(joined)
+            if self._fits(joined):
+                units = [*units[:-2], joined]
         if not self._front_last:
-            variants = [unit for unit in variants if not unit.front]
-        costs = dict(zip(variants, self._costs(variants), strict=True))
-        if joined is not None and costs[joined] <= limit:
-            units = [*units[:-2], joined]
-        if self._front_last:
-            if len(units) == 1 and units[0] is joined:
-                with_front = replace(joined, first=1, front=True)
-                costs[with_front] = self._costs([with_front])[0]
-            short = costs[front] <= limit // 4 and costs[units[0]] > limit
-            if costs[with_front] <= limit or short:
-                units = [with_front, *units[1:]]
-            elif self._front_text:
-                front = front if costs[front] <= limit else replace(front, front=False)
-                units = [front, *units]
-                costs.setdefault(front, limit + 1)
-        return units, {unit: costs[unit] <= limit for unit in units}
+            return units
+        front = _Unit((), 1, self._front_last, 0, front=True)
+        if units:
+            with_front = replace(units[0], first=1, front=True)
+            is_short = self._count([front])[0] <= self._limit // 4 and not self._fits(units[0])
+            if is_short or self._fits(with_front):
+                return [with_front, *units[1:]]
+            if not self._front_text:
+                return units
+        if not self._fits(front):  # its YAML is cut
+            front = replace(front, front=False)
+            self._costs[front] = self._limit + 1
+        return [front, *units]
 
-    def _costs(self, units: Sequence[_Unit]) -> list[int]:
-        texts = [self._whole(unit).embed_text for unit in units]
-        return costs_of(self._counter, texts, self._limit)
+    def _fits(self, unit: _Unit) -> bool:
+        return self._count([unit])[0] <= self._limit
+
+    def _count(self, units: Sequence[_Unit]) -> list[int]:
+        """Tokens of each as a whole, counted once."""
+        new = [unit for unit in units if unit not in self._costs]
+        texts = [self._whole(unit).embed_text for unit in new]
+        counts = costs_of(self._counter, texts, self._limit) if new else []
+        self._costs.update(zip(new, counts, strict=True))
+        return [self._costs[unit] for unit in units]
 
     def _whole(self, unit: _Unit) -> _Draft:
         lines = self._note.lines[unit.first - 1 : unit.last]
