@@ -70,8 +70,7 @@ def rules_inside(
         spec, bad = _compile(data.decode("utf-8-sig", "surrogateescape").splitlines())
         for pattern in bad:
             on_bad(source, f"pattern {pattern!r} is not valid and was left out")
-        if spec is not None:
-            found.append(Rule(source, base, spec))
+        found.append(Rule(source, base, spec))
     fixed = tuple(r for r in rules if r.source == EXCLUDE)
     return (*fixed, *found, *rules[len(fixed) :])
 
@@ -88,11 +87,11 @@ def exclude_rules(settings: IndexSettings) -> Rules:
     spec, bad = _compile(settings.exclude)
     if bad:
         raise ConfigError(f"index.exclude holds a pattern that is not valid: {bad[0]!r}.")
-    return (Rule(EXCLUDE, "", spec),) if spec is not None else ()
+    return (Rule(EXCLUDE, "", spec),)
 
 
-def _compile(patterns: Iterable[str]) -> tuple[GitIgnoreSpec | None, list[str]]:
-    """The patterns as one spec (None when there is none), and the bad ones, which it leaves out."""
+def _compile(patterns: Iterable[str]) -> tuple[GitIgnoreSpec, list[str]]:
+    """The patterns as one spec, and the bad ones, which it leaves out."""
     from pathspec import GitIgnoreSpec  # here: a vault without ignore rules doesn't pay for it
 
     good: list[str] = []
@@ -106,4 +105,4 @@ def _compile(patterns: Iterable[str]) -> tuple[GitIgnoreSpec | None, list[str]]:
             bad.append(pattern)
         else:
             good.append(pattern)
-    return (GitIgnoreSpec.from_lines(good) if good else None), bad
+    return GitIgnoreSpec.from_lines(good), bad
