@@ -117,7 +117,7 @@ class StoreDamagedError(StoreError):
 
 class DiskFullError(StoreError):
     type = "disk_full"
-    default_hint = "Free some space and run `ragvault index` again; what was indexed is kept."
+    default_hint = "Free some space and run the command again; what was indexed is kept."
 
 
 class Interrupted(RagvaultError):

@@ -44,7 +44,7 @@ class Translation(NamedTuple):
 def os_error(error: OSError, path: Path | str) -> StoreError:
     """What the operating system says of one of ragvault's own files, read or written."""
     if error.errno in FULL:
-        return DiskFullError(f"There is no space left for the index at {path}.")
+        return DiskFullError(f"There is no space left for {path}.")
     reason = error.strerror or str(error)
     return StoreError(
         f"The index at {path} can't be used: {reason[:1].lower()}{reason[1:]}.",
@@ -55,9 +55,10 @@ def os_error(error: OSError, path: Path | str) -> StoreError:
 def access_hint(path: Path) -> str:
     """What gives ragvault the access to its folder, or a file in it, that it lacks: the command
     where one does."""
-    folder = path if os.path.isdir(path) else path.parent  # noqa: PTH112 - may not raise
+    is_there = os.path.isdir  # may not raise
+    folder = path if is_there(path) else path.parent
     try:
-        if os.statvfs(folder).f_flag & os.ST_RDONLY:
+        if os.statvfs(next(filter(is_there, (path, *path.parents)))).f_flag & os.ST_RDONLY:
             return f"The disk is mounted read-only: mount it for writing, or {_ELSEWHERE}"
         # Only a folder that is ragvault's own is looked through, and opened with all that is in it.
         is_closed = folder == path and not os.access(folder, os.X_OK)

@@ -11,6 +11,7 @@ the mtime back.
 from __future__ import annotations
 
 import os
+import shlex
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -92,7 +93,7 @@ class Plan:
             yield (
                 f"{len(self.spared):,} notes, more than half, are gone from the folder and stay in"
                 " the index, in case a drive is missing. If they are gone for good: "
-                f"`ragvault index --full --vault {vault}`."
+                f"`ragvault index --full --vault {shlex.quote(vault)}`."
             )
 
 

@@ -7,6 +7,7 @@ vectors exist of. The caller holds the writer's lock.
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -267,9 +268,9 @@ class _Run:
         filled = writer.finish(model, is_in_step=is_in_step, indexed_at=self.parts.now())
         report.notices.extend(writer.notices)
         if filled > total:
+            were = "vector was" if filled - total == 1 else "vectors were"
             report.notices.append(
-                f"{filled - total:,} vectors were restored from the catalog; "
-                "nothing was embedded again for them."
+                f"{filled - total:,} {were} restored from the catalog; nothing was embedded again."
             )
 
     def _embed(
@@ -325,7 +326,7 @@ class _Run:
                 f"{path} is empty, but {len(self.states):,} notes are indexed from it; "
                 "they are kept.",
                 "Mount the drive that it is on. If the notes are gone for good: "
-                f"`ragvault vault remove {self.vault.name}`.",
+                f"`ragvault vault remove {shlex.quote(self.vault.name)}`.",
             )
 
     def _foresee(self, plan: Plan) -> IndexReport:

@@ -247,7 +247,9 @@ class Hit:
     stored: StoredChunk
     scores: Scores
     dropped_by: DroppedBy | None = None
-    duplicates: tuple[str, ...] = ()  # "rel_path" of notes that hold the same text
+    duplicates: tuple[
+        str, ...
+    ] = ()  # notes with the same text: "rel_path", of another vault "vault: rel_path"
 
     @property
     def chunk(self) -> Chunk:

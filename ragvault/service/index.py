@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
@@ -215,7 +216,8 @@ def move_vault(container: Container, name: str, path: Path) -> IndexReport:
     if notes and not notes & found:
         raise VaultPathError(
             f"None of the {len(notes):,} notes of '{name}' is in {place}.",
-            f"Give the folder that they were moved to, or index it anew: `ragvault index {place}`.",
+            "Give the folder that they were moved to, or index it anew: "
+            f"`ragvault index {shlex.quote(str(place))}`.",
         )
     moved = replace(vault, path=place, kind=kind_of(place))
     with container.lock():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
@@ -87,8 +88,8 @@ def _vault_at(
             if name is not None and name != vault.name:
                 raise UsageError(
                     f"{path} is indexed already, as '{vault.name}'.",
-                    f"To rename it: `ragvault vault remove {vault.name}`, then this again; "
-                    "nothing is embedded again.",
+                    f"To rename it: `ragvault vault remove {shlex.quote(vault.name)}`, then this "
+                    "again; nothing is embedded again.",
                 )
             return vault
     wanted = vault_name(path.name if name is None else name)
@@ -96,7 +97,7 @@ def _vault_at(
     if taken is not None:
         raise UsageError(
             f"There is a vault '{taken.name}' already, at {taken.path}.",
-            f"Give this one another name: `ragvault index {path} --name NAME`.",
+            f"Give this one another name: `ragvault index {shlex.quote(str(path))} --name NAME`.",
         )
     return VaultInfo(wanted, path, kind_of(path))
 

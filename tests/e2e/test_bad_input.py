@@ -252,6 +252,8 @@ def test_full_disk_and_read_only_disk(base: Cli, tmp_path: Path) -> None:
             denied = cli(command)
             assert denied.code == 1 and "mount it for writing" in denied.err
             assert_told(denied.err)
+        denied = cli("index", str(base.folder / "notes"), RAGVAULT_INDEX_PATH=f"{disk}/made/below")
+        assert denied.code == 1 and "mount it for writing" in denied.err
         remount = ["mount", "-o", "remount,rw", str(disk)]
         assert subprocess.run(remount, capture_output=True).returncode == 0
         assert "1 changed" in cli("index").out

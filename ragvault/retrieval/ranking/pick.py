@@ -98,5 +98,7 @@ def _fold(ranked: Sequence[Candidate], reasons: list[DroppedBy | None]) -> dict[
         first = first_of.setdefault(" ".join(text.normalise(candidate.text).split()), i)
         if first != i:
             reasons[i] = DroppedBy.DUPLICATE
-            doubles.setdefault(first, []).append(candidate.stored.note.rel_path)
+            note, kept = candidate.stored.note, ranked[first].stored.note
+            vault = "" if note.vault == kept.vault else f"{note.vault}: "
+            doubles.setdefault(first, []).append(f"{vault}{note.rel_path}")
     return doubles

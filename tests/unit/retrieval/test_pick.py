@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ragvault.model import Chunk, Hit, NoteInfo, Scores, StoredChunk
@@ -47,6 +49,13 @@ def test_a_copy_shows_once_and_names_the_others() -> None:
     )
     assert [h.dropped_by for h in hits] == [None, "duplicate", "duplicate", None]
     assert hits[0].duplicates == ("b.md", "c.md")
+
+
+def test_a_copy_in_another_vault_is_named_with_its_vault() -> None:
+    copy = entry("b", 0.8, LONG)
+    elsewhere = replace(copy.stored, note=replace(copy.stored.note, vault="job"))
+    hits = picked(entry("a", 0.9, LONG), replace(copy, stored=elsewhere))
+    assert hits[0].duplicates == ("job: b.md",)
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from ragvault.adapters.onnx.embedder import OnnxEmbedder
-from ragvault.errors import IndexBusyError, VaultPathError
+from ragvault.errors import IndexBusyError, UsageError, VaultPathError
 from ragvault.model import IndexReport
 from ragvault.service.index import Chosen, IndexRequest, OutOfReach, index, move_vault, watch
 from ragvault.service.upkeep import verify
+from ragvault.service.vaults import vaults_at
 from tests.support.cli import make_vault
 from tests.support.stack import stack
 
@@ -74,3 +75,16 @@ def test_of_several_vaults_one_that_is_away_keeps_none_of_the_others(tmp_path: P
         assert [e.vault.name for e in events if isinstance(e, OutOfReach)] == ["away"]
         assert [e.added for e in events if isinstance(e, IndexReport)] == [["fog.md"]]
         assert {v.name: v.notes for v in container.catalog.vaults()} == {"here": 2, "away": 1}
+
+
+def test_commands_that_are_named_work_when_typed(tmp_path: Path) -> None:
+    """`My Notes` is two words to a shell."""
+    vault = make_vault(tmp_path / "My Notes", {"a.md": "# A\n"})
+    with stack(tmp_path / "index", vault) as container:
+        with pytest.raises(UsageError) as caught:
+            vaults_at(container, [vault], "other")
+        assert "`ragvault vault remove 'My Notes'`" in caught.value.hint
+        (vault / "a.md").unlink()
+        with pytest.raises(UsageError) as caught:
+            list(index(container, IndexRequest()))
+        assert "`ragvault vault remove 'My Notes'`" in caught.value.hint
