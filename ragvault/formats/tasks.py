@@ -25,11 +25,13 @@ _DATE = re.compile(
     r"|(?P<d4>\d\d?)\.\s?(?P<m4>\d\d?)\.(?P<y4>\d{4}|\d\d(?!\d))?",
     re.IGNORECASE,
 )
+DUE_WORDS = "due deadline fällig frist échéance vence scadenza prazo".split()
+_DUE = "|".join(DUE_WORDS)
 # What stands right before a due date, the surest first.
 _SAYS_DUE = (
     re.compile(r"(?:📅|📆|🗓️?)\s*"),
     re.compile(
-        r"\b(?:(?:over)?due|deadline|(?:über)?fällig|frist|échéance|vence|scadenza|prazo)\b"
+        rf"\b(?:over|über)?(?:{_DUE})\b"
         r"(?:\s*:{1,2}|\s+(?:on|by|since|am|bis|seit|zum|the|is|ist|date|le|el)\b)*\s*",
         re.IGNORECASE,
     ),
@@ -49,9 +51,7 @@ _FENCE = re.compile(r"[ \t>]*(?P<mark>`{3}|~{3})[`~]*(?P<info>.*)")
 _BOX = re.compile(r"^[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[[ xX/]\] ", re.MULTILINE)
 _BAR = re.compile(r"(?<!\\)\|")
 _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-[ \t:|-]*")
-_DUE_COLUMN = re.compile(
-    r"\b(?:due|deadline|fällig\w*|frist|échéance|vence|vencimiento|scadenza|prazo)\b", re.IGNORECASE
-)
+_DUE_COLUMN = re.compile(rf"\b(?:{_DUE}|fällig\w*|vencimiento)\b", re.IGNORECASE)
 _DONE_COLUMN = re.compile(
     r"\b(?:paid|done|finished|completed|bezahlt|erledigt|payée?|fait|pagad[oa]|hecho)\b",
     re.IGNORECASE,

@@ -17,7 +17,7 @@ from ragvault.answering.check.support import Embed
 from ragvault.answering.context import neutralise
 from ragvault.answering.quote import show
 from ragvault.answering.quote.asks import Asks, asks
-from ragvault.answering.quote.rate import Rated, content_stems, is_menu, is_weak_field, rated
+from ragvault.answering.quote.rate import Rated, content_stems, is_idle, rated
 from ragvault.answering.quote.units import Group, Unit, pages_of
 from ragvault.model import Detail, Hit
 from ragvault.text import strip_controls
@@ -206,8 +206,7 @@ _NOW = re.compile(
 _MAX_FIRST = 600  # characters of the best passage that is quoted whole,
 _MAX_BESIDE_FIRST = 400  # and of another,
 _LINE = 40  # where a shorter line counts as this
-_MAX_WHOLE = 160  # characters of a group that is quoted whole though one of it would do
-_MAX_BESIDE = 120  # of a sentence that is quoted since it stands beside one that is
+_MAX_BESIDE = 120  # characters of a sentence that is quoted since the best stands before it
 _MAX_LIST = 1_500  # and where the whole is asked for
 _REFERS = re.compile(
     r"(?:It|Its|This|These|That|Those|They|Their|He|His|She|Her|Both|Such|Er|Sie|Diese\w?|Dies"
@@ -247,37 +246,26 @@ def _quote(chosen: Sequence[Rated], units: Collection[Unit]) -> Quote:
 
 def _expanded(chosen: Sequence[Rated], wanted: Asks) -> list[Unit]:
     """The chosen units of a group, or all of it, in the order of the note."""
-    group = chosen[0].unit.group
+    group, led = chosen[0].unit.group, chosen[0].unit.leads
     picked = {s.unit for s in chosen}
-    led = chosen[0].unit.leads
     if wanted.whole and led and led.units and _size(led.units) <= _MAX_LIST:
         return [chosen[0].unit, *led.units]
-    members = group.units
-    members = [unit for unit in members if unit in picked or not is_weak_field(unit)]
-    size = _size(members)
-    if 2 * len(picked) > len(members) and size <= _MAX_LIST and group.kind == "list":
-        return list(members)
-    most = _MAX_WHOLE
-    if group.kind in ("list", "table", "code"):
-        most = _MAX_LIST if wanted.whole else 0
-    if size <= most:
-        return list(members)
-    for unit in list(picked):
+    members = [u for u in group.units if u in picked or not is_idle(u)]
+    is_listed = 2 * len(picked) > len(members) and group.kind == "list"
+    is_whole = wanted.whole and group.kind in ("list", "table", "code")
+    if (is_listed or is_whole) and _size(members) <= _MAX_LIST:
+        return members
+    best = members.index(chosen[0].unit)
+    # The answer is often in the next sentence.
+    beside = (u for u in members[best + 1 : best + 2] if u.kind == "sentence")
+    added = {unit for unit in beside if len(unit.text) <= _MAX_BESIDE}
+    for unit in picked:
         at = group.units.index(unit)
         if at and unit.kind == "sentence" and _REFERS.match(unit.text.lstrip("*_\"'“„")):
-            picked.add(group.units[at - 1])
+            added.add(group.units[at - 1])
         if unit.parent is not None:
-            picked.add(unit.parent)
-    members = [u for u in group.units if u in picked or not (u.is_pointer or is_menu(u))]
-    best = members.index(chosen[0].unit)
-    for n, unit in enumerate(members):
-        beside = {members[i] for i in (n - 1, n + 1) if 0 <= i < len(members)}
-        # The answer is often in the next sentence; what lies between two is hardly longer than
-        # the mark of the hole.
-        goes_on = unit.kind == "sentence" and n == best + 1
-        if len(unit.text) <= _MAX_BESIDE and (goes_on or (len(beside) > 1 and beside <= picked)):
-            picked.add(unit)
-    return [unit for unit in members if unit in picked]
+            added.add(unit.parent)
+    return [unit for unit in group.units if unit in picked | added]
 
 
 def _whole(best: Rated, units: set[Unit], longest: int) -> set[Unit]:
@@ -287,7 +275,7 @@ def _whole(best: Rated, units: set[Unit], longest: int) -> set[Unit]:
         unit
         for unit in best.unit.page.units
         if unit.hit is best.unit.hit
-        and not (unit.is_pointer or is_menu(unit) or is_weak_field(unit) or unit.kind == "cut")
+        and not (is_idle(unit) or unit.kind == "cut")
         and (unit.kind != "field" or best.unit.kind == "field")
     } | units
     size = sum(max(len(unit.text), _LINE) for unit in members)

@@ -195,6 +195,11 @@ def is_menu(unit: Unit) -> bool:
     return (len(words) > 5 and 2 * titles > len(words)) or len(_GLUED.findall(unit.text)) > 1
 
 
+def is_idle(unit: Unit) -> bool:
+    """What tells a reader nothing."""
+    return unit.is_pointer or is_menu(unit) or is_weak_field(unit)
+
+
 def is_weak_field(unit: Unit) -> bool:
     """A field that orders notes or belongs to a program."""
     return unit.kind == "field" and bool(_WEAK_FIELD.match(unit.text))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
 from ragvault.formats.dates import date_from_path
-from ragvault.formats.tasks import Task, done_date, due_date, open_table, tasks_in
+from ragvault.formats.tasks import DUE_WORDS, Task, done_date, due_date, open_table, tasks_in
 from ragvault.model import (
     Detail,
     DroppedBy,
@@ -29,7 +29,6 @@ from ragvault.retrieval.ranking.pick import is_template
 from ragvault.text import WEEKDAYS, folded, normalise, stem, tokens
 
 _SHOWN = {Detail.BRIEF: 5, Detail.NORMAL: 20, Detail.DETAILED: 60}
-_DUE_WORDS = "due deadline fällig frist échéance vence scadenza prazo".split()
 _DUE_PASSAGES = 500  # by their words, beside those with boxes
 _TABLE = 100  # passages that a table may go on in
 _DAY_S = 86_400
@@ -111,7 +110,7 @@ def _passages(context: Context, asked: TaskQuery) -> Iterator[tuple[StoredChunk,
     stored = {one.chunk.id: one for one in catalog.with_tasks(context.where)}
     goes_on: dict[str, tuple[StoredChunk, str]] = {}
     if _takes_lines(asked):
-        found = catalog.lexical(_DUE_WORDS, _DUE_PASSAGES, context.where)
+        found = catalog.lexical(DUE_WORDS, _DUE_PASSAGES, context.where)
         due = catalog.chunks([hit.chunk_id for hit in found])
         stored |= due
         for one in due.values():
