@@ -148,10 +148,12 @@ def find_note(container: Container, note: str, vaults: tuple[str, ...]) -> tuple
     or without the extension, or by where it is on the disk. Raises UsageError for none or
     several."""
     known: list[tuple[str, str]] = []
+    roots: dict[str, Path] = {}
     here = Path(note).absolute()
     for vault in known_vaults(container, vaults):
         paths = container.catalog.file_states(vault.name)
         known += [(vault.name, path) for path in paths]
+        roots[vault.name] = vault.path
         if here.is_relative_to(vault.path):
             below = unicodedata.normalize("NFC", here.relative_to(vault.path).as_posix())
             if below in paths:
@@ -165,10 +167,12 @@ def find_note(container: Container, note: str, vaults: tuple[str, ...]) -> tuple
         meant = [one for one in known if wanted in map(normalise, spelled(one[1]))]
         if len(meant) == 1:
             return meant[0]
-        if meant:
+        if meant:  # a path in the vault may be one in each
+            is_one = len({vault for vault, _ in meant}) == 1
+            places = sorted(path if is_one else str(roots[vault] / path) for vault, path in meant)
             raise UsageError(
                 f"Several notes are called {note!r}.",
-                f"Name one by its path: {', '.join(sorted(path for _, path in meant)[:5])}.",
+                f"Name one by its path: {', '.join(places[:5])}.",
             )
     names = {normalise(path.rpartition("/")[2].rpartition(".")[0]): path for _, path in known}
     near = difflib.get_close_matches(wanted.rpartition("/")[2], names, n=1, cutoff=_NEAR)

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from ragvault.adapters.sqlite.catalog import SqliteCatalog
 from ragvault.errors import NoIndexError
-from ragvault.model import FileState, Filter, VaultInfo
+from ragvault.model import FileState, Filter, VaultInfo, kept_ns
 from ragvault.text import tokens
 from tests.support.samples import DAY, MTIME_NS, note_write, vector_of, vectors_of
 
@@ -611,7 +611,10 @@ def test_languages_are_counted_over_vaults(catalog: Catalog) -> None:
 
 
 def test_a_sound_catalog_has_no_problems(catalog: Catalog) -> None:
+    """Also with a file that was written, its time says, after 2262."""
     put(catalog, note_write("notes", "a.md", [((), "one")]))
+    write = note_write("notes", "b.md", [((), "two")])
+    put(catalog, replace(write, file=write.file._replace(mtime_ns=kept_ns(2**66))))
     assert catalog.database.problems() == []
 
 

@@ -33,7 +33,8 @@ _NEVER_WRITTEN = (
     ),
     (
         "SELECT count(*) FROM note WHERE NOT json_valid(aliases) OR NOT json_valid(tags)"
-        " OR typeof(date) NOT IN ('real', 'integer') OR typeof(mtime_ns + size) != 'integer'",
+        " OR typeof(date) NOT IN ('real', 'integer')"
+        " OR typeof(mtime_ns) || typeof(size) != 'integerinteger'",  # a sum may be too large
         "notes",
     ),
     (

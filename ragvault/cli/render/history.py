@@ -31,7 +31,7 @@ def print_history(out: Terminal, entries: Sequence[HistoryEntry]) -> None:
         head = f"{entry.id:>{width}}  {local_time(entry.asked_at)}  {sure:<4}  "
         question = one_line(kept["question"])
         if out.is_tty:
-            question = snippet(question, max(20, out.width - columns(head)))
+            question = snippet(question, max(8, out.width - columns(head)))
         out.print(f"{out.style(head, 'dim')}{question}")
 
 

@@ -11,7 +11,7 @@ from ragvault.errors import IndexBusyError, UsageError, VaultPathError
 from ragvault.model import IndexReport
 from ragvault.service.index import Chosen, IndexRequest, OutOfReach, index, move_vault, watch
 from ragvault.service.upkeep import verify
-from ragvault.service.vaults import vaults_at
+from ragvault.service.vaults import find_note, vaults_at
 from tests.support.cli import make_vault
 from tests.support.stack import stack
 
@@ -84,7 +84,13 @@ def test_commands_that_are_named_work_when_typed(tmp_path: Path) -> None:
         with pytest.raises(UsageError) as caught:
             vaults_at(container, [vault], "other")
         assert "`ragvault vault remove 'My Notes'`" in caught.value.hint
+        copy = make_vault(tmp_path / "copy", {"a.md": "# A\n"})
+        list(index(container, IndexRequest((copy,))))
+        with pytest.raises(UsageError, match="Several") as caught:
+            find_note(container, "a", ())
+        first = caught.value.hint.removeprefix("Name one by its path: ").split(",")[0]
+        assert find_note(container, first, ()) == ("My Notes", "a.md")
         (vault / "a.md").unlink()
         with pytest.raises(UsageError) as caught:
-            list(index(container, IndexRequest()))
+            list(index(container, IndexRequest((vault,))))
         assert "`ragvault vault remove 'My Notes'`" in caught.value.hint
