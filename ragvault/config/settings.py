@@ -40,7 +40,9 @@ class IndexSettings(_Part):
     path: str | None = _key(
         None, "Folder of the index. null: the platform's data folder. Relative to this file."
     )
-    extensions: tuple[str, ...] = _key((".md", ".markdown"), "File names that end so are notes.")
+    extensions: tuple[str, ...] = _key(
+        (".md", ".markdown"), "File names that end so are notes.", min_length=1
+    )
     exclude: tuple[str, ...] = _key(
         (), "Patterns as in .gitignore, relative to the vault, of what to leave out."
     )

@@ -346,6 +346,8 @@ def test_null_empties_a_list() -> None:
     """``config set index.exclude null``: as a pattern it would leave out a note of that name."""
     loaded = load(None, {"RAGVAULT_INDEX_EXCLUDE": "null", "RAGVAULT_CONFIG": ""})
     assert loaded.settings.index.exclude == ()
+    with pytest.raises(ConfigError, match="at least one"):  # the next index would forget all
+        load(None, {"RAGVAULT_INDEX_EXTENSIONS": "null", "RAGVAULT_CONFIG": ""})
 
 
 def test_an_empty_path_in_the_file_is_none(tmp_path: Path) -> None:
