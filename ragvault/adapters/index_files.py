@@ -151,11 +151,15 @@ class IndexFiles:
     def restore(self, source: Path) -> Path | None:
         """Take over the index that a backup holds. Returns where the one before it is now. The
         caller holds the lock. Raises UsageError, StoreError."""
-        place = _unpack(source, self._folder)
-        try:
-            return _put_in_place(place, self._folder)
-        finally:
-            shutil.rmtree(place, ignore_errors=True)
+        if not source.exists():
+            what = f"There is no file {source}."
+            raise UsageError(what, "Give one that `ragvault backup` wrote.")
+        private_folder(self._folder)
+        with tempfile.TemporaryDirectory(
+            prefix=".restore-", dir=self._folder, ignore_cleanup_errors=True
+        ) as folder:
+            _unpack(source, Path(folder))
+            return _put_in_place(Path(folder), self._folder)
 
 
 def _set_aside(file: Path) -> Path | None:
@@ -190,17 +194,13 @@ def _into(target: Path) -> Iterator[None]:
         ) from error
 
 
-def _unpack(source: Path, index: Path) -> Path:
-    """The pieces of a backup, each held against its hash, in a new folder below ``index``, which
-    the caller removes. Raises UsageError for what isn't a whole backup, StoreError."""
-    if not source.exists():
-        raise UsageError(f"There is no file {source}.", "Give one that `ragvault backup` wrote.")
-    private_folder(index)
-    place = Path(tempfile.mkdtemp(prefix=".restore-", dir=index))
+def _unpack(source: Path, place: Path) -> None:
+    """The pieces of a backup, each held against its hash, into the folder ``place``. Raises
+    UsageError for what isn't a whole backup, StoreError."""
     try:
         if not source.is_file():  # a pipe, or a device without an end
             raise ValueError("it is no regular file")
-        with zipfile.ZipFile(source) as archive, reported(index):
+        with zipfile.ZipFile(source) as archive, reported(place.parent):
             for name, expected in json.loads(archive.read(_LIST))["files"].items():
                 if name not in _PIECES:
                     raise ValueError(f"{name} is no part of an index")
@@ -212,16 +212,14 @@ def _unpack(source: Path, index: Path) -> Path:
             if (place / name).exists() and (found := _problems(place / name)):
                 raise ValueError(f"{name}: {found[0]}")
         _make_ready(place / CATALOG_NAME)
-    except BaseException as error:
-        shutil.rmtree(place, ignore_errors=True)
-        if isinstance(error, RagvaultError) or not isinstance(error, Exception):
-            raise
-        why = getattr(error, "strerror", None) or error  # else whatever a broken ZIP may cause
+    except RagvaultError:
+        raise
+    except Exception as error:  # whatever a broken ZIP may cause
+        why = getattr(error, "strerror", None) or error
         raise UsageError(
             f"{source} isn't a backup of ragvault's that can be read ({why}).",
             "Nothing was changed. Take another backup.",
         ) from error
-    return place
 
 
 def _make_ready(catalog: Path) -> None:

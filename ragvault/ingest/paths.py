@@ -56,11 +56,6 @@ def printable(name: str) -> str:
     return name
 
 
-def is_within(path: str, folder: str) -> bool:
-    """Whether a real path is the folder or lies below it."""
-    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
-
-
 def check_vault_path(given: str | Path, index_dir: Path, known: Sequence[VaultInfo] = ()) -> Path:
     """The real, absolute path of a folder that can be indexed (``~`` and links resolved). Raises
     VaultPathError for what is missing, a file, unreadable, or overlaps the index folder; a
@@ -85,12 +80,12 @@ def check_vault_path(given: str | Path, index_dir: Path, known: Sequence[VaultIn
         is_vault = any(real == os.path.realpath(v.path) for v in known)
         raise unusable(text, error, is_vault=is_vault) from error
     index = os.path.realpath(index_dir)
-    if is_within(index, real):
+    if Path(index).is_relative_to(real):
         raise VaultPathError(
             f"The index folder {shown(index)} lies in {shown(real)}; a vault is never written to.",
             "Index a folder that doesn't hold it, or set index.path to a place elsewhere.",
         )
-    if is_within(real, index):
+    if Path(real).is_relative_to(index):
         raise VaultPathError(f"{shown(real)} lies in ragvault's own index folder {shown(index)}.")
     return Path(real)
 

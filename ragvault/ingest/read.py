@@ -21,7 +21,7 @@ from ragvault.ingest.obsidian import VaultSettings
 from ragvault.ingest.paths import GONE, OPEN_FLAGS, shown
 from ragvault.ingest.plan import longest_passage, text_fingerprint
 from ragvault.ingest.walk import max_bytes, too_large
-from ragvault.model import Note, NoteFile, NoteWrite, Skipped, kept_ns
+from ragvault.model import NoteFile, NoteWrite, Skipped, kept_ns
 from ragvault.ports import TokenCounter
 
 MAX_TRIES = 3
@@ -133,17 +133,21 @@ class NoteLoader:
 
     def load(self, file: NoteFile) -> NoteWrite | Gone | Unreadable:
         """The note as it is now. What isn't text is Unreadable, and no note."""
+        from ragvault.formats import reader_for
+        from ragvault.formats.decoding import NotTextError
         from ragvault.ingest.chunk import chunk_note
 
         content = self._content(file)
         if not isinstance(content, Content):
             return content
-        day = self.own.day_of(file.rel_path)
-        if day is None and content.file.mtime_ns in self.copied:
-            day = 0.0
-        note = _parsed(content, day)
-        if isinstance(note, Unreadable):
-            return note
+        path, mtime_ns = content.file.rel_path, content.file.mtime_ns
+        date = self.own.day_of(path)  # what the vault's settings say of it beats the time of change
+        if date is None:
+            date = 0.0 if mtime_ns in self.copied else mtime_ns / 1e9
+        try:
+            note = reader_for(path)(path, content.data, date)
+        except NotTextError as error:
+            return Unreadable(error.reason, is_note=False)
         self.warnings.extend(Skipped(shown(file.rel_path), w) for w in note.warnings)
         chunking = self.settings.chunking
         longest = longest_passage(chunking, self.window)
@@ -164,16 +168,3 @@ def is_text(content: ReadOutcome) -> bool:
     except NotTextError:
         return False
     return True
-
-
-def _parsed(content: Content, day: float | None = None) -> Note | Unreadable:
-    """``day``: what the vault's settings say of the path, or 0, beats the time of change."""
-    from ragvault.formats import reader_for
-    from ragvault.formats.decoding import NotTextError
-
-    path = content.file.rel_path
-    try:
-        seconds = content.file.mtime_ns / 1e9 if day is None else day
-        return reader_for(path)(path, content.data, seconds)
-    except NotTextError as error:
-        return Unreadable(error.reason, is_note=False)
