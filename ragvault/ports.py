@@ -175,9 +175,6 @@ class Catalog(Protocol):
     def add_vault(self, vault: VaultInfo) -> None:
         """Remember a vault; for a name that is known, its path and kind."""
 
-    def remove_vault(self, name: str) -> None:
-        """Forget a vault and all its notes. Cached embeddings stay."""
-
     def finish_vault(self, name: str, *, fingerprint: str, indexed_at: float) -> None:
         """Record that the vault's vectors are whole under ``fingerprint``, put that in force unless
         another vault still needs the model before it."""
@@ -212,10 +209,6 @@ class Catalog(Protocol):
 
     def folders(self, vaults: Collection[str] = ()) -> list[FolderInfo]:
         """Folders that hold notes, of some vaults or all, by vault and path."""
-
-    def languages(self, vaults: Collection[str] = ()) -> dict[str, int]:
-        """How many notes are in each language (ISO 639-1; "": nothing tells), of some vaults or
-        all, the most frequent first."""
 
     def tags(self, vaults: Collection[str] = ()) -> list[str]:
         """Tags that notes have, of some vaults or all, lower-cased, the most used first."""
@@ -269,9 +262,6 @@ class Catalog(Protocol):
     def embedder_in_force(self) -> tuple[str, str] | None:
         """Its fingerprint, and how it is built ("" if that isn't known)."""
 
-    def embedders(self) -> list[str]:
-        """The fingerprints of those that vectors are kept of: in force, or about to be."""
-
     def wanted_vectors(self) -> list[tuple[str, str]]:
         """Each vault with each of the embedders that vectors are kept of."""
 
@@ -322,16 +312,6 @@ class ChatStream(Iterable[str], AbstractContextManager["ChatStream"], Protocol):
 
 class ChatModel(Protocol):
     """A model server that writes text."""
-
-    @property
-    def host(self) -> str:
-        """The server's address."""
-
-    def version(self) -> str:
-        """The server's version. Raises ModelServerError when it is unreachable."""
-
-    def models(self) -> list[str]:
-        """Names with their tags, sorted. Raises ModelServerError."""
 
     def info(self, model: str | None) -> ModelInfo:
         """Of the model, or with None of the best that the server has. Raises ModelMissingError

@@ -285,12 +285,10 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
 
 def _append_trimmed(spans: list[tuple[int, int]], text: str, start: int, end: int) -> None:
-    while start < end and text[start].isspace():
-        start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    if end > start:
-        spans.append((start, end))
+    piece = text[start:end]
+    if said := piece.strip():
+        start += len(piece) - len(piece.lstrip())
+        spans.append((start, start + len(said)))
 
 
 # ``[label]: where-it-leads "title"`` as CommonMark has it, the target an address: "[Anna]: yes" is

@@ -65,34 +65,10 @@ def write_file(target: Path, text: str, remedy: str) -> None:
         raise UsageError(f"{target} can't be written: {reason}.", remedy) from error
 
 
-def index_folder(settings: Settings) -> Path:
-    """Where the index lives: ``index.path``, else the platform's data folder."""
-    if settings.index.path is not None:
-        return Path(settings.index.path).expanduser()
-    import platformdirs
-
-    return platformdirs.user_data_path("ragvault", appauthor=False)
-
-
 def embedder_settings(settings: Settings) -> str:
     """All settings that say which embedder is built, as JSON: what the catalog keeps of it."""
     chosen = settings.embedding.model_dump(mode="json", exclude=_NOT_THE_MODEL)
     return json.dumps({**chosen, "ollama": settings.ollama.embedding_model}, sort_keys=True)
-
-
-def settings_of(kept: str, today: Settings) -> Settings:
-    """Today's settings with the embedder that ``embedder_settings`` kept; today's own where that
-    is not known, or of a version that had other settings."""
-    if kept in ("", embedder_settings(today)):
-        return today
-    own = {name: getattr(today.embedding, name) for name in _NOT_THE_MODEL}
-    try:
-        values = json.loads(kept)
-        ollama = today.ollama.model_copy(update={"embedding_model": values.pop("ollama")})
-        embedding = type(today.embedding).model_validate({**values, **own})
-    except (ValueError, KeyError):  # pydantic's ValidationError is a ValueError
-        return today
-    return today.model_copy(update={"embedding": embedding, "ollama": ollama})
 
 
 class Container:
@@ -101,7 +77,12 @@ class Container:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.data_dir = index_folder(settings)
+        if settings.index.path is not None:
+            self.data_dir = Path(settings.index.path).expanduser()
+        else:
+            import platformdirs
+
+            self.data_dir = platformdirs.user_data_path("ragvault", appauthor=False)
         self._opened = ExitStack()
         self._reranker: Reranker | None = None
         self._embedders: dict[str, Embedder] = {}
@@ -127,6 +108,13 @@ class Container:
                     "Run `ragvault index`: the folders that were in it are indexed again.",
                 ) from None
             raise
+
+    def vaults(self) -> list[VaultInfo]:
+        """Those that are indexed; none where nothing is."""
+        try:
+            return self.catalog.vaults()
+        except NoIndexError:
+            return []
 
     @property
     def new_catalog(self) -> SqliteCatalog:
@@ -210,12 +198,20 @@ class Container:
     @property
     def settings_in_force(self) -> Settings:
         """With the embedding model that the index is searched by: while it changes over to the
-        configured one, that is the one before."""
+        configured one, that is the one before. The configured one, too, where it isn't known or is
+        of a version that had other settings."""
+        today = self.settings
+        own = {name: getattr(today.embedding, name) for name in _NOT_THE_MODEL}
         try:
-            kept = self.catalog.embedder_in_force()
-        except NoIndexError:
-            kept = None
-        return settings_of(kept[1], self.settings) if kept else self.settings
+            kept = (self.catalog.embedder_in_force() or ("", ""))[1]
+            if kept in ("", embedder_settings(today)):
+                return today
+            values = json.loads(kept)
+            ollama = today.ollama.model_copy(update={"embedding_model": values.pop("ollama")})
+            embedding = type(today.embedding).model_validate({**values, **own})
+        except (NoIndexError, ValueError, KeyError):  # pydantic's ValidationError is a ValueError
+            return today
+        return today.model_copy(update={"embedding": embedding, "ollama": ollama})
 
     @property
     def cores(self) -> int:

@@ -48,7 +48,7 @@ def open_hit(session: Session, hit: Hit) -> None:
     path = links.path(chunk.vault, chunk.rel_path)
     assert path is not None, "its vault was searched"
     session.out.flush()
-    open_note(path, chunk.start_line, links.uri(chunk.vault, chunk.rel_path, chunk.heading_path))
+    open_note(path, chunk.start_line, links.uri(*chunk.place))
 
 
 def copy(session: Session, text: str) -> None:

@@ -8,6 +8,7 @@ import inspect
 import re
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import typer
@@ -23,8 +24,8 @@ _OWN_WORDS = {
 
 
 class Entry(NamedTuple):
-    """A command: its line in the overview, its section there, and its module where that has
-    several and isn't called like it."""
+    """A command: the first line of its help (its docstring is the rest), its section in the
+    overview, and its module where that has several and isn't called like it."""
 
     summary: str
     section: str
@@ -142,11 +143,12 @@ class LazyGroup(_Help, TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name in COMMANDS and self.commands[cmd_name] is None:
-            name = COMMANDS[cmd_name].module
-            module = importlib.import_module(f"ragvault.cli.commands.{name or cmd_name}")
+            entry = COMMANDS[cmd_name]
+            module = importlib.import_module(f"ragvault.cli.commands.{entry.module or cmd_name}")
             command: Any = typer.main.get_command(module.app)
-            command = command.commands[cmd_name] if name else command
+            command = command.commands[cmd_name] if entry.module else command
             command.name = cmd_name
+            command.help = f"{entry.summary}\n\n{command.help or ''}"
             self.commands[cmd_name] = command
         return super().get_command(ctx, cmd_name)
 
@@ -182,14 +184,16 @@ def unfolded(command: Callable[..., Any]) -> Callable[..., Any]:
     """The command with --config in place of its ``session``, which is open while it runs; and with
     an option for each field of its dataclasses (such as ``options.Filters``), in their place, and
     called with the dataclass that they fill."""
-    from ragvault.cli.options import ConfigOption
+    from ragvault.cli.options import CONFIG
     from ragvault.cli.session import Session
 
     given = dict(inspect.signature(command, eval_str=True).parameters)
     has_session = given.pop("session", None) is not None
     if has_session:
-        config = inspect.Parameter.KEYWORD_ONLY
-        given["config"] = inspect.Parameter("config", config, default=None, annotation=ConfigOption)
+        by_name = inspect.Parameter.KEYWORD_ONLY
+        given["config"] = inspect.Parameter(
+            "config", by_name, default=CONFIG, annotation=Path | None
+        )
     groups: dict[str, Any] = {
         n: p.annotation for n, p in given.items() if is_dataclass(p.annotation)
     }

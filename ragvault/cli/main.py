@@ -11,7 +11,6 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from typing import Annotated
 
 import typer
 
@@ -50,10 +49,9 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def main(
-    version: Annotated[
-        bool,
-        typer.Option("--version", help="Show the version.", callback=_version, is_eager=True),
-    ] = False,
+    version: bool = typer.Option(
+        False, "--version", help="Show the version.", callback=_version, is_eager=True
+    ),
 ) -> None:
     """Answers from a folder of Markdown notes, on your own machine, with citations that open.
 

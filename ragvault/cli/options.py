@@ -8,102 +8,86 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import typer
 
 from ragvault.cli.session import Session
 from ragvault.errors import QuestionError, VaultPathError
-from ragvault.model import Detail, Request
+from ragvault.model import Request
 
 
-def option(names: str, told: str, metavar: str | None = None, **more: Any) -> Any:
+def option(
+    names: str, told: str, metavar: str | None = None, default: Any = None, **more: Any
+) -> Any:
     """An option: its names, such as "-n -k", what it is for, and how its value is called."""
-    return typer.Option(*names.split(), metavar=metavar, help=told, **more)
+    return typer.Option(default, *names.split(), metavar=metavar, help=told, **more)
 
 
-def argument(metavar: str, told: str, **more: Any) -> Any:
-    """An argument: how it is called, and what it is for."""
-    return typer.Argument(metavar=metavar, help=told, **more)
+def flag(names: str, told: str) -> Any:
+    """An option without a value: off where it isn't given."""
+    return option(names, told, default=False)
 
 
-ConfigOption = Annotated[Path | None, option("--config", "Configuration file to use.", "FILE")]
-JsonOption = Annotated[bool, option("--json", "Print one JSON object.")]
-VaultOption = Annotated[
-    list[str] | None, option("--vault", "Only this vault (repeatable).", "NAME")
-]
-OpenOption = Annotated[
-    int | None, option("--open", "Open the N-th in the editor; alone: the first.", "N", min=1)
-]
-CopyOption = Annotated[bool, option("--copy", "Copy the answer, as Markdown with wikilinks.")]
-DebugOption = Annotated[
-    bool, option("--debug", "Show every candidate with its scores, and timings.")
-]
+def argument(metavar: str, told: str, default: Any = ..., **more: Any) -> Any:
+    """An argument: how it is called, and what it is for; it has to be given where there is no
+    default."""
+    return typer.Argument(default, metavar=metavar, help=told, **more)
+
+
+CONFIG = option("--config", "Configuration file to use.", "FILE")
+JSON = flag("--json", "Print one JSON object.")
+VAULT = option("--vault", "Only this vault (repeatable).", "NAME")
+OPEN = option("--open", "Open the N-th in the editor; alone: the first.", "N", min=1)
+COPY = flag("--copy", "Copy the answer, as Markdown with wikilinks.")
+DEBUG = flag("--debug", "Show every candidate with its scores, and timings.")
+YES = flag("--yes -y", "Don't ask.")
+SESSION = option("--session", "Go on with this conversation, or begin it.", "NAME")
 
 
 @dataclass(frozen=True)
 class Filters:
     """Which notes are searched; nothing given: all of them."""
 
-    vault: VaultOption = None
-    folder: Annotated[
-        list[str] | None,
-        option(
-            "--folder",
-            "Only this folder and those below it; vault/folder too (repeatable).",
-            "FOLDER",
-        ),
-    ] = None
-    tag: Annotated[
-        list[str] | None, option("--tag", "Only notes with this tag (repeatable).", "TAG")
-    ] = None
-    since: Annotated[
-        str | None,
-        option(
-            "--since", 'Only notes from then on: 2024-03-01, 2024, "2 weeks", yesterday.', "WHEN"
-        ),
-    ] = None
-    until: Annotated[
-        str | None, option("--until", "Only notes up to then, that day too.", "WHEN")
-    ] = None
+    vault: list[str] | None = VAULT
+    folder: list[str] | None = option(
+        "--folder", "Only this folder and those below it; vault/folder too (repeatable).", "FOLDER"
+    )
+    tag: list[str] | None = option("--tag", "Only notes with this tag (repeatable).", "TAG")
+    since: str | None = option(
+        "--since", 'Only notes from then on: 2024-03-01, 2024, "2 weeks", yesterday.', "WHEN"
+    )
+    until: str | None = option("--until", "Only notes up to then, that day too.", "WHEN")
 
 
 @dataclass(frozen=True)
 class SearchOptions:
     """How they are searched; None: as the configuration says."""
 
-    folder_select: Annotated[
-        Literal["llm", "off"] | None,
-        option(
-            "--folder-select",
-            "Choose likely folders: llm (the model ranks them) or off.",
-            "HOW",
-            case_sensitive=False,
-        ),
-    ] = None
-    expand: Annotated[
-        bool | None,
-        option("--expand/--no-expand", "Search other wordings too, written by the Ollama model."),
-    ] = None
-    hyde: Annotated[
-        bool | None,
-        option("--hyde/--no-hyde", "Search the Ollama model's guess at the answer too."),
-    ] = None
-    rerank: Annotated[
-        bool | None,
-        option(
-            "--rerank/--no-rerank",
-            "Read the best passages again with the reranker (rerank.backend, else onnx).",
-        ),
-    ] = None
+    folder_select: Literal["llm", "off"] | None = option(
+        "--folder-select",
+        "Choose likely folders: llm (the model ranks them) or off.",
+        "HOW",
+        case_sensitive=False,
+    )
+    expand: bool | None = option(
+        "--expand/--no-expand", "Search other wordings too, written by the Ollama model."
+    )
+    hyde: bool | None = option(
+        "--hyde/--no-hyde", "Search the Ollama model's guess at the answer too."
+    )
+    rerank: bool | None = option(
+        "--rerank/--no-rerank",
+        "Read the best passages again with the reranker (rerank.backend, else onnx).",
+    )
 
 
 @dataclass(frozen=True)
 class Writer:
     """Who writes an answer."""
 
-    model: Annotated[str | None, option("--model", "Ollama model that writes.", "NAME")] = None
-    no_llm: Annotated[bool, option("--no-llm", "Quote the notes; ask no model.")] = False
+    model: str | None = option("--model", "Ollama model that writes.", "NAME")
+    no_llm: bool = flag("--no-llm", "Quote the notes; ask no model.")
 
     def chosen_in(self, session: Session) -> None:
         """From now on the model that was named writes."""
@@ -133,28 +117,24 @@ def question_of(words: Sequence[str]) -> str:
 
 
 def request_of(
-    question: str,
+    words: Sequence[str],
     filters: Filters,
     options: SearchOptions,
     now: datetime,
-    *,
-    k: int | None = None,
-    detail: Detail | None = None,
-    use_model: bool = True,
+    **more: Any,
 ) -> Request:
-    """Raises UsageError for a time that can't be read, or a period that ends before it begins."""
+    """``more``: other fields of the request. Raises UsageError for a time that can't be read, or a
+    period that ends before it begins; QuestionError where standard input has no question."""
     from ragvault.service.search import period
 
     since, until = period(filters.since, filters.until, now)
     return Request(
-        question=question,
+        question=question_of(words),
         vaults=tuple(filters.vault or ()),
         folders=tuple(filters.folder or ()),
         tags=tuple(filters.tag or ()),
         since=since,
         until=until,
-        k=k,
-        detail=detail or Detail.NORMAL,
-        use_model=use_model,
         **asdict(options),
+        **more,
     )

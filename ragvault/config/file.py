@@ -208,25 +208,22 @@ class _Sources:
         self.values: dict[str, Any] = {}
         self.origins: dict[str, Origin] = {}
         self.gone: list[str] = []
-        self._take_file()
+        for section, part in self.tree.items():
+            if section not in Settings.model_fields:
+                self.values[section] = part  # the validation names it
+            elif isinstance(part, _Mapping):
+                for name, value in part.items():
+                    self._take_line(section, name, value, part.lines[name])
+            elif part is not None:
+                raise _no_mapping(f"{path}:{self.tree.lines[section]}", section)
 
     def set(self, dotted: str, value: object, origin: Origin) -> None:
         section, _, name = dotted.partition(".")
         self.values.setdefault(section, {})[name] = value
         self.origins[dotted] = origin
 
-    def _take_file(self) -> None:
-        for section, part in self.tree.items():
-            if section not in Settings.model_fields:
-                self.values[section] = part  # the validation names it
-            elif isinstance(part, _Mapping):
-                for name, value in part.items():
-                    self._take_line(section, name, value, part)
-            elif part is not None:
-                raise _no_mapping(f"{self.path}:{self.tree.lines[section]}", section)
-
-    def _take_line(self, section: str, name: str, value: Any, part: _Mapping) -> None:
-        dotted, line = f"{section}.{name}", part.lines[name]
+    def _take_line(self, section: str, name: str, value: Any, line: int) -> None:
+        dotted = f"{section}.{name}"
         origin = Origin("file", f"{self.path}:{line}", line)
         if dotted in GONE:
             self.gone.append(f"{origin.label}: {dotted}")

@@ -2,7 +2,7 @@
 
     {"id": "7", "question": "…", "answerable": true, "lang": "en",
      "gold": [{"file": "a.md"}, {"file": "a.md", "heading": "Setup"}, {"file": "a.md", "line": 7}],
-     "answers": ["…"], "right": "…", "type": "…"}
+     "right": "…", "type": "…"}
 
 Only ``question`` is required. ``right`` is a regular expression that every right answer matches,
 in whatever case. The ``type`` "foreign" marks a question whose subject is foreign to the vault, not
@@ -14,16 +14,17 @@ from __future__ import annotations
 import random
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import (
     AfterValidator,
-    BeforeValidator,
     ConfigDict,
     Field,
     NonNegativeInt,
+    StringConstraints,
     TypeAdapter,
     ValidationError,
     dataclasses,
@@ -31,16 +32,12 @@ from pydantic import (
 )
 
 from ragvault.errors import UsageError
+from ragvault.model import StoredChunk
+from ragvault.text import normalise
 
 _FORMAT_HINT = 'Each line is an object: {"question": "…", "gold": [{"file": "note.md"}]}.'
 _MAX_CHARS = 50_000_000
 FOREIGN = "foreign"
-
-
-def _said(text: str) -> str:
-    if not text.strip():
-        raise ValueError("it is blank")
-    return text
 
 
 def _pattern(text: str | None) -> str | None:
@@ -51,19 +48,20 @@ def _pattern(text: str | None) -> str | None:
     return text
 
 
-def _counted(given: object) -> object:
-    return str(given) if type(given) is int else given
+def folded(text: str) -> str:
+    """As headings and passages are compared."""
+    return " ".join(normalise(text).split())
 
 
 def normal_path(path: str) -> str:
     """POSIX, NFC, without "./" and without a leading slash: as the catalog keys its notes."""
-    path = unicodedata.normalize("NFC", path.strip().replace("\\", "/"))
+    path = unicodedata.normalize("NFC", path.replace("\\", "/"))
     while path.startswith("./"):
         path = path[2:]
     return path.lstrip("/")
 
 
-Words = Annotated[str, AfterValidator(_said)]
+Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, config=ConfigDict(strict=True))
@@ -78,6 +76,21 @@ class Gold:
     heading: str | None = None
     line: NonNegativeInt | None = None
 
+    def is_in(self, stored: StoredChunk) -> bool:
+        """Whether a passage stands in the section, under that very heading, not one below; of a
+        line: whether it holds the line."""
+        if stored.chunk.rel_path != self.file:
+            return False
+        if self.line is not None:
+            return stored.chunk.start_line <= self.line <= stored.chunk.end_line
+        if self.heading is None:
+            return True
+        path = [folded(part) for part in stored.chunk.heading_path]
+        wanted = folded(self.heading)
+        if not wanted or not path:
+            return not wanted and not path
+        return wanted in (" > ".join(path[i:]) for i in range(len(path)))
+
 
 @dataclasses.dataclass(
     frozen=True, slots=True, config=ConfigDict(strict=True, populate_by_name=True)
@@ -86,10 +99,9 @@ class Question:
     """One line of a set, which is the ``line``-th of its file."""
 
     text: Words = Field(alias="question")
-    id: Annotated[str, BeforeValidator(_counted)] = ""
+    id: Annotated[str, Field(coerce_numbers_to_str=True)] = ""
     answerable: bool = Field(default=None)  # type: ignore[assignment]  # until gold decides
     gold: tuple[Gold, ...] = ()
-    answers: tuple[str, ...] = ()
     lang: Words | None = None
     right: Annotated[str | None, AfterValidator(_pattern)] = None
     type: object = None
@@ -102,6 +114,10 @@ class Question:
             raise ValueError("an answerable question needs `gold`, the place of its answer")
         object.__setattr__(self, "answerable", self.answerable is not False and bool(self.gold))
         return self
+
+    def is_in(self, passages: Iterable[StoredChunk]) -> bool:
+        """Whether one of the passages stands at a gold place."""
+        return any(gold.is_in(stored) for stored in passages for gold in self.gold)
 
     @property
     def off_topic(self) -> bool:
@@ -117,8 +133,6 @@ def load_questions(path: Path, *, limit: int | None = None) -> list[Question]:
     try:
         with path.open(encoding="utf-8-sig") as file:  # also a pipe, or a device without an end
             text = file.read(_MAX_CHARS + 1)
-    except FileNotFoundError as error:
-        raise UsageError(f"There is no file {path}.", _FORMAT_HINT) from error
     except OSError as error:
         reason = error.strerror or error
         raise UsageError(f"{path} can't be read: {reason}.", _FORMAT_HINT) from error
@@ -157,15 +171,8 @@ def parse_questions(text: str, name: str, *, limit: int | None = None) -> list[Q
 
 
 def _mistake(error: ValidationError) -> str:
-    """What is wrong with a line, and where in it: "`gold.0.file` is not there"."""
+    """What is wrong with a line, and where in it: "`gold.0.file`: field required"."""
     first = error.errors()[0]
-    place, told = ".".join(map(str, first["loc"])), first["msg"]
-    if first["type"] == "value_error":
-        told = str(first["ctx"]["error"])
-        return f"`{place}`: {told}" if place else told
-    if first["type"] == "missing":
-        return f"`{place}` is not there"
-    if first["type"] == "json_invalid":
-        return f"this is not JSON: {first['ctx']['error']}"
+    place, told = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
     told = f"{told[0].lower()}{told[1:]}"
-    return f"`{place}`: {told}" if place else "a question has to be a JSON object"
+    return f"`{place}`: {told}" if place else told

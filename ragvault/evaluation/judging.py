@@ -10,13 +10,13 @@ count as printed.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
 from ragvault.evaluation import metrics
-from ragvault.evaluation.dataset import Question
-from ragvault.evaluation.places import folded, in_section
+from ragvault.evaluation.dataset import Question, folded
 from ragvault.model import (
     Abstention,
     Answer,
@@ -87,17 +87,13 @@ TOP_PASSAGES = 5  # what a person looks at, and an answer is usually made from
 class Ranking:
     """The notes, best first by their best passage, and the first passages.
 
-    ``copies`` are the places elsewhere where the text of one of them stands word for word, shown
-    once. They count as shown: whoever wants what stands there has read it.
+    ``places`` are these and those elsewhere where the text of one of them stands word for word,
+    shown once. They count as shown: whoever wants what stands there has read it.
     """
 
     notes: tuple[str, ...]
     passages: tuple[StoredChunk, ...]
-    copies: tuple[StoredChunk, ...] = ()
-
-    @property
-    def places(self) -> tuple[StoredChunk, ...]:
-        return (*self.passages, *self.copies)
+    places: tuple[StoredChunk, ...]
 
 
 def ranking_of(retrieval: Retrieval) -> Ranking:
@@ -106,9 +102,9 @@ def ranking_of(retrieval: Retrieval) -> Ranking:
     passages = tuple(listed[:TOP_PASSAGES])
     texts = {folded(stored.chunk.text) for stored in passages}
     folds = [hit.stored for hit in retrieval.candidates if hit.dropped_by is DroppedBy.DUPLICATE]
-    copies = tuple(stored for stored in folds if folded(stored.chunk.text) in texts)
+    copies = (stored for stored in folds if folded(stored.chunk.text) in texts)
     notes = [(hit.chunk.rel_path, *hit.duplicates) for hit in retrieval.ranked]
-    return Ranking(tuple(dict.fromkeys(chain.from_iterable(notes))), passages, copies)
+    return Ranking(tuple(dict.fromkeys(chain.from_iterable(notes))), passages, (*passages, *copies))
 
 
 def judge_ranking(question: Question, ranking: Ranking) -> Values:
@@ -123,8 +119,7 @@ def judge_ranking(question: Question, ranking: Ranking) -> Values:
         "file_hit@5": float(any(p.chunk.rel_path in relevant for p in ranking.places)),
     }
     if any(gold.heading is not None or gold.line is not None for gold in question.gold):
-        hit = any(in_section(p, gold) for p in ranking.places for gold in question.gold)
-        values["section_hit@5"] = float(hit)
+        values["section_hit@5"] = float(question.is_in(ranking.places))
     return values
 
 
@@ -142,10 +137,8 @@ def judge_answer(question: Question, answer: Answer, hits: Sequence[Hit]) -> dic
     by_id = {hit.chunk.id: hit.stored for hit in hits}
     places = [by_id[c.chunk_id] for c in cited if c.chunk_id in by_id]
     if question.answerable and places:
-        right = [any(in_section(place, gold) for gold in question.gold) for place in places]
-        values["citation_accuracy"] = sum(right) / len(right)
-    grounded = groundedness(answer)
-    if grounded is not None:
+        values["citation_accuracy"] = sum(question.is_in([p]) for p in places) / len(places)
+    if (grounded := groundedness(answer)) is not None:
         values["groundedness"] = grounded
     return values
 
@@ -153,13 +146,17 @@ def judge_answer(question: Question, answer: Answer, hits: Sequence[Hit]) -> dic
 def groundedness(answer: Answer) -> float | None:
     """The share of a written answer's statements that the checks of the answering stage found
     supported. None for quotes, and where nothing is said."""
-    text = answer.text
-    for citation in answer.citations:
-        text = text.replace(citation.raw, "")
-    statements = len(sentence_spans(text.strip()))
+    statements = len(sentence_spans(_without_citations(answer).strip()))
     if answer.mode == "extractive" or not statements:
         return None
     return 1.0 - min(len(answer.unsupported), statements) / statements
+
+
+def _without_citations(answer: Answer) -> str:
+    text = answer.text
+    for citation in answer.citations:
+        text = text.replace(citation.raw, "")
+    return text
 
 
 # --------------------------------------------------------------------------- what is printed
@@ -209,7 +206,7 @@ def judge_printed(question: Question, result: AskResult) -> Printed | None:
         return None
     outcome = result.outcome
     warned = isinstance(outcome, Answer) and bool(outcome.caveats or outcome.unsupported)
-    quotes = "\n".join(quote.text for quote in result.quotes)
+    quotes = "\n".join(quote.shown for quote in result.quotes)
     verdict = _verdict(question, outcome, quotes, warned=warned)
     beside = (*outcome.references, *outcome.also) if isinstance(outcome, Answer) else ()
     first = [hit for hit in result.retrieval.hits if hit.is_ranked] if result.retrieval else []
@@ -220,12 +217,8 @@ def judge_printed(question: Question, result: AskResult) -> Printed | None:
         confidence=result.judgement.confidence if result.judgement else outcome.confidence,
         there=verdict in (Verdict.RIGHT, Verdict.POINTED)
         or matches(right, "\n".join(one.evidence for one in beside)),
-        found=_holds(first[:FIRST], question),
+        found=question.is_in(hit.stored for hit in first[:FIRST]),
     )
-
-
-def _holds(hits: Sequence[Hit], question: Question) -> bool:
-    return any(in_section(hit.stored, gold) for hit in hits for gold in question.gold)
 
 
 def _verdict(
@@ -234,9 +227,7 @@ def _verdict(
     if isinstance(outcome, Answer):
         if not question.answerable:
             return Verdict.FALSE_WARNED if warned else Verdict.FALSE
-        text = outcome.text
-        for citation in outcome.citations:
-            text = text.replace(citation.raw, "")
+        text = _without_citations(outcome)
         if outcome.mode == "llm":
             text = "\n".join((text, *(one.evidence for one in outcome.references), quotes))
         if matches(question.right, text):
@@ -246,7 +237,8 @@ def _verdict(
         return Verdict.REFUSED if question.answerable else Verdict.NOTHING
     if not question.answerable:
         return Verdict.POINTED_NEAR
-    is_there = _holds(outcome.nearest[:1], question)  # of the others, only lines are shown
+    # Of the others, only lines are shown.
+    is_there = question.is_in(hit.stored for hit in outcome.nearest[:1])
     is_there = is_there or matches(question.right, "\n".join(outcome.passages))
     return Verdict.POINTED if is_there else Verdict.ELSEWHERE
 
@@ -271,7 +263,7 @@ class Share:
 
     @property
     def value(self) -> float:
-        return self.count / self.of if self.of else 0.0
+        return self.count / self.of
 
 
 def shares(asked: Iterable[tuple[Question, Printed]]) -> list[Share]:
@@ -280,24 +272,23 @@ def shares(asked: Iterable[tuple[Question, Printed]]) -> list[Share]:
     answerable = [one for q, one in pairs if q.answerable]
     near = [one for q, one in pairs if not q.answerable and not q.off_topic]
     foreign = [one for q, one in pairs if q.off_topic]
-    found = [_share(answerable, verdict, "") for verdict in OF_ANSWERABLE]
     right = [one for one in answerable if one.verdict is Verdict.RIGHT]
     listed = [one for one in answerable if one.found]
-    for label, some in (
-        ("right answer or right passage printed", answerable),
-        ("the same, of those in the first ten", listed),
-    ):
-        found.append(Share(label, sum(one.there for one in some), len(some)))
-    sure = sum(not one.warned for one in right)
-    found.append(Share("right answers without a warning", sure, len(right)))
-    found += [_share(near, verdict, "no answer there: ") for verdict in OF_OTHERS]
-    found += [_share(foreign, verdict, "foreign: ") for verdict in OF_OTHERS]
+    there, sure = "right answer or right passage printed", "right answers without a warning"
+    found = [
+        *_verdicts("", answerable, OF_ANSWERABLE),
+        Share(there, sum(one.there for one in answerable), len(answerable)),
+        Share("the same, of those in the first ten", sum(o.there for o in listed), len(listed)),
+        Share(sure, sum(not one.warned for one in right), len(right)),
+        *_verdicts("no answer there: ", near, OF_OTHERS),
+        *_verdicts("foreign: ", foreign, OF_OTHERS),
+    ]
     return [one for one in found if one.of]
 
 
-def _share(some: Sequence[Printed], verdict: Verdict, prefix: str) -> Share:
-    count = sum(one.verdict is verdict for one in some)
-    return Share(f"{prefix}{verdict.description}", count, len(some))
+def _verdicts(prefix: str, some: Sequence[Printed], of: Sequence[Verdict]) -> list[Share]:
+    counts = Counter(one.verdict for one in some)
+    return [Share(f"{prefix}{one.description}", counts[one], len(some)) for one in of]
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,13 +305,18 @@ class Point:
 def curve(asked: Iterable[tuple[Question, Printed]]) -> list[Point]:
     """The quotes' part of it, without a model, at each of THRESHOLDS."""
     pairs = list(asked)
-    points = []
-    for threshold in THRESHOLDS:
+    answerable, others = ([one for q, one in pairs if q.answerable is it] for it in (True, False))
 
-        def share(answerable: bool, right: bool, threshold: float = threshold) -> float | None:
-            some = [one for q, one in pairs if q.answerable is answerable]
-            said = [one for one in some if one.confidence >= threshold]
-            return sum(one.quotes_right is right for one in said) / len(some) if some else None
+    def share(some: Sequence[Printed], threshold: float, is_right: bool) -> float | None:
+        said = (one for one in some if one.confidence >= threshold)
+        return sum(one.quotes_right is is_right for one in said) / len(some) if some else None
 
-        points.append(Point(threshold, share(True, True), share(True, False), share(False, False)))
-    return points
+    return [
+        Point(
+            threshold=at,
+            right=share(answerable, at, True),
+            wrong=share(answerable, at, False),
+            false=share(others, at, False),
+        )
+        for at in THRESHOLDS
+    ]

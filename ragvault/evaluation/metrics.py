@@ -54,37 +54,6 @@ def auroc(scores: Floats, positive: Flags) -> float:
     return float(wins.mean()) if wins.size else math.nan
 
 
-@dataclass(frozen=True, slots=True)
-class Bin:
-    """Questions of like confidence: their mean confidence and the share that is answerable."""
-
-    low: float
-    high: float
-    n: int
-    confidence: float
-    observed: float
-
-    @property
-    def gap(self) -> float:
-        return abs(self.confidence - self.observed)
-
-
-def reliability(confidences: Floats, positive: Flags, bins: int = 5) -> list[Bin]:
-    """Bins of equally many questions, by rising confidence (fewer when there are fewer)."""
-    order = np.argsort(confidences, kind="stable")
-    bins_of = [part for part in np.array_split(order, bins) if len(part)]
-    return [
-        Bin(
-            float(confidences[part].min()),
-            float(confidences[part].max()),
-            len(part),
-            float(confidences[part].mean()),
-            float(positive[part].mean()),
-        )
-        for part in bins_of
-    ]
-
-
 # --------------------------------------------------------------------------- 95 % intervals
 
 _Z = 1.96  # of a normal distribution

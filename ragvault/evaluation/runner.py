@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cache, partial
@@ -23,7 +23,6 @@ from ragvault.evaluation.judging import (
     judge_ranking,
     ranking_of,
 )
-from ragvault.evaluation.places import notices
 from ragvault.evaluation.summary import Evaluation
 from ragvault.model import (
     AbstainReason,
@@ -32,6 +31,7 @@ from ragvault.model import (
     AskResult,
     Request,
     Retrieval,
+    StoredChunk,
     VaultInfo,
 )
 from ragvault.ports import Progress
@@ -119,12 +119,30 @@ def evaluate(
     seconds = time.perf_counter() - started
     often = [line for line, n in told.items() if n >= _NOTICE_SHARE * len(results)]
     passages = cache(partial(container.catalog.note_chunks, vault.name))
-    nowhere = notices(questions, passages)
+    nowhere = misplaced(questions, passages)
     try:
         model = container.embedder.model
     except ModelError:
         model = ""
     return Evaluation(name, vault, model, tuple(results), seconds, (*nowhere, *often))
+
+
+def misplaced(
+    questions: Sequence[Question], passages: Callable[[str], Sequence[StoredChunk]]
+) -> tuple[str, ...]:
+    """A notice of the gold headings that no passage (of a note, by its path) stands under, with
+    its first example: a miss by them must not look like a fault of the search. Linear in the gold
+    notes' passages."""
+    nowhere = [
+        f"(line {question.line}: {gold.heading!r} in {gold.file})"
+        for question in questions
+        for gold in (question.gold if question.answerable else ())
+        if gold.heading is not None and not any(map(gold.is_in, passages(gold.file)))
+    ]
+    if not nowhere:
+        return ()
+    said = f"The questions name {len(nowhere):,} gold heading{'s' * (len(nowhere) > 1)} that no"
+    return (f"{said} passage stands right under; each counts as a miss {nowhere[0]}.",)
 
 
 def _searched(

@@ -19,7 +19,7 @@ from ragvault.evaluation.judging import (
     curve,
     shares,
 )
-from ragvault.evaluation.metrics import Bin, Estimate, Flags, Floats
+from ragvault.evaluation.metrics import Estimate
 from ragvault.model import VaultInfo
 from ragvault.service.json_objects import picked
 from ragvault.text import snippet
@@ -66,31 +66,16 @@ class Evaluation:
     @property
     def refusals(self) -> Estimates:
         """The DECISION_MEASURES; none where the gate was left out."""
-        said, good, refused = self._decided
+        judged = [r for r in self.results if r.confidence is not None]
+        said = np.array([r.confidence for r in judged], np.float64)
+        good = np.array([r.question.answerable for r in judged], bool)
+        refused = np.array([r.reason is not None for r in judged], bool)
         found = {
             "false_answers": metrics.mean_of(np.where(~good, ~refused, np.nan)),
             "false_refusals": metrics.mean_of(np.where(good, refused, np.nan)),
             "auroc": metrics.auroc_of(said, good),
         }
         return {name: one for name, one in found.items() if one is not None}
-
-    @property
-    def reliability(self) -> list[Bin]:
-        """Of the confidence."""
-        said, good, _ = self._decided
-        return metrics.reliability(said, good) if good.any() and not good.all() else []
-
-    @property
-    def _decided(self) -> tuple[Floats, Flags, Flags]:
-        """Of the questions that the gate judged: the confidence, whether there is an answer, and
-        whether it was refused."""
-        rows = [
-            (r.confidence, r.question.answerable, r.reason is not None)
-            for r in self.results
-            if r.confidence is not None
-        ]
-        said, good, refused = zip(*rows, strict=True) if rows else ((), (), ())
-        return np.array(said, np.float64), np.array(good, bool), np.array(refused, bool)
 
 
 def _means(measures: Iterable[str], values: Sequence[Mapping[str, float]]) -> Estimates:
@@ -121,7 +106,7 @@ def evaluation_object(evaluation: Evaluation) -> dict[str, Any]:
         "vault": {"name": vault.name, "notes": vault.notes, "passages": vault.chunks},
         "model": evaluation.model,
         "ranking": evaluation.ranking,
-        "abstention": {**evaluation.refusals, "reliability": evaluation.reliability},
+        "abstention": evaluation.refusals,
         "printed": shares(evaluation.printed),
         "printed_curve": curve(evaluation.printed),
         "answers": evaluation.answers,

@@ -207,15 +207,24 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Quotation:
-    """A quote as it would be printed without a model. ``share``: the probability (0..1) that it
-    holds the answer, if any of the passages does; ``cosine`` to the question, None without an
-    embedding model."""
+class Quote:
+    """A quotation. ``parts``: stretches of the note, word for word, in order; ``shown``: the same
+    as people read it, with what names its subject before it.
+
+    ``share``: the probability (0..1) that it holds the answer if anything here does; ``cosine``:
+    of its best unit to the question, None without an embedder; ``is_line``: it stands with its like
+    as a line of a list, in the order that they come in."""
 
     hit: Hit
-    text: str
-    share: float
-    cosine: float | None
+    parts: tuple[str, ...]
+    shown: str
+    share: float = 0.0
+    cosine: float | None = None
+    is_line: bool = False
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +241,7 @@ class AskResult:
     total_ms: float
     usage: ChatUsage
     notices: tuple[str, ...] = ()
-    quotes: tuple[Quotation, ...] = ()
+    quotes: tuple[Quote, ...] = ()
     judgement: Judgement | None = None
     terms: tuple[str, ...] = ()
     language: str = "en"

@@ -5,13 +5,18 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
+from ragvault.answering import pipeline as answering
+from ragvault.answering.check.support import Embed
+from ragvault.answering.citations.styles import STYLES
+from ragvault.answering.confidence import LEAST_TRUST
+from ragvault.answering.gate import Decision, decide
 from ragvault.errors import ModelError, UsageError
 from ragvault.model import (
     Abstention,
@@ -21,23 +26,20 @@ from ragvault.model import (
     Done,
     Evidence,
     Message,
-    Quotation,
     Request,
     Retrieval,
     Retrieved,
     Strategy,
     Turn,
 )
+from ragvault.retrieval.question import followup
+from ragvault.retrieval.question.query import clean
 from ragvault.service.history import keep
+from ragvault.service.originals import Originals
 from ragvault.service.search import retrieve
 from ragvault.service.status import VaultLook
 from ragvault.text import one_line, snippet
 from ragvault.wiring import Container
-
-if TYPE_CHECKING:
-    from ragvault.answering.check.support import Embed
-    from ragvault.answering.gate import Decision
-    from ragvault.answering.pipeline import AnswerEvents
 
 _TURNS = 10  # that a question is asked with, at most
 _ANSWER_CHARS = 400  # of an answer that a later one is asked with
@@ -61,29 +63,23 @@ def ask(container: Container, request: Request, *, now: datetime, look: bool = F
     sought = searched_for(container, request, now)
     asked = replace(request, question=sought or request.question)
     retrieval = retrieve(container, asked, now=now, for_answer=True)
-    left_out: Collection[tuple[str, str]] = ()
+    originals, decision = Originals(container), None
     if not retrieval.is_small_talk:
-        from ragvault.service.originals import Originals
-
-        originals = Originals(container)
-        retrieval, left_out = originals.of(retrieval), originals.changed
-    query = retrieval.query
-    decision = None if retrieval.is_small_talk else _decided(container, retrieval, request, now)
-    outcome = decision.outcome if decision else None
+        retrieval = originals.of(retrieval)
+        embed = _embed(container, retrieval)
+        decision = decide(retrieval, detail=request.detail, embed=embed, today=now.date())
+    query, outcome = retrieval.query, decision.outcome if decision else None
     hits = outcome.hits if isinstance(outcome, Evidence) else ()
     yield Retrieved(retrieval, hits, sought)
     run = yield from _answered(container, request, retrieval, decision, now)
-    quotes = decision.quotes if decision else ()
-    result = AskResult(
-        question=one_line(request.question) if sought else query.asked,
-        outcome=run.outcome,
+    looked = vaults.notices(originals.changed) if vaults else ()
+    result = _result(
+        one_line(request.question) if sought else query.asked,
+        run,
+        started,
         retrieval=None if retrieval.is_small_talk else retrieval,
-        model=run.model,
-        llm_ms=run.spent.ms,
-        total_ms=(time.perf_counter() - started) * 1000,
-        usage=run.spent.usage,
-        notices=(*retrieval.notices, *run.notices, *(vaults.notices(left_out) if vaults else ())),
-        quotes=tuple(Quotation(q.hit, q.shown, q.share, q.cosine) for q in quotes),
+        notices=(*retrieval.notices, *run.notices, *looked),
+        quotes=decision.quotes if decision else (),
         judgement=decision.judgement if decision else None,
         terms=query.terms,
         language=query.language,
@@ -91,27 +87,21 @@ def ask(container: Container, request: Request, *, now: datetime, look: bool = F
     yield Done(keep(container, result, now, request.session))
 
 
+def _result(question: str, run: answering.AnswerRun, started: float, **more: Any) -> AskResult:
+    return AskResult(
+        question=question,
+        outcome=run.outcome,
+        model=run.model,
+        llm_ms=run.spent.ms,
+        total_ms=(time.perf_counter() - started) * 1000,
+        usage=run.spent.usage,
+        **more,
+    )
+
+
 def answer_of(events: Iterable[AskEvent]) -> AskResult:
     """The end of it, for a caller that shows nothing on the way."""
-    result = None
-    for event in events:
-        if isinstance(event, Done):
-            result = event.result
-    assert result is not None, "ask ends with Done or raises"
-    return result
-
-
-def _decided(
-    container: Container, retrieval: Retrieval, request: Request, now: datetime
-) -> Decision:
-    from ragvault.answering.gate import decide
-
-    return decide(
-        retrieval,
-        detail=request.detail,
-        embed=_embed(container, retrieval),
-        today=now.date(),
-    )
+    return next(event.result for event in events if isinstance(event, Done))
 
 
 def _embed(container: Container, retrieval: Retrieval) -> Embed | None:
@@ -124,11 +114,7 @@ def _answered(
     retrieval: Retrieval,
     decision: Decision | None,
     now: datetime,
-) -> AnswerEvents:
-    from ragvault.answering import pipeline as answering
-    from ragvault.answering.citations.styles import STYLES
-    from ragvault.answering.confidence import LEAST_TRUST
-
+) -> answering.AnswerEvents:
     if decision is None:
         return (yield from answering.small_talk(retrieval.query.intent))
     outcome = decision.outcome
@@ -164,22 +150,9 @@ def _answered(
 def _by_model_alone(
     container: Container, request: Request, now: datetime, started: float
 ) -> AskEvents:
-    from ragvault.answering.pipeline import alone
-    from ragvault.retrieval.question.query import clean
-
-    question = clean(request.question)
-    ollama = container.settings.ollama
-    run = yield from alone(question, container.chat, ollama, request.earlier, now.date())
-    total_ms = (time.perf_counter() - started) * 1000
-    result = AskResult(
-        question=question,
-        outcome=run.outcome,
-        retrieval=None,
-        model=run.model,
-        llm_ms=run.spent.ms,
-        total_ms=total_ms,
-        usage=run.spent.usage,
-    )
+    question, chat, ollama = clean(request.question), container.chat, container.settings.ollama
+    run = yield from answering.alone(question, chat, ollama, request.earlier, now.date())
+    result = _result(question, run, started, retrieval=None)
     yield Done(keep(container, result, now, request.session))
 
 
@@ -221,9 +194,6 @@ def searched_for(container: Container, request: Request, now: datetime) -> str:
     A model of 4 billion parameters or more writes it, if there is one and it is quick, else a rule
     does (``retrieval.question.followup``). Raises QuestionError and StoreError.
     """
-    from ragvault.retrieval.question import followup
-    from ragvault.retrieval.question.query import clean
-
     if not request.earlier:
         return ""
     question = clean(request.question)
@@ -251,15 +221,13 @@ def searched_for(container: Container, request: Request, now: datetime) -> str:
 
 def _by_model(container: Container, question: str, earlier: Sequence[Turn]) -> str:
     """As a large model writes it; "" when there is none, or what it writes can't be used."""
-    from ragvault.answering.pipeline import SMALL_MODEL
-    from ragvault.retrieval.question.followup import REWRITE_TOKENS, asked_to_complete, completed
-
     settings = container.settings.ollama
     with suppress(ModelError):
         info = container.chat.info(settings.model)
-        if info.parameters is None or info.parameters < SMALL_MODEL:
+        if info.parameters is None or info.parameters < answering.SMALL_MODEL:
             return ""
-        options = ChatOptions(info.name, settings.max_context, 0.0, REWRITE_TOKENS)
-        asked = Message("user", asked_to_complete(question, earlier))
-        return completed(container.assistant.complete([asked], options), question, earlier)
+        options = ChatOptions(info.name, settings.max_context, 0.0, followup.REWRITE_TOKENS)
+        asked = Message("user", followup.asked_to_complete(question, earlier))
+        said = container.assistant.complete([asked], options)
+        return followup.completed(said, question, earlier)
     return ""

@@ -39,11 +39,7 @@ class Check:
     name: str
     state: State
     detail: str
-    remedy: str = ""
-
-
-class _Problem(RagvaultError):
-    """A part works, but not as it should."""
+    remedy: str | None = None
 
 
 def is_well(checks: Iterable[Check]) -> bool:
@@ -91,13 +87,13 @@ def _check_folder(container: Container) -> str:
     while not place.exists() and place != place.parent:
         place = place.parent
     if not os.access(place, os.W_OK):
-        raise _Problem(
+        raise RagvaultError(
             f"{folder} can't be written.",
             "Check its permissions, or set index.path to a folder of yours.",
         )
     free = shutil.disk_usage(place).free
     if free < LOW_SPACE_BYTES:
-        raise _Problem(
+        raise RagvaultError(
             f"Only {free / 1e6:,.0f} MB are free at {folder}.",
             "Free some space; an index of 10,000 notes takes about 200 MB.",
         )
@@ -113,7 +109,7 @@ def _check_privacy(container: Container) -> str:
     if folder.stat().st_mode & 0o077:
         for path in (folder, *folder.rglob("*")):
             if not path.is_symlink() and path.stat().st_mode & 0o077:
-                raise _Problem(
+                raise RagvaultError(
                     f"Others on this machine may look at {path}, and the index holds your notes'"
                     " text.",
                     f"Run `chmod -R go= {shlex.quote(str(folder))}`.",
@@ -129,7 +125,7 @@ def _check_lock(container: Container) -> str:
 
 def _check_catalog(container: Container) -> str:
     for found in check_catalog(container):
-        raise _Problem(f"The catalog is damaged: {found.what}.", found.remedy)
+        raise RagvaultError(f"The catalog is damaged: {found.what}.", found.remedy)
     vaults = container.catalog.vaults()
     notes, chunks = sum(v.notes for v in vaults), sum(v.chunks for v in vaults)
     names = ", ".join(vault.name for vault in vaults) or "no vault"
@@ -142,7 +138,7 @@ def _check_embedder(container: Container) -> str:
     query = embedder.embed_query("When does the harbour open?")
     near, far = query @ matrix[0], query @ matrix[1]
     if not near > far:
-        raise _Problem(
+        raise RagvaultError(
             f"{embedder.name} doesn't tell related from unrelated text.",
             "Its file may be damaged, or of another model: reinstall it or choose another.",
         )
@@ -152,9 +148,8 @@ def _check_embedder(container: Container) -> str:
 
 
 def _check_languages(container: Container) -> str:
-    given = advice(container)
-    if given is not None:
-        raise _Problem(given.why, f"Change over with {given.how}")
+    if (given := advice(container)) is not None:
+        raise RagvaultError(*given)
     return "the embedding model fits the notes"
 
 
@@ -183,7 +178,7 @@ def _check_vectors(container: Container) -> str:
     for vault in vaults:
         for found in check_vectors(container, vault):
             what = found.what if found.kind is Kind.DAMAGED else f"{found.count:,} {found.what}"
-            raise _Problem(f"'{vault.name}': {what}.", found.remedy)
+            raise RagvaultError(f"'{vault.name}': {what}.", found.remedy)
     return f"opens and answers; {sum(v.chunks for v in vaults):,} vectors, as many as passages"
 
 
@@ -199,14 +194,14 @@ def _check_vaults(container: Container) -> str:
 def _check_ollama(container: Container) -> str:
     seen = ollama_status(container)
     if seen.problem is not None:
-        raise _Problem(
+        raise RagvaultError(
             f"{seen.problem} Answers are quoted from the notes.",
             "Start it with `ollama serve`, or leave it: ragvault works without.",
         )
     if not seen.model_present:
         held = ", ".join(seen.models) or "no model"
         wanted = seen.model or "one that writes"
-        raise _Problem(
+        raise RagvaultError(
             f"Ollama {seen.version} has {held}, not {wanted}.",
             f"Pull one: `ollama pull {seen.model or 'llama3.2'}`. ollama.model may be left unset: "
             "the best that is there writes.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
@@ -138,8 +138,7 @@ def result_of(entry: HistoryEntry) -> AskResult:
             reason=AbstainReason(kept["abstain_reason"]),
             message=kept["answer"],
             nearest=tuple(map(_hit, nearest)),
-            passages=tuple(place["shown"] for place in nearest if "shown" in place)
-            or tuple(place["text"] for place in nearest[:1] if "text" in place),
+            passages=tuple(place["shown"] for place in nearest if "shown" in place),
         )
     else:
         outcome = _made(
@@ -250,7 +249,11 @@ def kept_path(entry: HistoryEntry, hit: Hit) -> str | None:
 def export(container: Container, target: Path) -> int:
     """Write all answers to a new file: JSON Lines or Markdown, by its suffix. Returns how many.
     Raises UsageError."""
-    writers = {".jsonl": _as_jsonl, ".md": _as_page, ".markdown": _as_page}
+    writers: dict[str, Callable[[HistoryEntry], str]] = {
+        ".jsonl": lambda entry: json.dumps(entry_object(entry)) + "\n",
+        ".md": _as_page,
+        ".markdown": _as_page,
+    }
     write = writers.get(target.suffix.lower())
     if write is None:
         raise UsageError(
@@ -259,10 +262,6 @@ def export(container: Container, target: Path) -> int:
     entries = container.history.entries()
     write_new(container, target, "".join(map(write, entries)))
     return len(entries)
-
-
-def _as_jsonl(entry: HistoryEntry) -> str:
-    return json.dumps(entry_object(entry)) + "\n"
 
 
 def _as_page(entry: HistoryEntry) -> str:
@@ -290,7 +289,8 @@ class Stats:
 
 def stats_of(entries: Iterable[HistoryEntry], month: str = "") -> Stats:
     """Small talk isn't counted."""
-    kept = [one.document for one in entries if not _is_small_talk(one)]
+    kept = [one.document for one in entries]
+    kept = [document for document in kept if document["mode"] != "none" or document["abstained"]]
     why = Counter(document["abstain_reason"] for document in kept)
     statuses = Counter(
         citation["status"]
@@ -298,12 +298,13 @@ def stats_of(entries: Iterable[HistoryEntry], month: str = "") -> Stats:
         if document["mode"] == "llm"
         for citation in document["citations"]
     )
+    spent = sorted(ms for document in kept if (ms := document["meta"]["total_ms"]) is not None)
     return Stats(
         month=month,
         answered=why[None],
         pointed=why[AbstainReason.INSUFFICIENT_INFORMATION],
         nothing=len(kept) - why[None] - why[AbstainReason.INSUFFICIENT_INFORMATION],
-        total_ms=_median(document["meta"]["total_ms"] for document in kept),
+        total_ms=spent[len(spent) // 2] if spent else None,
         cited=statuses.total() - statuses[CitationStatus.ADDED],
         exact=statuses[CitationStatus.EXACT],
     )
@@ -328,12 +329,3 @@ def most_refused(entries: Iterable[HistoryEntry], limit: int = 10) -> list[tuple
             asked.setdefault(words, question)
             counts[words] += 1
     return [(asked[words], count) for words, count in counts.most_common(limit)]
-
-
-def _is_small_talk(entry: HistoryEntry) -> bool:
-    return entry.document["mode"] == "none" and not entry.document["abstained"]
-
-
-def _median(values: Iterable[float | None]) -> float | None:
-    known = sorted(value for value in values if value is not None)
-    return known[len(known) // 2] if known else None

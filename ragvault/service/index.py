@@ -37,13 +37,6 @@ class IndexRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """The vaults that will be worked on, in this order."""
-
-    vaults: tuple[VaultInfo, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class OutOfReach:
     """A vault that was left as it is: its folder isn't there now."""
 
@@ -59,13 +52,13 @@ class SetAside:
     kept: Path | None
 
 
-IndexEvent = Chosen | IndexReport | OutOfReach | SetAside
+IndexEvent = IndexReport | OutOfReach | SetAside
 
 
 def index(
     container: Container, request: IndexRequest, *, progress: Progress | None = None
 ) -> Generator[IndexEvent, None, None]:
-    """Bring vaults up to date: what is chosen, then a report or an OutOfReach for each vault.
+    """Bring vaults up to date: a report or an OutOfReach for each.
 
     The index is locked from the first vault on until the iterator ends or is closed. Of several
     vaults one whose folder is gone doesn't keep the others from being refreshed; one alone raises
@@ -102,49 +95,42 @@ def _begin_again(container: Container, request: IndexRequest) -> SetAside:
     return SetAside(kept)
 
 
+def chosen_vaults(container: Container, request: IndexRequest) -> list[VaultInfo]:
+    """Those that the request is about, in the order in which they are worked on. Raises as
+    ``vaults_at`` and ``known_vaults``."""
+    if request.paths:
+        return vaults_at(container, request.paths, request.name)
+    return known_vaults(container, request.vaults)
+
+
 def _run(
     container: Container, request: IndexRequest, progress: Progress | None
 ) -> Iterator[IndexEvent]:
-    if request.paths:
-        chosen = vaults_at(container, request.paths, request.name)
-    else:
-        chosen = known_vaults(container, request.vaults)
-    yield Chosen(tuple(chosen))
-    how = {"full": request.full, "thorough": request.thorough, "dry_run": request.dry_run}
-    if request.full and _is_all(container, chosen):
+    chosen = chosen_vaults(container, request)
+    if request.full and {one.name for one in container.vaults()} <= {one.name for one in chosen}:
         container.wanted_embedder.keep_to(())  # every vector is made anew
     with nullcontext() if request.dry_run else container.lock():
         for vault in chosen:
             try:
-                yield refreshed(container, vault, **how, progress=progress)
+                yield refreshed(container, vault, request, progress)
             except VaultPathError as error:
                 if len(chosen) == 1:
                     raise
                 yield OutOfReach(vault, error)
 
 
-def _is_all(container: Container, chosen: Sequence[VaultInfo]) -> bool:
-    try:
-        known = container.catalog.vaults()
-    except NoIndexError:
-        return True
-    return {vault.name for vault in known} <= {vault.name for vault in chosen}
-
-
 def refreshed(
     container: Container,
     vault: VaultInfo,
-    *,
-    full: bool = False,
-    thorough: bool = False,
-    dry_run: bool = False,
+    request: IndexRequest = IndexRequest(),
     progress: Progress | None = None,
 ) -> IndexReport:
-    """Bring one vault up to date. The caller holds the lock, unless it is a dry run."""
+    """Bring one vault up to date, as the request says. The caller holds the lock, unless it is a
+    dry run."""
     from ragvault.ingest.sync import SyncParts, sync_vault
     from ragvault.wiring import embedder_settings
 
-    with _catalog_for(container, dry_run=dry_run) as catalog:
+    with _catalog_for(container, dry_run=request.dry_run) as catalog:
         parts = SyncParts(
             catalog=catalog,
             counter=container.counter,
@@ -157,12 +143,12 @@ def refreshed(
             vault,
             container.settings,
             parts,
-            full=full,
-            thorough=thorough,
-            dry_run=dry_run,
+            full=request.full,
+            thorough=request.thorough,
+            dry_run=request.dry_run,
             progress=progress,
         )
-    if not dry_run:
+    if not request.dry_run:
         container.remember_vaults()
         if report.embedded:
             _measure(container)

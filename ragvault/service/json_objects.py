@@ -21,7 +21,7 @@ from ragvault.model import (
     Cited,
     Done,
     Hit,
-    Quotation,
+    Quote,
     Reference,
     Retrieval,
     Retrieved,
@@ -153,7 +153,7 @@ def place_object(hit: Hit, marker: int, links: Links, text: str | None = None) -
         "marker": marker,
         **picked(chunk, "vault rel_path heading_path chunk_index start_line end_line"),
         "path": links.path(chunk.vault, chunk.rel_path),
-        "uri": links.uri(chunk.vault, chunk.rel_path, chunk.heading_path),
+        "uri": links.uri(*chunk.place),
         "chunk_id": chunk.id,
         "snippet": snippet(chunk.text) if text is None else text,
         "score": hit.scores.final,
@@ -198,10 +198,10 @@ def debug_object(retrieval: Retrieval | None, result: AskResult | None = None) -
     return {"debug": value}
 
 
-def _quote(quote: Quotation) -> dict[str, Any]:
+def _quote(quote: Quote) -> dict[str, Any]:
     chunk, rank = quote.hit.chunk, quote.hit.rank
     place = {"chunk_id": chunk.id, "rel_path": chunk.rel_path, "rank": rank}
-    return place | picked(quote, "text share cosine")
+    return {**place, "text": quote.shown, **picked(quote, "share cosine")}
 
 
 def _candidate(hit: Hit) -> dict[str, Any]:
@@ -275,8 +275,7 @@ def status_object(seen: Status) -> dict[str, Any]:
 def checks_object(checks: Sequence[Check]) -> dict[str, Any]:
     from ragvault.service.doctor import is_well
 
-    shown = [{**rounded(check), "remedy": check.remedy or None} for check in checks]
-    return {"ok": is_well(checks), "checks": shown}
+    return {"ok": is_well(checks), "checks": checks}
 
 
 def verify_object(findings: Sequence[Finding]) -> dict[str, Any]:

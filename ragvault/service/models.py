@@ -4,8 +4,6 @@ the background that a cosine is held against, where nobody measured that."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ragvault.config.profiles import PROFILES
 from ragvault.ports import Embedder
 from ragvault.wiring import Container
@@ -22,17 +20,9 @@ _NAMES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
-    """Why another model would help, and how to change over."""
-
-    why: str
-    how: str
-
-
-def advice(container: Container) -> Advice | None:
-    """None where nothing is to be said: the notes are English, or another model is chosen. Asks
-    Ollama what it has. Raises NoIndexError."""
+def advice(container: Container) -> tuple[str, str] | None:
+    """Why another model would help, and how to change over. None where nothing is to be said: the
+    notes are English, or another model is chosen. Asks Ollama what it has. Raises NoIndexError."""
     embedding = container.settings.embedding
     is_bundled = embedding.profile == "bundled" and embedding.backend in ("auto", "onnx")
     if not is_bundled or embedding.path or embedding.model:
@@ -54,11 +44,8 @@ def advice(container: Container) -> Advice | None:
     passages = sum(vault.chunks for vault in container.catalog.vaults())
     minutes = max(1, round(passages * _SECONDS / container.cores / 60))
     get = "" if place else f"`ragvault model get {OTHER}`, "
-    how = (
-        f"{get}`ragvault config set embedding.profile {OTHER}`, then `ragvault index`: about "
-        f"{minutes} min for these notes."
-    )
-    return Advice(why, how)
+    how = f"`ragvault config set embedding.profile {OTHER}`, then `ragvault index`"
+    return why, f"Change over with {get}{how}: about {minutes} min for these notes."
 
 
 def advice_once(container: Container) -> str | None:
@@ -66,7 +53,7 @@ def advice_once(container: Container) -> str | None:
     if container.facts.get("said", OTHER) or (given := advice(container)) is None:
         return None
     container.facts.put("said", OTHER, "yes")
-    return f"{given.why} Change over with {given.how}"
+    return " ".join(given)
 
 
 # --------------------------------------------------------------------------- the background

@@ -7,15 +7,16 @@ that isn't in its file any more is not answered from.
 from __future__ import annotations
 
 import difflib
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from urllib.parse import quote
 
 from ragvault.answering.gate import nearest
 from ragvault.config.settings import IndexSettings
-from ragvault.errors import NoIndexError
 from ragvault.formats.decoding import NotTextError, read_lines
 from ragvault.ingest.paths import printable
 from ragvault.ingest.read import Content, read_note
@@ -25,7 +26,7 @@ from ragvault.model.retrieval import NEAR
 from ragvault.text import one_line, sentence_spans
 from ragvault.wiring import Container
 
-CHANGED = DroppedBy.CHANGED
+_CHANGED = DroppedBy.CHANGED
 _NAMED = 3  # notes that changed, when it is said
 _AROUND = 200  # characters on each side of a place that are read for a sentence's border
 # What Obsidian leaves out of a heading when it makes a link to it.
@@ -81,11 +82,7 @@ class Links:
     @classmethod
     def of(cls, container: Container) -> Links:
         """To the notes of the vaults that are known; none are where nothing is indexed."""
-        try:
-            vaults = container.catalog.vaults()
-        except NoIndexError:
-            vaults = []
-        return cls(vaults, container.settings.output.links)
+        return cls(container.vaults(), container.settings.output.links)
 
     @property
     def are_several(self) -> bool:
@@ -109,15 +106,11 @@ class Links:
         if info is None or self._mode == "off":
             return None
         kind = self._mode if self._mode != "auto" else info.kind
-        if kind == "obsidian":
-            return obsidian_uri(info.path, rel_path, heading_path)
-        return file_uri(info.path, rel_path)
-
-
-def obsidian_uri(root: Path, rel_path: str, heading_path: HeadingPath = ()) -> str:
-    """Opens the note at its heading. Obsidian knows a vault by its folder's name."""
-    place = _with_heading(rel_path, heading_path)
-    return f"obsidian://open?vault={_quoted(root.name)}&file={_quoted(place)}"
+        if kind in ("file", "folder"):
+            return on_disk(info.path, rel_path).absolute().as_uri()
+        place = _with_heading(rel_path, heading_path)
+        # Obsidian knows a vault by its folder's name.
+        return f"obsidian://open?vault={_quoted(info.path.name)}&file={_quoted(place)}"
 
 
 def wikilink(hit: Hit) -> str:
@@ -133,11 +126,6 @@ def _with_heading(rel_path: str, heading_path: HeadingPath) -> str:
     return file
 
 
-def file_uri(root: Path, rel_path: str) -> str:
-    """``file:///…`` of the note as the file system spells its name."""
-    return on_disk(root, rel_path).absolute().as_uri()
-
-
 def _quoted(text: str) -> str:
     return quote(text.encode("utf-8", "surrogateescape"), safe="")
 
@@ -148,9 +136,8 @@ class Originals:
 
     def __init__(self, container: Container) -> None:
         self._roots = {vault.name: vault.path for vault in container.catalog.vaults()}
-        self._settings = container.settings.index
-        self._content: dict[tuple[str, str], Content | None] = {}
-        self._lines: dict[tuple[str, str], list[str]] = {}
+        self._content = cache(partial(content_of, settings=container.settings.index))
+        self._lines = cache(lambda path: _lines_of(self._content(path)) or [])
         self.changed: dict[tuple[str, str], None] = {}  # notes that are left out: vault, path
 
     def notices(self) -> list[str]:
@@ -174,32 +161,27 @@ class Originals:
             today.update((hit.chunk.id, self.today(hit)) for hit in unread)
             shown = replace(retrieval, candidates=_as_today(retrieval, today))
         beside = {
-            key: tuple(now for now in map(self.today, value) if now.dropped_by is not CHANGED)
+            key: tuple(
+                now for now in map(self.today, value) if now.dropped_by is not DroppedBy.CHANGED
+            )
             for key, value in retrieval.neighbours.items()
         }
-        return replace(
-            shown,
-            neighbours=beside,
-            notices=(*retrieval.notices, *self.notices()),
-        )
+        return replace(shown, neighbours=beside, notices=(*retrieval.notices, *self.notices()))
 
     def today(self, hit: Hit) -> Hit:
         """At its lines of today; dropped where it isn't in its file any more."""
         chunk = hit.chunk
-        root, key = self._roots.get(chunk.vault), (chunk.vault, chunk.rel_path)
+        root = self._roots.get(chunk.vault)
         if root is None or not _is_there(root):
             return hit
-        if key not in self._content:
-            self._content[key] = content_of(on_disk(root, chunk.rel_path), self._settings)
-        content = self._content[key]
+        path = on_disk(root, chunk.rel_path)
+        content = self._content(path)
         if content is not None and content.content_hash == hit.note.content_hash:
             return hit
-        if key not in self._lines:
-            self._lines[key] = _lines_of(content) or []
-        place = place_of(chunk, self._lines[key], whole=True)
+        place = place_of(chunk, self._lines(path), whole=True)
         if place is None:
-            self.changed[key] = None
-            return replace(hit, dropped_by=CHANGED)
+            self.changed[chunk.vault, chunk.rel_path] = None
+            return replace(hit, dropped_by=_CHANGED)
         moved = replace(chunk, start_line=place[0], end_line=place[1])
         return replace(hit, stored=replace(hit.stored, chunk=moved))
 
@@ -226,12 +208,11 @@ def place_of(chunk: Chunk, lines: Sequence[str], *, whole: bool = False) -> tupl
     nearest to where it stood; None where it doesn't. ``whole``: not as a part of other sentences
     ("at nine" isn't what "at nineteen" says)."""
     text = "\n".join(lines)
-    found: list[int] = []
-    at = text.find(chunk.text)
-    while at >= 0:
-        if not whole or (_is_border(text, at) and _is_border(text, at + len(chunk.text))):
-            found.append(text.count("\n", 0, at) + 1)
-        at = text.find(chunk.text, at + max(1, len(chunk.text)))
+    found = [
+        text.count("\n", 0, match.start()) + 1
+        for match in re.finditer(re.escape(chunk.text), text)
+        if not whole or all(_is_border(text, at) for at in match.span())
+    ]
     if not found:
         return None
     first = min(found, key=lambda line: abs(line - chunk.start_line))

@@ -11,6 +11,7 @@ from datetime import datetime
 from ragvault.answering.quote import show
 from ragvault.errors import ModelError, UsageError
 from ragvault.model import Chunk, Hit, Query, Request, Retrieval
+from ragvault.service.originals import Originals
 from ragvault.service.status import VaultLook
 from ragvault.text import ENGLISH, normalise, sentence_spans, snippet, stem, tokens
 from ragvault.wiring import Container
@@ -36,8 +37,6 @@ def search(
     """The ``n`` best passages that stand in their notes, or the best of each of the ``n`` best
     notes, without the floor that an answer needs. With ``look`` the vaults are walked meanwhile,
     to say what changed. Raises as ``retrieve``."""
-    from ragvault.service.originals import Originals
-
     vaults = VaultLook(container, request.vaults) if look else None
     retrieval = retrieve(container, request, now=now, for_answer=False)
     originals = Originals(container)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragvault.config.profiles import model_named
-from ragvault.errors import ModelError, ModelMissingError, NoIndexError, RagvaultError
+from ragvault.errors import ModelError, ModelMissingError, RagvaultError
 from ragvault.model import FileState, VaultInfo
 from ragvault.wiring import Container
 
@@ -91,11 +91,7 @@ class Status:
 
 def status(container: Container, config_file: Path | None) -> Status:
     """Quick: a walk of each vault, no model and no vector store loaded. Raises StoreError."""
-    try:
-        vaults = container.catalog.vaults()
-    except NoIndexError:
-        vaults = []
-    wanted = None
+    vaults, wanted = container.vaults(), None
     try:
         used, wanted = container.embedder, container.wanted_embedder.fingerprint
         changing = container.wanted_embedder.name if wanted != used.fingerprint else None
@@ -164,10 +160,7 @@ class VaultLook:
     def __init__(self, container: Container, names: Sequence[str] = ()) -> None:
         """Begins to look. ``names``: of which vaults; all without."""
         self._container = container
-        try:
-            known = container.catalog.vaults()
-        except NoIndexError:  # whoever searches will say so
-            known = []
+        known = container.vaults()
         self._vaults = [vault for vault in known if not names or vault.name in names]
         self._found: dict[str, Coverage] = {}
         self._thread = threading.Thread(target=self._look, daemon=True)

@@ -10,7 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from ragvault.errors import NoIndexError, StoreError, VaultPathError
-from ragvault.model import IndexReport, VaultInfo, collection_of
+from ragvault.model import VaultInfo, collection_of
 from ragvault.service.index import IndexEvent, IndexRequest, index, refreshed
 from ragvault.service.vaults import keep_out
 from ragvault.wiring import Container
@@ -43,17 +43,12 @@ class Finding:
     remedy: str = "Run `ragvault repair`."
 
 
-@dataclass(frozen=True, slots=True)
-class Remaining:
-    """What is still found after a repair."""
-
-    findings: tuple[Finding, ...]
-
-
 def verify(container: Container, *, quick: bool = False) -> Iterator[Finding]:
     """Everything that isn't as it should be; nothing is written. Reads every note, passage and
     vector; ``quick`` goes by sizes, times and counts. Raises NoIndexError, StoreError."""
-    yield from check_history(container)
+    if problems := container.files.history_problems():
+        what = f"{problems[0]} (it is set aside, and another begun)"
+        yield Finding("history", Kind.DAMAGED, what, count=len(problems))
     damage = list(check_catalog(container, quick=quick))
     yield from damage
     if damage:  # what it says of notes and vectors is worth nothing
@@ -63,9 +58,11 @@ def verify(container: Container, *, quick: bool = False) -> Iterator[Finding]:
         yield from check_vectors(container, vault, quick=quick)
 
 
-def repair(container: Container) -> Generator[Finding | IndexEvent | Remaining, None, None]:
+def repair(
+    container: Container,
+) -> Generator[Finding | IndexEvent | tuple[Finding, ...], None, None]:
     """Mend what ``verify`` finds, embedding only what no vector is left of: first what is found,
-    then what ``index`` does about it, then what remains. Raises what ``index`` does."""
+    then what ``index`` does about it, then all that remains, in a tuple. Raises as ``index``."""
     found = list(verify(container))
     yield from found
     if not found:
@@ -81,7 +78,7 @@ def repair(container: Container) -> Generator[Finding | IndexEvent | Remaining, 
     except VaultPathError:  # the only vault there is
         if not any(one.kind is Kind.OUT_OF_REACH for one in found):
             raise
-    yield Remaining(tuple(verify(container)))
+    yield tuple(verify(container))
 
 
 def check_catalog(container: Container, *, quick: bool = False) -> Iterator[Finding]:
@@ -90,25 +87,14 @@ def check_catalog(container: Container, *, quick: bool = False) -> Iterator[Find
         yield Finding("catalog", Kind.DAMAGED, problems[0], count=len(problems))
 
 
-def check_history(container: Container) -> Iterator[Finding]:
-    """Whether what was asked can be read."""
-    if problems := container.files.history_problems():
-        what = f"{problems[0]} (it is set aside, and another begun)"
-        yield Finding("history", Kind.DAMAGED, what, count=len(problems))
-
-
 def check_notes(container: Container, vault: VaultInfo, *, quick: bool) -> Iterator[Finding]:
     """The vault's folder against the catalog."""
     try:
-        report = refreshed(container, vault, dry_run=True, thorough=not quick)
+        report = refreshed(container, vault, IndexRequest(dry_run=True, thorough=not quick))
     except (VaultPathError, NoIndexError) as error:
         what = error.message.rstrip(".")
         yield Finding("notes", Kind.OUT_OF_REACH, what, vault.name, remedy=error.hint)
         return
-    yield from _of_notes(report, vault.name)
-
-
-def _of_notes(report: IndexReport, vault: str) -> Iterator[Finding]:
     gone = [*report.removed, *(old for old, _ in report.renamed)]
     new = [*report.added, *(new for _, new in report.renamed)]
     how = "Run `ragvault index`."
@@ -120,7 +106,8 @@ def _of_notes(report: IndexReport, vault: str) -> Iterator[Finding]:
         (Kind.DIFFERING, report.changed, "notes that aren't indexed as they are now", how),
     ):
         if paths:
-            yield Finding("notes", kind, what, vault, len(paths), tuple(sorted(paths)), remedy)
+            shown = tuple(sorted(paths))
+            yield Finding("notes", kind, what, vault.name, len(paths), shown, remedy)
 
 
 def check_vectors(

@@ -69,21 +69,16 @@ def vaults_at(container: Container, paths: Sequence[Path], name: str | None) -> 
     indexed, UsageError for a name that won't do."""
     from ragvault.ingest.paths import check_vault_path
 
-    try:
-        known = container.catalog.vaults()
-    except NoIndexError:
-        known = []
+    known = container.vaults()
     chosen: dict[Path, VaultInfo] = {}
     for given in paths:
         path = check_vault_path(given, container.data_dir, known)
-        chosen[path] = _vault_at(path, name, known, list(chosen.values()))
+        chosen[path] = _vault_at(path, name, [*known, *chosen.values()])
     return list(chosen.values())
 
 
-def _vault_at(
-    path: Path, name: str | None, known: Sequence[VaultInfo], chosen: Sequence[VaultInfo]
-) -> VaultInfo:
-    for vault in (*known, *chosen):
+def _vault_at(path: Path, name: str | None, known: Sequence[VaultInfo]) -> VaultInfo:
+    for vault in known:
         if _same_folder(vault.path, path):
             if name is not None and name != vault.name:
                 raise UsageError(
@@ -93,7 +88,7 @@ def _vault_at(
                 )
             return vault
     wanted = vault_name(path.name if name is None else name)
-    taken = next((v for v in (*known, *chosen) if v.name.lower() == wanted.lower()), None)
+    taken = next((v for v in known if v.name.lower() == wanted.lower()), None)
     if taken is not None:
         raise UsageError(
             f"There is a vault '{taken.name}' already, at {taken.path}.",

@@ -30,7 +30,7 @@ from ragvault.answering.confidence import MEANING_AND_WORDS, TOPIC, WORDS
 from ragvault.errors import ModelError
 from ragvault.evaluation.dataset import Question, load_questions
 from ragvault.evaluation.judging import matches
-from ragvault.evaluation.metrics import Flags, Floats, auroc, reliability
+from ragvault.evaluation.metrics import Flags, Floats, auroc
 from ragvault.model import AskResult, Request
 from ragvault.service.ask import answer_of, ask
 from ragvault.service.index import IndexRequest, index
@@ -94,7 +94,7 @@ def _some(folder: Path, most: int) -> list[Question]:
 def _is_right(question: Question, result: AskResult) -> bool:
     if not question.answerable:
         return False
-    printed = "\n".join(quote.text for quote in result.quotes)
+    printed = "\n".join(quote.shown for quote in result.quotes)
     if question.right is not None:
         return matches(question.right, printed)
     held = tokens(printed)
@@ -172,8 +172,8 @@ def show_left_out(
         areas = [said, np.array([row.features["lift"] for row in rows])]
         shown = [f"{auroc(one[own], has_answer[own]):.3f}" for one in areas]
         print(f"  {name}: AUROC {shown[0]}, of the top cosine {shown[1]}")
-    bins = reliability(said[own], y[own])
-    told = " ".join(f"{one.confidence:.2f}/{one.observed:.2f}" for one in bins)
+    fifths = np.array_split(np.argsort(said[own], kind="stable"), 5)
+    told = " ".join(f"{said[own][part].mean():.2f}/{y[own][part].mean():.2f}" for part in fifths)
     print(f"  {name}: said/observed {told}")
     for threshold in THRESHOLDS:
         yes = said >= threshold

@@ -40,7 +40,8 @@ def _targets() -> dict[str, Callable[[bytes], None]]:
     from ragvault.formats.decoding import NotTextError, read_lines
     from ragvault.ingest.chunk import chunk_note
     from ragvault.ingest.paths import shown
-    from ragvault.service.originals import file_uri, obsidian_uri
+    from ragvault.model import VaultInfo
+    from ragvault.service.originals import Links
     from tests.support.answering import hit
     from tests.support.chunking import CharCounter, WordCounter, uncovered_lines
 
@@ -92,9 +93,10 @@ def _targets() -> dict[str, Callable[[bytes], None]]:
         assert shown(path).isprintable() and shell_quoted(path).isprintable()
         if all(c.isprintable() and not "\ud800" <= c <= "\udfff" for c in path):
             assert shlex.split(shell_quoted(path)) == [path]
-        assert obsidian_uri(Path("/v"), path, (path,)).isascii()
+        vault = [VaultInfo("v", Path("/v"), "folder")]
+        assert str(Links(vault, "obsidian").uri("v", path, (path,))).isascii()
         if path and not path.startswith("/"):
-            assert file_uri(Path("/v"), path).isascii()
+            assert str(Links(vault, "file").uri("v", path)).isascii()
 
     return {"note": note, "draft": draft, "statement": statement, "config": config, "name": name}
 

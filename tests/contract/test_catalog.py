@@ -20,27 +20,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ragvault.model import NoteWrite
-    from ragvault.ports import Catalog
 
 FP = "embedder-1"
 EVERYTHING = Filter()
 
 
 @pytest.fixture
-def catalog(tmp_path: Path) -> Iterator[Catalog]:
+def catalog(tmp_path: Path) -> Iterator[SqliteCatalog]:
     made = SqliteCatalog(tmp_path / "catalog.sqlite3")
     made.add_vault(VaultInfo("notes", Path("/vault"), "folder"))
     yield made
     made.close()
 
 
-def put(catalog: Catalog, *writes: NoteWrite, removed: Sequence[str] = ()) -> set[str]:
+def put(catalog: SqliteCatalog, *writes: NoteWrite, removed: Sequence[str] = ()) -> set[str]:
     vault = writes[0].chunks[0].vault if writes and writes[0].chunks else "notes"
     catalog.store_vectors(FP, vectors_of(writes))
     return catalog.commit(vault, writes, removed)
 
 
-def texts(catalog: Catalog, words: str, n: int = 10, where: Filter = EVERYTHING) -> list[str]:
+def texts(catalog: SqliteCatalog, words: str, n: int = 10, where: Filter = EVERYTHING) -> list[str]:
     found = catalog.lexical(tokens(words), n, where)
     stored = catalog.chunks([hit.chunk_id for hit in found])
     return [stored[hit.chunk_id].chunk.text for hit in found]
@@ -49,7 +48,7 @@ def texts(catalog: Catalog, words: str, n: int = 10, where: Filter = EVERYTHING)
 # --------------------------------------------------------------------------- vaults
 
 
-def test_a_vault_is_remembered_with_its_counts(catalog: Catalog) -> None:
+def test_a_vault_is_remembered_with_its_counts(catalog: SqliteCatalog) -> None:
     put(catalog, note_write("notes", "a.md", [((), "one"), (("H",), "two")]))
     put(catalog, note_write("notes", "b/c.md", [((), "three")]))
     catalog.finish_vault("notes", fingerprint=FP, indexed_at=12.5)
@@ -58,14 +57,14 @@ def test_a_vault_is_remembered_with_its_counts(catalog: Catalog) -> None:
     ]
 
 
-def test_a_vault_added_again_moves_and_keeps_its_notes(catalog: Catalog) -> None:
+def test_a_vault_added_again_moves_and_keeps_its_notes(catalog: SqliteCatalog) -> None:
     put(catalog, note_write("notes", "a.md", [((), "one")]))
     catalog.add_vault(VaultInfo("notes", Path("/elsewhere"), "obsidian"))
     (vault,) = catalog.vaults()
     assert (vault.path, vault.kind, vault.chunks) == (Path("/elsewhere"), "obsidian", 1)
 
 
-def test_an_unknown_vault_is_empty_to_read_and_refused_to_write(catalog: Catalog) -> None:
+def test_an_unknown_vault_is_empty_to_read_and_refused_to_write(catalog: SqliteCatalog) -> None:
     assert catalog.file_states("nope") == {}
     assert catalog.chunk_ids("nope") == set()
     assert catalog.note_chunks("nope", "a.md") == []
@@ -79,7 +78,7 @@ def test_an_unknown_vault_is_empty_to_read_and_refused_to_write(catalog: Catalog
         catalog.set_vector_watermark("nope", "x")
 
 
-def test_a_removed_vault_is_found_no_more_and_the_others_stay(catalog: Catalog) -> None:
+def test_a_removed_vault_is_found_no_more_and_the_others_stay(catalog: SqliteCatalog) -> None:
     catalog.add_vault(VaultInfo("work", Path("/work"), "folder"))
     put(catalog, note_write("notes", "a.md", [((), "apple pie")]))
     put(catalog, note_write("work", "a.md", [((), "apple tree")]))
@@ -90,7 +89,7 @@ def test_a_removed_vault_is_found_no_more_and_the_others_stay(catalog: Catalog) 
     assert catalog.file_states("notes") == {}
 
 
-def test_the_vector_watermark_is_kept_and_moves_no_generation(catalog: Catalog) -> None:
+def test_the_vector_watermark_is_kept_and_moves_no_generation(catalog: SqliteCatalog) -> None:
     before = catalog.generation
     catalog.set_vector_watermark("notes", "chroma:1|model")
     assert catalog.vector_watermark("notes") == "chroma:1|model"
@@ -104,7 +103,7 @@ def test_the_vector_watermark_is_kept_and_moves_no_generation(catalog: Catalog) 
 # --------------------------------------------------------------------------- indexing
 
 
-def test_a_commit_moves_the_generation(catalog: Catalog) -> None:
+def test_a_commit_moves_the_generation(catalog: SqliteCatalog) -> None:
     seen = [catalog.generation]
     put(catalog, note_write("notes", "a.md", [((), "one")]))
     seen.append(catalog.generation)
@@ -118,7 +117,7 @@ def test_a_commit_moves_the_generation(catalog: Catalog) -> None:
 AWKWARD = "tab\there  \r\n\"quotes\" 'n' \\ %_ NUL-free \u200f עברית 日本語 🎉 \ufeff trailing  "
 
 
-def test_chunks_come_back_verbatim_with_their_note(catalog: Catalog) -> None:
+def test_chunks_come_back_verbatim_with_their_note(catalog: SqliteCatalog) -> None:
     write = note_write(
         "notes",
         'Ordner/Ünï/näme\'s "x".md',
@@ -141,7 +140,7 @@ def test_chunks_come_back_verbatim_with_their_note(catalog: Catalog) -> None:
         assert got.note.mtime == pytest.approx(MTIME_NS / 1e9)
 
 
-def test_an_edit_shows_the_new_text_only_and_names_what_went(catalog: Catalog) -> None:
+def test_an_edit_shows_the_new_text_only_and_names_what_went(catalog: SqliteCatalog) -> None:
     old = note_write("notes", "a.md", [(("A",), "apple pie"), (("B",), "banana bread")])
     new = note_write("notes", "a.md", [(("A",), "apricot jam"), (("B",), "banana bread")])
     assert put(catalog, old) == set()
@@ -152,7 +151,7 @@ def test_an_edit_shows_the_new_text_only_and_names_what_went(catalog: Catalog) -
     assert texts(catalog, "banana") == ["banana bread"]
 
 
-def test_a_kept_chunk_follows_its_lines(catalog: Catalog) -> None:
+def test_a_kept_chunk_follows_its_lines(catalog: SqliteCatalog) -> None:
     """Otherwise the link of a citation opens the wrong line after an edit further up."""
     put(catalog, note_write("notes", "a.md", [(("B",), "stays")]))
     moved = note_write("notes", "a.md", [(("A",), "new\nlines\nabove"), (("B",), "stays")])
@@ -161,7 +160,7 @@ def test_a_kept_chunk_follows_its_lines(catalog: Catalog) -> None:
     assert (stored.start_line, stored.end_line, stored.chunk_index) == (4, 4, 1)
 
 
-def test_a_kept_chunk_follows_the_text_that_the_model_does_not_read(catalog: Catalog) -> None:
+def test_a_kept_chunk_follows_the_text_that_the_model_does_not_read(catalog: SqliteCatalog) -> None:
     """A flag in the frontmatter or a link definition changes no vector; the person would be quoted
     the old one for ever."""
     old = note_write("notes", "a.md", [(("A",), "draft: true")])
@@ -173,7 +172,7 @@ def test_a_kept_chunk_follows_the_text_that_the_model_does_not_read(catalog: Cat
     assert texts(catalog, "early") == ["published: early"]
 
 
-def test_new_tags_and_aliases_are_found_though_the_text_is_the_same(catalog: Catalog) -> None:
+def test_new_tags_and_aliases_are_found_though_the_text_is_the_same(catalog: SqliteCatalog) -> None:
     sections: list[tuple[tuple[str, ...], str]] = [((), "text")]
     put(catalog, note_write("notes", "a.md", sections, aliases=("zebra",), tags=("old",)))
     put(catalog, note_write("notes", "a.md", sections, aliases=("giraffe",), tags=("new",)))
@@ -183,7 +182,7 @@ def test_new_tags_and_aliases_are_found_though_the_text_is_the_same(catalog: Cat
     assert texts(catalog, "giraffe", where=Filter(tags=("new",))) == ["text"]
 
 
-def test_the_tags_that_notes_have_are_known_the_most_used_first(catalog: Catalog) -> None:
+def test_the_tags_that_notes_have_are_known_the_most_used_first(catalog: SqliteCatalog) -> None:
     """They are what is offered for a tag that doesn't exist; one of a removed note isn't."""
     section: list[tuple[tuple[str, ...], str]] = [((), "text")]
     catalog.add_vault(VaultInfo("work", Path("/work"), "folder"))
@@ -199,7 +198,7 @@ def test_the_tags_that_notes_have_are_known_the_most_used_first(catalog: Catalog
     assert catalog.tags(["notes"]) == []
 
 
-def test_a_rename_in_one_commit_leaves_one_copy(catalog: Catalog) -> None:
+def test_a_rename_in_one_commit_leaves_one_copy(catalog: SqliteCatalog) -> None:
     old = note_write("notes", "old.md", [((), "wandering text")])
     new = note_write("notes", "dir/new.md", [((), "wandering text")])
     put(catalog, old)
@@ -208,7 +207,7 @@ def test_a_rename_in_one_commit_leaves_one_copy(catalog: Catalog) -> None:
     assert [f.folder for f in catalog.folders()] == ["dir"]
 
 
-def test_file_states_say_what_was_indexed(catalog: Catalog) -> None:
+def test_file_states_say_what_was_indexed(catalog: SqliteCatalog) -> None:
     write = note_write("notes", "a.md", [((), "one")])
     put(catalog, write)
     put(catalog, note_write("notes", "empty.md", []))
@@ -217,7 +216,7 @@ def test_file_states_say_what_was_indexed(catalog: Catalog) -> None:
     assert "empty.md" in catalog.file_states("notes"), "an empty note would be read each time"
 
 
-def test_a_touched_file_is_remembered_and_its_date_moves_with_it(catalog: Catalog) -> None:
+def test_a_touched_file_is_remembered_and_its_date_moves_with_it(catalog: SqliteCatalog) -> None:
     put(
         catalog,
         note_write("notes", "a.md", [((), "dated by mtime")]),
@@ -238,7 +237,7 @@ def test_a_touched_file_is_remembered_and_its_date_moves_with_it(catalog: Catalo
     assert catalog.generation == before
 
 
-def test_chunk_ids_of_some_notes(catalog: Catalog) -> None:
+def test_chunk_ids_of_some_notes(catalog: SqliteCatalog) -> None:
     a = note_write("notes", "a.md", [((), "one")])
     b = note_write("notes", "b.md", [((), "two")])
     put(catalog, a, b)
@@ -249,7 +248,7 @@ def test_chunk_ids_of_some_notes(catalog: Catalog) -> None:
 # --------------------------------------------------------------------------- vectors
 
 
-def test_vectors_come_back_unit_and_the_same_in_any_company(catalog: Catalog) -> None:
+def test_vectors_come_back_unit_and_the_same_in_any_company(catalog: SqliteCatalog) -> None:
     """A rebuilt vector store must hold the same bits as the first one."""
     write = note_write("notes", "dir/a.md", [((str(i),), f"text {i}") for i in range(50)])
     stored = {chunk.id: vector_of(chunk.text_hash, 384) for chunk in write.chunks}
@@ -269,7 +268,7 @@ def test_vectors_come_back_unit_and_the_same_in_any_company(catalog: Catalog) ->
     assert catalog.vectors("another model", list(stored)) == {}
 
 
-def test_vectors_of_visible_chunks_survive_a_prune(catalog: Catalog) -> None:
+def test_vectors_of_visible_chunks_survive_a_prune(catalog: SqliteCatalog) -> None:
     write = note_write("notes", "a.md", [((), "one")])
     put(catalog, write)
     catalog.prune_vectors(FP)
@@ -279,7 +278,7 @@ def test_vectors_of_visible_chunks_survive_a_prune(catalog: Catalog) -> None:
 # --------------------------------------------------------------------------- whose vectors
 
 
-def test_notes_that_lack_vectors_are_named_newest_first(catalog: Catalog) -> None:
+def test_notes_that_lack_vectors_are_named_newest_first(catalog: SqliteCatalog) -> None:
     """They are embedded in this order: what was written lately is asked about first."""
     whole = note_write("notes", "whole.md", [((), "whole")])
     put(catalog, whole)
@@ -295,7 +294,9 @@ def test_notes_that_lack_vectors_are_named_newest_first(catalog: Catalog) -> Non
     assert (vault.notes, vault.embedded) == (3, 1)
 
 
-def test_a_model_is_in_force_until_every_vault_is_whole_under_another(catalog: Catalog) -> None:
+def test_a_model_is_in_force_until_every_vault_is_whole_under_another(
+    catalog: SqliteCatalog,
+) -> None:
     """A question is compared with the vectors of one model, in all vaults."""
     catalog.add_vault(VaultInfo("work", Path("/work"), "folder"))
     assert catalog.embedder_in_force() is None
@@ -317,7 +318,7 @@ def test_a_model_is_in_force_until_every_vault_is_whole_under_another(catalog: C
 # --------------------------------------------------------------------------- full text
 
 
-def test_the_more_fitting_chunk_comes_first_and_scores_are_positive(catalog: Catalog) -> None:
+def test_the_more_fitting_chunk_comes_first_and_scores_are_positive(catalog: SqliteCatalog) -> None:
     put(
         catalog,
         note_write("notes", "a.md", [((), "budget budget meeting notes")]),
@@ -330,7 +331,9 @@ def test_the_more_fitting_chunk_comes_first_and_scores_are_positive(catalog: Cat
     assert hits[0].score > hits[1].score > 0
 
 
-def test_equal_scores_are_ordered_by_id_whatever_the_order_of_indexing(catalog: Catalog) -> None:
+def test_equal_scores_are_ordered_by_id_whatever_the_order_of_indexing(
+    catalog: SqliteCatalog,
+) -> None:
     writes = [note_write("notes", f"{i:03}.md", [((), "same words here")]) for i in range(60)]
     for write in reversed(writes):
         put(catalog, write)
@@ -354,12 +357,12 @@ def test_equal_scores_are_ordered_by_id_whatever_the_order_of_indexing(catalog: 
         ("كتبت المشروع", "مشروع"),
     ],
 )
-def test_words_are_found_in_other_forms(catalog: Catalog, text: str, question: str) -> None:
+def test_words_are_found_in_other_forms(catalog: SqliteCatalog, text: str, question: str) -> None:
     put(catalog, note_write("notes", "a.md", [((), text)]))
     assert texts(catalog, question) == [text]
 
 
-def test_titles_headings_aliases_and_tags_are_searched_too(catalog: Catalog) -> None:
+def test_titles_headings_aliases_and_tags_are_searched_too(catalog: SqliteCatalog) -> None:
     put(
         catalog,
         note_write(
@@ -390,14 +393,14 @@ def test_titles_headings_aliases_and_tags_are_searched_too(catalog: Catalog) -> 
         ["-"],
     ],
 )
-def test_odd_terms_are_words_and_never_syntax(catalog: Catalog, terms: list[str]) -> None:
+def test_odd_terms_are_words_and_never_syntax(catalog: SqliteCatalog, terms: list[str]) -> None:
     put(catalog, note_write("notes", "a.md", [((), "plain text")]))
     assert catalog.lexical(terms, 5, EVERYTHING) == []
     assert catalog.lexical_scores(terms, catalog.chunk_ids("notes")) == {}
     assert set(catalog.document_frequencies(terms, EVERYTHING).values()) <= {0}
 
 
-def test_scores_for_given_chunks_are_those_of_the_search(catalog: Catalog) -> None:
+def test_scores_for_given_chunks_are_those_of_the_search(catalog: SqliteCatalog) -> None:
     """--debug shows a vector-only candidate's BM25: it must be the one that ranks."""
     writes = [
         note_write("notes", f"{i}.md", [((), f"alpha {'beta ' * (i % 4)} gamma {i}")])
@@ -412,7 +415,7 @@ def test_scores_for_given_chunks_are_those_of_the_search(catalog: Catalog) -> No
     assert catalog.lexical_scores(["nowhere"], ids) == {}
 
 
-def test_document_frequencies_count_chunks(catalog: Catalog) -> None:
+def test_document_frequencies_count_chunks(catalog: SqliteCatalog) -> None:
     put(
         catalog,
         note_write("notes", "a.md", [((), "running shoes"), (("H",), "she runs")], tags=("t",)),
@@ -432,7 +435,7 @@ FOLDERS = ("", "work", "work/deep", "Work", "workshop")
 TAGS = ("work", "work/x", "works", "a/b/c", "Ünï")
 
 
-def _filtered_vaults(catalog: Catalog) -> dict[str, NoteWrite]:
+def _filtered_vaults(catalog: SqliteCatalog) -> dict[str, NoteWrite]:
     catalog.add_vault(VaultInfo("other", Path("/other"), "folder"))
     by_id: dict[str, NoteWrite] = {}
     for vault in ("notes", "other"):
@@ -482,7 +485,7 @@ filters = st.builds(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(where=filters)
-def test_every_read_lets_through_the_same_chunks(catalog: Catalog, where: Filter) -> None:
+def test_every_read_lets_through_the_same_chunks(catalog: SqliteCatalog, where: Filter) -> None:
     """A filter that one leg ignores shows notes that the user excluded."""
     if len(catalog.vaults()) == 1:
         _filtered_vaults(catalog)
@@ -506,7 +509,7 @@ def test_every_read_lets_through_the_same_chunks(catalog: Catalog, where: Filter
     assert {s.chunk.id for s in catalog.recent(1000, where)} <= expected
 
 
-def test_the_nearest_are_those_of_the_highest_cosine(catalog: Catalog) -> None:
+def test_the_nearest_are_those_of_the_highest_cosine(catalog: SqliteCatalog) -> None:
     """None is missed, whatever was read before: a graph of neighbours loses a few."""
     writes = [note_write("notes", f"{i}.md", [((), f"passage {i}")]) for i in range(60)]
     writes.append(note_write("notes", "same.md", [((), "passage 7")]))
@@ -526,7 +529,7 @@ def test_the_nearest_are_those_of_the_highest_cosine(catalog: Catalog) -> None:
     assert gone not in {h.chunk_id for h in catalog.nearest(FP, question, 99, EVERYTHING)[0]}
 
 
-def test_a_filter_applies_before_the_best_are_taken(catalog: Catalog) -> None:
+def test_a_filter_applies_before_the_best_are_taken(catalog: SqliteCatalog) -> None:
     """Else a filtered search comes back empty when better chunks lie outside of the filter."""
     writes = [note_write("notes", f"{i}.md", [((), "word " * 5)]) for i in range(80)]
     low = note_write("notes", "low/z.md", [((), "a word in many others that dilute it")])
@@ -538,7 +541,7 @@ def test_a_filter_applies_before_the_best_are_taken(catalog: Catalog) -> None:
 # --------------------------------------------------------------------------- places
 
 
-def test_neighbours_are_of_the_same_section_in_order(catalog: Catalog) -> None:
+def test_neighbours_are_of_the_same_section_in_order(catalog: SqliteCatalog) -> None:
     sections = [(("A",), f"a{i}") for i in range(5)] + [(("B",), "b0")]
     write = note_write("notes", "a.md", sections)
     put(catalog, write)
@@ -551,7 +554,7 @@ def test_neighbours_are_of_the_same_section_in_order(catalog: Catalog) -> None:
     ]
 
 
-def test_recent_notes_newest_first(catalog: Catalog) -> None:
+def test_recent_notes_newest_first(catalog: SqliteCatalog) -> None:
     put(
         catalog,
         note_write("notes", "old.md", [((), "old")], date=1 * DAY),
@@ -567,7 +570,7 @@ def test_recent_notes_newest_first(catalog: Catalog) -> None:
     assert catalog.recent(0, EVERYTHING) == []
 
 
-def test_chunks_with_tasks_are_told_from_others(catalog: Catalog) -> None:
+def test_chunks_with_tasks_are_told_from_others(catalog: SqliteCatalog) -> None:
     put(
         catalog,
         note_write(
@@ -584,7 +587,7 @@ def test_chunks_with_tasks_are_told_from_others(catalog: Catalog) -> None:
     assert [s.chunk.text for s in since] == ["> - [/] begun"]
 
 
-def test_folders_are_those_that_hold_notes(catalog: Catalog) -> None:
+def test_folders_are_those_that_hold_notes(catalog: SqliteCatalog) -> None:
     paths = ("x/a.md", "y/b.md", "root.md")
     put(catalog, *(note_write("notes", path, [((), path)]) for path in paths))
     assert [f.qualified for f in catalog.folders(["notes"])] == ["notes", "notes/x", "notes/y"]
@@ -593,7 +596,7 @@ def test_folders_are_those_that_hold_notes(catalog: Catalog) -> None:
     assert [f.folder for f in catalog.folders()] == ["", "y"]
 
 
-def test_languages_are_counted_over_vaults(catalog: Catalog) -> None:
+def test_languages_are_counted_over_vaults(catalog: SqliteCatalog) -> None:
     """Each question asks for them: how its words are stemmed goes by them."""
     catalog.add_vault(VaultInfo("work", Path("/work"), "folder"))
     german = "Die Rechnung ist noch nicht bezahlt, und der Brief liegt auf dem Tisch."
@@ -610,7 +613,7 @@ def test_languages_are_counted_over_vaults(catalog: Catalog) -> None:
     assert catalog.languages(["absent"]) == {}
 
 
-def test_a_sound_catalog_has_no_problems(catalog: Catalog) -> None:
+def test_a_sound_catalog_has_no_problems(catalog: SqliteCatalog) -> None:
     """Also with a file that was written, its time says, after 2262."""
     put(catalog, note_write("notes", "a.md", [((), "one")]))
     write = note_write("notes", "b.md", [((), "two")])
@@ -621,7 +624,9 @@ def test_a_sound_catalog_has_no_problems(catalog: Catalog) -> None:
 # --------------------------------------------------------------------------- common words
 
 
-def test_words_that_thousands_hold_lose_nothing_that_rarer_ones_leave(catalog: Catalog) -> None:
+def test_words_that_thousands_hold_lose_nothing_that_rarer_ones_leave(
+    catalog: SqliteCatalog,
+) -> None:
     """The rarer words lead, since scoring thousands takes most of a large vault's search."""
     few = [((), f"lantern {i}") for i in range(60)]
     put(catalog, note_write("notes", "many.md", [((), f"ferry {i}") for i in range(4_100)]))
@@ -635,7 +640,7 @@ def test_words_that_thousands_hold_lose_nothing_that_rarer_ones_leave(catalog: C
 # --------------------------------------------------------------------------- long words
 
 
-def test_a_long_word_that_is_rare_finds_what_begins_like_it(catalog: Catalog) -> None:
+def test_a_long_word_that_is_rare_finds_what_begins_like_it(catalog: SqliteCatalog) -> None:
     """ "hyperinflationary" stems otherwise than "hyperinflation", and is clearly the same."""
     put(catalog, note_write("notes", "a.md", [((), "Hyperinflation in Germany")]))
     put(catalog, note_write("notes", "b.md", [((), "Germany won")]))
@@ -647,7 +652,7 @@ def test_a_long_word_that_is_rare_finds_what_begins_like_it(catalog: Catalog) ->
     }
 
 
-def test_the_word_itself_counts_more_than_what_begins_like_it(catalog: Catalog) -> None:
+def test_the_word_itself_counts_more_than_what_begins_like_it(catalog: SqliteCatalog) -> None:
     put(catalog, *(note_write("notes", f"n{i}.md", [((), f"filler{i}")]) for i in range(6)))
     put(catalog, note_write("notes", "a.md", [((), "the hyperinflation years")]))
     put(catalog, note_write("notes", "b.md", [((), "the hyperinflationary years")]))
@@ -656,7 +661,7 @@ def test_the_word_itself_counts_more_than_what_begins_like_it(catalog: Catalog) 
     assert texts(catalog, "hyperinf1ation") == []
 
 
-def test_a_long_word_that_is_common_enough_finds_nothing_else(catalog: Catalog) -> None:
+def test_a_long_word_that_is_common_enough_finds_nothing_else(catalog: SqliteCatalog) -> None:
     """Widening every long word would bury what holds the word under what merely begins so."""
     both = [((), "hyperinflationary times"), ((), "a hyperinflationary year")]
     put(catalog, note_write("notes", "a.md", both))
@@ -664,7 +669,7 @@ def test_a_long_word_that_is_common_enough_finds_nothing_else(catalog: Catalog) 
     assert set(texts(catalog, "hyperinflationary")) == {text for _, text in both}
 
 
-def test_each_note_is_found_by_stems_of_its_own_language(catalog: Catalog) -> None:
+def test_each_note_is_found_by_stems_of_its_own_language(catalog: SqliteCatalog) -> None:
     """A question's word is looked for as each language of the vault would write it."""
     put(
         catalog,
@@ -684,7 +689,7 @@ def test_each_note_is_found_by_stems_of_its_own_language(catalog: Catalog) -> No
     }
 
 
-def test_a_stem_of_another_language_does_not_score_by_its_rarity(catalog: Catalog) -> None:
+def test_a_stem_of_another_language_does_not_score_by_its_rarity(catalog: SqliteCatalog) -> None:
     """A German note names "University of X": few do, but the word isn't rare."""
     english = "All of the universities that were there had a university."
     put(catalog, *(note_write("notes", f"{n}.md", [((), f"{english} {n}")]) for n in range(4)))
@@ -694,7 +699,7 @@ def test_a_stem_of_another_language_does_not_score_by_its_rarity(catalog: Catalo
     assert len(found) == 4 and all(text.startswith(english) for text in found)
 
 
-def test_a_phrase_is_found_word_for_word_and_across_passages(catalog: Catalog) -> None:
+def test_a_phrase_is_found_word_for_word_and_across_passages(catalog: SqliteCatalog) -> None:
     put(
         catalog,
         note_write("notes", "a.md", [((), "The heat"), (("H",), "pump hums. Prices rise.")]),
@@ -708,7 +713,7 @@ def test_a_phrase_is_found_word_for_word_and_across_passages(catalog: Catalog) -
     assert catalog.notes_with('?!"', ()) == frozenset()
 
 
-def test_a_filter_holds_notes_and_leaves_out_notes(catalog: Catalog) -> None:
+def test_a_filter_holds_notes_and_leaves_out_notes(catalog: SqliteCatalog) -> None:
     put(catalog, *(note_write("notes", f"{name}.md", [((), "apple")]) for name in "abc"))
     found = {
         s.note.rel_path for s in catalog.recent(9, Filter(notes=frozenset({("notes", "a.md")})))
@@ -720,7 +725,7 @@ def test_a_filter_holds_notes_and_leaves_out_notes(catalog: Catalog) -> None:
     assert catalog.count_chunks(Filter(notes=frozenset())) == 0
 
 
-def test_the_vocabulary_is_as_it_is_written(catalog: Catalog) -> None:
+def test_the_vocabulary_is_as_it_is_written(catalog: SqliteCatalog) -> None:
     put(
         catalog,
         note_write("notes", "a.md", [((), "Kündigungen und Kisten")], title="Keller"),
@@ -731,7 +736,7 @@ def test_the_vocabulary_is_as_it_is_written(catalog: Catalog) -> None:
     assert catalog.vocabulary("k", ("nope",)) == {}
 
 
-def test_a_note_that_changes_its_language_is_stemmed_anew(catalog: Catalog) -> None:
+def test_a_note_that_changes_its_language_is_stemmed_anew(catalog: SqliteCatalog) -> None:
     kept = (("A",), "Rechnungen")
     put(catalog, note_write("notes", "a.md", [kept]))
     assert texts(catalog, "rechnung") == []

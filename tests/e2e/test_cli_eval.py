@@ -39,7 +39,7 @@ def test_sample_vault_is_searched_well(measured: Path) -> None:
     assert ranking["ndcg@10"]["low"] <= ranking["ndcg@10"]["value"] <= ranking["ndcg@10"]["high"]
     assert value["set"]["questions"] == len(value["questions"])
     assert {q["answered"] for q in value["questions"]} == {True, False}
-    assert value["abstention"]["auroc"]["value"] > 0.5 and value["abstention"]["reliability"]
+    assert value["abstention"]["auroc"]["value"] > 0.5
 
 
 def test_extractive_answers_are_held_by_what_they_cite(measured: Path) -> None:
@@ -65,8 +65,8 @@ def test_ranking_only_says_nothing_of_refusals(cli: Cli) -> None:
     ("arguments", "what"),
     [
         (["run"], "QUESTIONS"),
-        (["run", "none.jsonl"], "There is no file none.jsonl"),
-        (["run", "bad.jsonl"], "bad.jsonl:2: this is not JSON"),
+        (["run", "none.jsonl"], "none.jsonl can't be read"),
+        (["run", "bad.jsonl"], "bad.jsonl:2: invalid JSON"),
         (
             ["run", "foreign.jsonl"],
             "foreign.jsonl:1: the note 'elsewhere.md' is not in the vault 'notes'",

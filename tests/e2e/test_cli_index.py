@@ -301,7 +301,7 @@ def test_config_commands(cli: Cli) -> None:
     assert "secret" not in cli("config", "show").out + cli("config", "show", "--json").out
     path.write_text("retrieval:\n  max_folders: 3\n")
     old = cli("config", "show")
-    assert old.code == 0 and f"{path}:2: retrieval.max_folders" in old.out
+    assert old.code == 0 and f"{path}:2: retrieval.max_folders" in old.err
     assert f"{path}:2" in cli("search", "x").err, "named wherever it would have counted"
     path.write_text("ollama:\n  modell: mine\n")
     bad = cli("config", "show")

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from ragvault.cli.group import COMMANDS
 from tests.support.cli import Cli, make_vault
 from tests.support.docs import pages
 
@@ -67,13 +66,6 @@ def test_bare_call_shows_the_help_on_stderr_and_fails(cli: Cli) -> None:
     assert run.code == 2
     assert run.out == ""
     assert "ragvault index ~/notes" in run.err
-
-
-def test_overview_says_what_each_command_says_of_itself() -> None:
-    """The overview's lines are written apart from the commands, so that it imports none."""
-    text = dict(pages())
-    for name, entry in COMMANDS.items():
-        assert " ".join(text[f"ragvault {name}"].split("\n\n")[1].split()) == entry.summary
 
 
 def test_every_option_has_a_help_text() -> None:

@@ -115,8 +115,6 @@ class ScriptedChat:
     A draft is a string, or a pair (string, error raised after its last token).
     """
 
-    host = "http://127.0.0.1:11434"
-
     def __init__(
         self,
         *drafts: str | RagvaultError | tuple[str, RagvaultError],
@@ -130,12 +128,6 @@ class ScriptedChat:
         self._parameters = parameters
         self.streams: list[ScriptedStream] = []
         self.asked: list[tuple[tuple[Message, ...], ChatOptions]] = []
-
-    def version(self) -> str:
-        return "0.6.0"
-
-    def models(self) -> list[str]:
-        return ["llama3.2"]
 
     def info(self, model: str | None) -> ModelInfo:
         return ModelInfo(model or "llama3.2", self._context_length, self._parameters)

@@ -63,6 +63,7 @@ class SqliteEmbeddings(OnDatabase):
             return in_force(con)
 
     def embedders(self) -> list[str]:
+        """The fingerprints of those that vectors are kept of: in force, or about to be."""
         with self.database.read() as con:
             return [row[0] for row in con.execute("SELECT fingerprint FROM embedder")]
 

@@ -62,7 +62,7 @@ class SqliteNotes(OnDatabase):
             bump_generation(con)
 
     def remove_vault(self, name: str) -> None:
-        """The embeddings stay, for their grace. Linear in the vault."""
+        """Forget a vault and its notes; the embeddings stay, for their grace. Linear in it."""
         with self.database.write() as con:
             number = vault_id(con, name)
             drop_full_text(con, number)
@@ -160,7 +160,8 @@ class SqliteNotes(OnDatabase):
             return [FolderInfo(*row) for row in rows if not vaults or row[0] in vaults]
 
     def languages(self, vaults: Collection[str] = ()) -> dict[str, int]:
-        """Linear in the notes, in an index of their languages. Ties by name."""
+        """How many notes are in each language (ISO 639-1; "": nothing tells), of some vaults or
+        all, the most frequent first. Linear in the notes, in an index of their languages."""
         with self.database.read() as con:
             rows = con.execute(
                 "SELECT language, sum(notes) FROM vault v JOIN (SELECT vault_id, language,"

@@ -19,7 +19,7 @@ from ragvault.answering.quote import show
 from ragvault.answering.quote.asks import Asks, asks
 from ragvault.answering.quote.rate import Rated, content_stems, is_idle, rated
 from ragvault.answering.quote.units import Group, Unit, pages_of
-from ragvault.model import Detail, Hit
+from ragvault.model import Detail, Hit, Quote as Quote
 from ragvault.text import strip_controls
 
 _LIMIT = {Detail.BRIEF: 1, Detail.NORMAL: 3, Detail.DETAILED: 7}
@@ -29,27 +29,6 @@ _LEAST_NEW = 0.05  # and for one that holds words of the question that those bef
 _RIVAL = 0.8  # of the best unit's words and place: another note speaks of the same
 _LEAST_LATER = 0.25  # of the best unit's probability, for what a newer note says instead
 _MAX_WORDS = 100  # that people read at once; one unit may be longer
-
-
-@dataclass(frozen=True, slots=True)
-class Quote:
-    """A quotation. ``parts``: stretches of the note, word for word, in order; ``shown``: the same
-    as people read it, with what names its subject before it.
-
-    ``share``: the probability (0..1) that it holds the answer if anything here does; ``cosine``:
-    of its best unit to the question, None without an embedder; ``is_line``: it stands with its like
-    as a line of a list, in the order that they come in."""
-
-    hit: Hit
-    parts: tuple[str, ...]
-    shown: str
-    share: float = 0.0
-    cosine: float | None = None
-    is_line: bool = False
-
-    @property
-    def text(self) -> str:
-        return "\n".join(self.parts)
 
 
 @dataclass(frozen=True, slots=True)

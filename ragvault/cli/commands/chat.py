@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
 
 from ragvault.cli.desktop import open_hit
 from ragvault.cli.failure import print_failure
 from ragvault.cli.group import command_app
-from ragvault.cli.options import Filters, SearchOptions, Writer, option, request_of
+from ragvault.cli.options import SESSION, Filters, SearchOptions, Writer, request_of
 from ragvault.cli.render.ask import AskView
 from ragvault.cli.render.debug import print_debug
 from ragvault.cli.session import Session
@@ -31,6 +30,17 @@ from ragvault.text import strip_controls
 app = command_app()
 
 _REMEMBERED = 200  # questions that the up arrow brings back
+_COMMANDS = {
+    "/sources": "the sources of the last answer",
+    "/open N": "open source N of the last answer",
+    "/debug": "how the last answer came about",
+    "/folder [NAME]": "search this folder only, or all again",
+    "/model [NAME]": "have this model write, or list those there are",
+    "/new": "begin another conversation",
+    "/save FILE.md": "write the conversation to a file",
+    "/help": "these commands",
+    "/quit": "end (Ctrl-D)",
+}
 
 
 @app.command()
@@ -39,21 +49,16 @@ def chat(
     *,
     filters: Filters,
     options: SearchOptions,
-    conversation: Annotated[
-        str | None, option("--session", "Go on with this conversation, or begin it.", "NAME")
-    ] = None,
+    conversation: str | None = SESSION,
     writer: Writer,
 ) -> int:
-    """Ask one question after another.
-
-    Each may go on from the one before. /help lists the commands. Ctrl-C stops an answer, Ctrl-D
-    ends the chat. Questions may also be piped in, a line each.
-    """
+    """Each may go on from the one before. /help lists the commands. Ctrl-C stops an answer, Ctrl-D
+    ends the chat. Questions may also be piped in, a line each."""
     for name in ("SIGTERM", "SIGHUP"):  # Ctrl-C alone stops an answer; Windows has no SIGHUP
         if number := getattr(signal, name, None):
             signal.signal(number, lambda *_: sys.exit(130))
     writer.chosen_in(session)
-    asked = request_of("", filters, options, datetime.now(), use_model=not writer.no_llm)
+    asked = request_of([], filters, options, datetime.now(), use_model=not writer.no_llm)
     return _Chat(session, asked, conversation).run()
 
 
@@ -63,9 +68,8 @@ class _Chat:
     def __init__(self, session: Session, asked: Request, name: str | None) -> None:
         self._session, self._container = session, session.container
         self._asked = asked
-        self._said: list[AskResult] = []
         self._failure = 0
-        self._new("")
+        self._new()
         if name:
             earlier = turns_of(self._container, name)
             self._asked = replace(self._asked, session=name, earlier=earlier)
@@ -89,13 +93,10 @@ class _Chat:
                 self._session.out.print()
                 self._session.notices(["Stopped."])
             except RagvaultError as failure:
-                self._fail(failure)
+                self._failure = failure.exit_code
+                print_failure(self._session.err, "Error:", failure)
+                self._session.err.flush()
         return 0 if is_tty else self._failure
-
-    def _fail(self, failure: RagvaultError) -> None:
-        self._failure = failure.exit_code
-        print_failure(self._session.err, "Error:", failure)
-        self._session.err.flush()
 
     def _typed(self) -> Iterator[str]:
         """What is typed, with editing; the history's questions come back by the up arrow."""
@@ -128,14 +129,11 @@ class _Chat:
             yield line
 
     def _do(self, line: str) -> None:
-        name, _, given = line.partition(" ")
-        if not name.startswith("/"):
-            if line:
-                self._ask(line)
-        elif name in _COMMANDS:
-            _COMMANDS[name][1](self, given.strip())
-        else:
-            raise UsageError(f"There is no command {name}.", "/help lists those there are.")
+        if line.startswith("/"):
+            name, _, given = line.partition(" ")
+            self._command(name, given.strip())
+        elif line:
+            self._ask(line)
         self._session.out.flush()
 
     def _ask(self, question: str) -> None:
@@ -148,43 +146,50 @@ class _Chat:
         self._asked = replace(self._asked, earlier=(*self._asked.earlier, turn_of(document)))
         self._said.append(result)
 
-    # ------------------------------------------------------------------ commands
+    def _command(self, name: str, given: str) -> None:
+        session, container = self._session, self._container
+        match name:
+            case "/sources":
+                AskView(session).replay(self._answer(), sources_only=True)
+            case "/open":
+                if not given.isdecimal():
+                    raise UsageError(
+                        "Give the number of a source.", "`/open 1`; /sources lists them."
+                    )
+                open_hit(session, source_at(self._answer(), int(given)))
+            case "/debug":
+                result = self._answer()
+                print_debug(session.out, result.retrieval, result)
+            case "/folder":
+                asked = replace(self._asked, folders=(given,) if given else ())
+                check_folders(container, asked)
+                self._asked = asked
+                session.notices([f"Searching {given or 'all folders'}."])
+            case "/model" if given:
+                container.chat.info(given)
+                container.change("ollama", model=given)
+                self._asked = replace(self._asked, use_model=True)
+                session.notices([f"{given} writes."])
+            case "/model":
+                session.out.print("\n".join(container.chat.models()))
+            case "/new":
+                self._new()
+            case "/save":
+                self._save(given)
+            case "/help":
+                for usage, what in _COMMANDS.items():
+                    session.out.print(f"{usage:<16}{what}")
+            case _:
+                raise UsageError(f"There is no command {name}.", "/help lists those there are.")
 
     def _answer(self) -> AskResult:
         if not self._said:
             raise UsageError("There is no answer yet.", "Ask something.")
         return self._said[-1]
 
-    def _sources(self, _given: str) -> None:
-        AskView(self._session).replay(self._answer(), sources_only=True)
-
-    def _open(self, given: str) -> None:
-        if not given.isdecimal():
-            raise UsageError("Give the number of a source.", "`/open 1`; /sources lists them.")
-        open_hit(self._session, source_at(self._answer(), int(given)))
-
-    def _debug(self, _given: str) -> None:
-        result = self._answer()
-        print_debug(self._session.out, result.retrieval, result)
-
-    def _folder(self, given: str) -> None:
-        asked = replace(self._asked, folders=(given,) if given else ())
-        check_folders(self._container, asked)
-        self._asked = asked
-        self._session.notices([f"Searching {given or 'all folders'}."])
-
-    def _model(self, given: str) -> None:
-        if given:
-            self._container.chat.info(given)
-            self._container.change("ollama", model=given)
-            self._asked = replace(self._asked, use_model=True)
-            self._session.notices([f"{given} writes."])
-        else:
-            self._session.out.print("\n".join(self._container.chat.models()))
-
-    def _new(self, _given: str) -> None:
+    def _new(self) -> None:
         self._asked = replace(self._asked, session=f"chat {datetime.now()}", earlier=())
-        self._said = []
+        self._said: list[AskResult] = []
 
     def _save(self, given: str) -> None:
         self._answer()
@@ -193,21 +198,3 @@ class _Chat:
             raise UsageError("Give the name of a new file.", "`/save FILE.md`.")
         write_new(self._container, Path(given).expanduser(), f"{said}\n")
         self._session.notices([f"Saved to {given}."])
-
-    def _help(self, _given: str) -> None:
-        for name, (told, _) in _COMMANDS.items():
-            usage, _, what = told.partition(": ")
-            self._session.out.print(f"{f'{name} {usage}'.strip():<16}{what}")
-        self._session.out.print(f"{'/quit':<16}end (Ctrl-D)")
-
-
-_COMMANDS: dict[str, tuple[str, Callable[[_Chat, str], None]]] = {
-    "/sources": (": the sources of the last answer", _Chat._sources),
-    "/open": ("N: open source N of the last answer", _Chat._open),
-    "/debug": (": how the last answer came about", _Chat._debug),
-    "/folder": ("[NAME]: search this folder only, or all again", _Chat._folder),
-    "/model": ("[NAME]: have this model write, or list those there are", _Chat._model),
-    "/new": (": begin another conversation", _Chat._new),
-    "/save": ("FILE.md: write the conversation to a file", _Chat._save),
-    "/help": (": these commands", _Chat._help),
-}

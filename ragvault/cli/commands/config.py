@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Any
 
 from ragvault.cli.group import command_app
-from ragvault.cli.options import ConfigOption, JsonOption, argument, option
-from ragvault.cli.render.terminal import Terminal, print_json
+from ragvault.cli.options import CONFIG, JSON, argument, flag
+from ragvault.cli.render.terminal import print_json
+from ragvault.cli.session import Session
 from ragvault.config.edit import with_value
 from ragvault.config.file import read_text, unknown, value_of
 from ragvault.config.keys import Key, as_yaml, example, keys, sections
@@ -16,22 +18,18 @@ from ragvault.errors import UsageError
 from ragvault.text import strip_controls
 from ragvault.wiring import load_settings, locate_config, write_file
 
-app = command_app(
-    no_args_is_help=True,
-    help="Show, change, locate or create the configuration.",
-)
+app = command_app(no_args_is_help=True)
 
 _ELSEWHERE = "Choose another place with --config FILE."
-KeyArgument = Annotated[str, argument("KEY", "As `config show` names it: embedding.profile.")]
+KEY = argument("KEY", "As `config show` names it: embedding.profile.")
 
 
 @app.command("show")
-def show(config: ConfigOption = None, as_json: JsonOption = False) -> None:
+def show(session: Session, as_json: bool = JSON) -> None:
     """Show every setting in force and where it comes from.
 
-    And the keys of earlier versions that have no effect any more.
-    """
-    loaded = load_settings(config)
+    And the keys of earlier versions that have no effect any more."""
+    loaded, out = session.loaded, session.out
     if as_json:
         shown: dict[str, dict[str, Any]] = {section: {} for section in sections()}
         for key in keys().values():
@@ -40,10 +38,9 @@ def show(config: ConfigOption = None, as_json: JsonOption = False) -> None:
                 "source": loaded.origin(key.dotted).label,
                 "meaning": key.meaning,
             }
-        file = None if loaded.file is None else str(loaded.file)
-        print_json({"config_file": file, "settings": shown, "without_effect": loaded.gone})
+        whole = {"config_file": loaded.file, "settings": shown, "without_effect": loaded.gone}
+        print_json(whole)
         return
-    out = Terminal.of(sys.stdout, loaded.settings.output.color)
     out.print(f"# {loaded.file or 'no configuration file: defaults'}", "dim")
     section = ""
     for key in keys().values():
@@ -56,21 +53,18 @@ def show(config: ConfigOption = None, as_json: JsonOption = False) -> None:
             out.print(line, "dim")
         else:
             out.print(line + out.style(f"  # {strip_controls(origin.label)}", "cyan"))
-    for notice in loaded.notices:
-        out.print(f"# {strip_controls(notice)}", "yellow")
 
 
 @app.command("set")
 def set_value(
-    key: KeyArgument,
-    value: Annotated[str, argument("VALUE", "Texts of a list between commas; null for none.")],
-    config: ConfigOption = None,
+    key: str = KEY,
+    value: str = argument("VALUE", "Texts of a list between commas; null for none."),
+    config: Path | None = CONFIG,
 ) -> None:
     """Put a setting into the configuration file.
 
     The file is made when there is none; its comments and its order stay. A value that won't do
-    changes nothing.
-    """
+    changes nothing."""
     setting, target = _known(key), locate_config(config)[0]
     text = read_text(target) if target.exists() else ""
     write_file(target, with_value(target, text, setting, value_of(setting, value)), _ELSEWHERE)
@@ -84,15 +78,15 @@ def set_value(
 
 
 @app.command("path")
-def path(config: ConfigOption = None) -> None:
+def path(config: Path | None = CONFIG) -> None:
     """Print the path of the configuration file, whether it exists or not."""
     print(locate_config(config)[0])
 
 
 @app.command("init")
 def init(
-    config: ConfigOption = None,
-    force: Annotated[bool, option("--force", "Overwrite an existing file.")] = False,
+    config: Path | None = CONFIG,
+    force: bool = flag("--force", "Overwrite an existing file."),
 ) -> None:
     """Write a commented configuration file with every default."""
     target, _ = locate_config(config)

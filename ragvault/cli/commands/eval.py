@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
 
 from ragvault.cli.group import command_app
-from ragvault.cli.options import JsonOption, argument, option
+from ragvault.cli.options import JSON, argument, flag, option
 from ragvault.cli.render.progress import BarProgress
 from ragvault.cli.render.terminal import print_json
 from ragvault.cli.session import Session
@@ -16,40 +15,25 @@ from ragvault.errors import Interrupted, UsageError
 app = command_app(no_args_is_help=True)
 
 
-@app.callback()
-def evaluate() -> None:
-    """Measure how well ragvault finds, and how honestly it refuses."""
+app.callback()(lambda: None)  # so that `run` has to be said
 
 
 @app.command("run")
 def run(
     session: Session,
-    file: Annotated[
-        Path, argument("QUESTIONS", "Questions with known places (docs/evaluation.md).")
-    ],
-    vault: Annotated[
-        str | None,
-        option("--vault", "The vault to ask, where there are several.", "NAME"),
-    ] = None,
-    limit: Annotated[
-        int | None, option("--limit", "Ask N questions, drawn alike each time.", "N", min=1)
-    ] = None,
-    today: Annotated[
-        datetime | None,
-        option("--today", "Ask as if it were noon of that day.", "DATE", formats=["%Y-%m-%d"]),
-    ] = None,
-    ranking_only: Annotated[
-        bool, option("--ranking-only", "Leave out the refusals: several times faster.")
-    ] = False,
-    answers: Annotated[
-        bool, option("--answers", "Have the model write the answers, else they are quotes.")
-    ] = False,
-    as_json: JsonOption = False,
+    file: Path = argument("QUESTIONS", "Questions with known places (docs/evaluation.md)."),
+    vault: str | None = option("--vault", "The vault to ask, where there are several.", "NAME"),
+    limit: int | None = option("--limit", "Ask N questions, drawn alike each time.", "N", min=1),
+    today: datetime | None = option(
+        "--today", "Ask as if it were noon of that day.", "DATE", formats=["%Y-%m-%d"]
+    ),
+    ranking_only: bool = flag("--ranking-only", "Leave out the refusals: several times faster."),
+    answers: bool = flag("--answers", "Have the model write the answers, else they are quotes."),
+    as_json: bool = JSON,
 ) -> None:
     """Ask every question of a set and compare with the known places.
 
-    Ranking, hit rates, refusals, confidence, citations; each with its 95 % interval.
-    """
+    Ranking, hit rates, refusals, confidence, citations; each with its 95 % interval."""
     from ragvault.cli.render.eval import print_evaluation
     from ragvault.evaluation.dataset import load_questions
     from ragvault.evaluation.runner import evaluate, vault_for

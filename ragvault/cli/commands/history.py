@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from ragvault.cli.group import command_app
-from ragvault.cli.options import ConfigOption, JsonOption, argument, option
+from ragvault.cli.options import CONFIG, JSON, YES, argument, option
 from ragvault.cli.render.layout import counted
 from ragvault.cli.render.terminal import print_json
 from ragvault.cli.session import Session
@@ -20,25 +19,20 @@ app = command_app(invoke_without_command=True)
 @app.callback()
 def history(
     context: typer.Context,
-    search: Annotated[
-        str,
-        option(
-            "--search",
-            "Only those with all these words in question, answer or cited paths.",
-            "WORDS",
-        ),
-    ] = "",
-    limit: Annotated[
-        int, option("-n --limit", "Most answers to list [20].", "N", min=1, max=2**31 - 1)
-    ] = 20,
-    as_json: JsonOption = False,
-    config: ConfigOption = None,
+    search: str = option(
+        "--search",
+        "Only those with all these words in question, answer or cited paths.",
+        "WORDS",
+        default="",
+    ),
+    limit: int = option(
+        "-n --limit", "Most answers to list [20].", "N", default=20, min=1, max=2**31 - 1
+    ),
+    as_json: bool = JSON,
+    config: Path | None = CONFIG,
 ) -> int:
-    """List what was asked, the newest first.
-
-    With each its number (for ragvault show), its time and its confidence; a dash where there was
-    no answer. Exits with 3 when there is nothing to list.
-    """
+    """With each its number (for ragvault show), its time and its confidence; a dash where there was
+    no answer. Exits with 3 when there is nothing to list."""
     if context.invoked_subcommand is not None:
         return 0
     with Session.open(config) as session:
@@ -56,16 +50,14 @@ def history(
 
 
 @app.command("export")
-def export(
-    session: Session, file: Annotated[Path, argument("FILE", "A new file, .jsonl or .md.")]
-) -> None:
+def export(session: Session, file: Path = argument("FILE", "A new file, .jsonl or .md.")) -> None:
     """Write all that was asked to a file, as JSON Lines or Markdown by its name."""
     count = write_export(session.container, file)
     session.out.print(f"{counted(count, 'answer')} in {file}.")
 
 
 @app.command("clear")
-def clear(session: Session, yes: Annotated[bool, option("--yes -y", "Don't ask.")] = False) -> None:
+def clear(session: Session, yes: bool = YES) -> None:
     """Forget what was asked and answered. Notes are not touched."""
     if not session.agrees("Forget all answers? They can't be had again", yes=yes):
         return

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from ragvault.cli.group import command_app
-from ragvault.cli.options import argument, option
+from ragvault.cli.options import argument, flag
 from ragvault.cli.render.layout import size_of
 from ragvault.cli.session import Session
 from ragvault.config.profiles import ALIASES, PROFILES
@@ -14,22 +12,19 @@ from ragvault.errors import UsageError
 app = command_app(no_args_is_help=True)
 
 
-@app.callback()
-def model() -> None:
-    """Get an embedding model."""
+app.callback()(lambda: None)  # so that `get` has to be said
 
 
 @app.command("get")
 def get(
     session: Session,
-    name: Annotated[str | None, argument("NAME", "bundled, multilingual, or a hub id.")] = None,
-    yes: Annotated[bool, option("--yes", "Don't ask first.")] = False,
+    name: str | None = argument("NAME", "bundled, multilingual, or a hub id.", default=None),
+    yes: bool = flag("--yes", "Don't ask first."),
 ) -> None:
     """Fetch a model from the Hugging Face hub: the only thing that ragvault ever downloads.
 
     Says size, licence and source, and asks. Without NAME it is the configured one. Broken off, it
-    goes on where it was; each file's SHA-256 is checked.
-    """
+    goes on where it was; each file's SHA-256 is checked."""
     embedding = session.container.settings.embedding
     wanted = name or embedding.model or embedding.profile
     wanted = ALIASES.get(wanted, wanted)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from ragvault.cli.desktop import copy, open_note
 from ragvault.cli.group import command_app
-from ragvault.cli.options import CopyOption, JsonOption, argument
+from ragvault.cli.options import COPY, JSON, argument
 from ragvault.cli.render.ask import AskView
 from ragvault.cli.render.history import print_asked, print_source, print_stats
 from ragvault.cli.render.terminal import print_json
@@ -30,17 +28,13 @@ from ragvault.service.vaults import find_place
 
 app = command_app()
 
-Answered = Annotated[str, argument("ID", "The answer's number in the history, or last.")]
+ANSWER = argument("ID", "The answer's number in the history, or last.")
+NUMBER = argument("N", "The source's number there [1].", default=1)
 
 
 @app.command("show")
-def show(
-    session: Session, wanted: Answered, copies: CopyOption = False, as_json: JsonOption = False
-) -> None:
-    """Print a past answer as it was given.
-
-    Its citations are those of then: ragvault source says what has become of them.
-    """
+def show(session: Session, wanted: str = ANSWER, copies: bool = COPY, as_json: bool = JSON) -> None:
+    """Its citations are those of then: ragvault source says what has become of them."""
     entry = entry_of(session.container, wanted)
     if as_json:
         print_json(entry_object(entry))
@@ -52,8 +46,7 @@ def show(
 
 
 @app.command("sources")
-def sources(session: Session, wanted: Answered, as_json: JsonOption = False) -> None:
-    """List what a past answer rests on, or what came nearest where there was none."""
+def sources(session: Session, wanted: str = ANSWER, as_json: bool = JSON) -> None:
     entry = entry_of(session.container, wanted)
     if as_json:
         value = entry_object(entry)
@@ -65,14 +58,11 @@ def sources(session: Session, wanted: Answered, as_json: JsonOption = False) -> 
 @app.command("source")
 def source(
     session: Session,
-    wanted: Answered,
-    number: Annotated[int, argument("N", "The source's number there [1].")] = 1,
-    as_json: JsonOption = False,
+    wanted: str = ANSWER,
+    number: int = NUMBER,
+    as_json: bool = JSON,
 ) -> int:
-    """Show a source in its note, as that is today, with what changed since.
-
-    Exits with 3 where nothing of it is left.
-    """
+    """Exits with 3 where nothing of it is left."""
     entry = entry_of(session.container, wanted)
     result = result_of(entry)
     hit = source_at(result, number)
@@ -90,16 +80,13 @@ def source(
 @app.command("open")
 def open_(
     session: Session,
-    target: Annotated[
-        str, argument("ID|NOTE", "An answer's number, or last; or a note, as NOTE#Heading too.")
-    ],
-    number: Annotated[int, argument("N", "The source's number there [1].")] = 1,
+    target: str = argument(
+        "ID|NOTE", "An answer's number, or last; or a note, as NOTE#Heading too."
+    ),
+    number: int = NUMBER,
 ) -> None:
-    """Open a source of a past answer, or a note, at its line.
-
-    In $VISUAL or $EDITOR; where neither is set, in Obsidian if the vault is one of its own, or
-    with what the system opens such files with.
-    """
+    """In $VISUAL or $EDITOR; where neither is set, in Obsidian if the vault is one of its own, or
+    with what the system opens such files with."""
     container = session.container
     links = Links.of(container)
     if is_number(target) or target.lower() == "last":
@@ -112,7 +99,7 @@ def open_(
                 f"`ragvault source {target} {number}` shows what was cited.",
             )
         line = source_today(hit, path, container.settings.index).first or 1
-        uri = links.uri(hit.chunk.vault, hit.chunk.rel_path, hit.chunk.heading_path)
+        uri = links.uri(*hit.chunk.place)
     else:
         vault, rel_path, heading, line = find_place(container, target)
         path = links.path(vault, rel_path)
@@ -122,13 +109,10 @@ def open_(
 
 
 @app.command("stats")
-def stats(session: Session, as_json: JsonOption = False) -> int:
-    """Show how often there was an answer, and what was asked in vain.
-
-    By month: questions answered, pointed at a place, and with nothing; the median time; how many
+def stats(session: Session, as_json: bool = JSON) -> int:
+    """By month: questions answered, pointed at a place, and with nothing; the median time; how many
     of the citations that a model wrote were kept as they were. Then the questions that most often
-    had no answer: what your notes lack. Exits with 3 when nothing was asked yet.
-    """
+    had no answer: what your notes lack. Exits with 3 when nothing was asked yet."""
     entries = session.container.history.entries()
     months, refused = by_month(entries), most_refused(entries)
     if as_json:

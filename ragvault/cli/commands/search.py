@@ -5,20 +5,21 @@ from __future__ import annotations
 import os
 import shlex
 from datetime import datetime
-from typing import Annotated
 
+from ragvault.cli.desktop import open_hit
 from ragvault.cli.group import command_app
 from ragvault.cli.options import (
-    DebugOption,
+    DEBUG,
+    JSON,
+    OPEN,
     Filters,
-    JsonOption,
-    OpenOption,
     SearchOptions,
     argument,
+    flag,
     option,
-    question_of,
     request_of,
 )
+from ragvault.cli.render.debug import print_debug
 from ragvault.cli.render.layout import MAX_LINE, hanging, wrapped
 from ragvault.cli.render.progress import Waiting
 from ragvault.cli.render.terminal import print_json
@@ -36,77 +37,58 @@ app = command_app()
 @app.command("search")
 def search(
     session: Session,
-    query: Annotated[list[str], argument("QUERY", "What to look for; - reads it from stdin.")],
+    query: list[str] = argument("QUERY", "What to look for; - reads it from stdin."),
     *,
-    n: Annotated[
-        int, option("-n -k", "Most passages (--files: notes) to list [10].", "N", min=1, max=200)
-    ] = 10,
-    files: Annotated[bool, option("--files", "Print the notes' paths only, one a line.")] = False,
-    print0: Annotated[bool, option("-0 --print0", "With --files: end each path with NUL.")] = False,
+    n: int = option(
+        "-n -k", "Most passages (--files: notes) to list [10].", "N", default=10, min=1, max=200
+    ),
+    files: bool = flag("--files", "Print the notes' paths only, one a line."),
+    print0: bool = flag("-0 --print0", "With --files: end each path with NUL."),
     filters: Filters,
     options: SearchOptions,
-    number: OpenOption = None,
-    debug: DebugOption = False,
-    as_json: JsonOption = False,
+    number: int | None = OPEN,
+    debug: bool = DEBUG,
+    as_json: bool = JSON,
 ) -> int:
-    """List the passages that match, with no answer.
-
-    The same retrieval as ask, by meaning and by words, without the floor that an answer needs.
+    """The same retrieval as ask, by meaning and by words, without the floor that an answer needs.
     Words in quotation marks have to be there as they stand, -word must not:
-    ragvault search '"heat pump" price -gas'. Exits with 3 when nothing is found.
-    """
+    ragvault search '"heat pump" price -gas'. Exits with 3 when nothing is found."""
     now = datetime.now()
-    request = request_of(question_of(query), filters, options, now)
+    request = request_of(query, filters, options, now)
     with Waiting(session.err).shown("Searching your notes …"):
         found = service.search(
             session.container, request, n, now=now, one_a_note=files or print0, look=True
         )
     session.notices(found.retrieval.notices)
-    end = ("\0" if print0 else "\n") if files or print0 else None
-    code = _show(session, found, files=end, debug=debug, as_json=as_json)
-    if number is not None and found.hits:
-        if number > len(found.hits):
-            raise UsageError(f"There is no passage {number}.", "They are numbered from 1.")
-        from ragvault.cli.desktop import open_hit
-
-        open_hit(session, found.hits[number - 1])
-    return code
-
-
-def _show(
-    session: Session, found: SearchResult, *, files: str | None, debug: bool, as_json: bool
-) -> int:
-    """``files``: what ends each path, where only those are wanted."""
     if as_json:
         value = search_object(found, Links.of(session.container))
         print_json({**value, **(debug_object(found.retrieval) if debug else {})})
-    elif files is not None:
-        print_files(session, found, end=files)
+    elif files or print0:
+        print_files(session, found, end="\0" if print0 else "\n")
     else:
         print_result(session, found)
         if debug:
-            from ragvault.cli.render.debug import print_debug
-
             print_debug(session.out, found.retrieval)
+    if number is not None and found.hits:
+        if number > len(found.hits):
+            raise UsageError(f"There is no passage {number}.", "They are numbered from 1.")
+        open_hit(session, found.hits[number - 1])
     return 0 if found.hits else 3
 
 
 @app.command("why")
 def why(
     session: Session,
-    note: Annotated[str, argument("NOTE", "A note, by its path or its name.")],
-    question: Annotated[list[str], argument("QUESTION", "The question.")],
+    note: str = argument("NOTE", "A note, by its path or its name."),
+    question: list[str] = argument("QUESTION", "The question."),
     *,
     filters: Filters,
     options: SearchOptions,
 ) -> None:
-    """Say where a note stood, and what dropped it.
-
-    Asks no model, and keeps nothing in the history.
-    """
+    """Asks no model, and keeps nothing in the history."""
     now = datetime.now()
     session.container.change("history", enabled=False)
-    request = request_of(question_of(question), filters, options, now, use_model=False)
+    request = request_of(question, filters, options, now, use_model=False)
     told = explain(session.container, note, request, now=now)
     for line in wrapped(told, min(session.out.width, MAX_LINE)):
         session.out.print(line)

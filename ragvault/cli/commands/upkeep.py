@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated
 
 from ragvault.cli.group import command_app
-from ragvault.cli.options import JsonOption, argument, option
+from ragvault.cli.options import JSON, argument, flag
 from ragvault.cli.render.index import IndexView
 from ragvault.cli.render.layout import size_of
 from ragvault.cli.render.status import print_check, print_findings, print_status
@@ -23,12 +22,9 @@ app = command_app()
 
 
 @app.command("status")
-def status(session: Session, as_json: JsonOption = False) -> None:
-    """Show vaults, coverage, model, sizes, Ollama.
-
-    Coverage is the share of the notes on disk that are indexed as they are now. Nothing is
-    loaded, only new notes are opened. Exits with 0 also when nothing is indexed yet.
-    """
+def status(session: Session, as_json: bool = JSON) -> None:
+    """Coverage is the share of the notes on disk that are indexed as they are now. Nothing is
+    loaded, only new notes are opened. Exits with 0 also when nothing is indexed yet."""
     seen = look(session.container, session.loaded.file)
     if as_json:
         print_json(status_object(seen))
@@ -37,12 +33,9 @@ def status(session: Session, as_json: JsonOption = False) -> None:
 
 
 @app.command("doctor")
-def doctor(session: Session, as_json: JsonOption = False) -> int:
-    """Try each part for real and say what to mend.
-
-    Loads the model, opens both stores, reads the vault folders, asks Ollama for a word. Exits
-    with 1 when a part that is needed fails.
-    """
+def doctor(session: Session, as_json: bool = JSON) -> int:
+    """Loads the model, opens both stores, reads the vault folders, asks Ollama for a word. Exits
+    with 1 when a part that is needed fails."""
     checks = []
     for check in examine(session.container, session.loaded.file):
         checks.append(check)
@@ -56,16 +49,11 @@ def doctor(session: Session, as_json: JsonOption = False) -> int:
 @app.command("verify")
 def verify(
     session: Session,
-    quick: Annotated[
-        bool, option("--quick", "Go by sizes, times and counts; open no note.")
-    ] = False,
-    as_json: JsonOption = False,
+    quick: bool = flag("--quick", "Go by sizes, times and counts; open no note."),
+    as_json: bool = JSON,
 ) -> int:
-    """Compare notes, catalog and vectors.
-
-    Reads every note, passage and vector and names what is missing, orphaned or differs. Writes
-    nothing. Exits with 1 when anything is found.
-    """
+    """Reads every note, passage and vector and names what is missing, orphaned or differs. Writes
+    nothing. Exits with 1 when anything is found."""
     found = list(service.verify(session.container, quick=quick))
     if as_json:
         print_json(verify_object(found))
@@ -75,20 +63,17 @@ def verify(
 
 
 @app.command("repair")
-def repair(session: Session, as_json: JsonOption = False) -> int:
-    """Mend what verify finds.
-
-    A damaged catalog is set aside and made again from the notes, with the embeddings that are
+def repair(session: Session, as_json: bool = JSON) -> int:
+    """A damaged catalog is set aside and made again from the notes, with the embeddings that are
     still sound; vectors are filled from the catalog. What has no embedding any more is embedded.
-    Notes are never written to. Exits with 1 when something remains.
-    """
+    Notes are never written to. Exits with 1 when something remains."""
     view = IndexView(session, as_json=False, quiet=as_json)
     found: list[service.Finding] = []
     remaining: tuple[service.Finding, ...] = ()
     with closing(service.repair(session.container)) as events:
         for event in events:
-            if isinstance(event, service.Remaining):
-                remaining = event.findings
+            if isinstance(event, tuple):
+                remaining = event
             elif isinstance(event, service.Finding):
                 found.append(event)
                 if not as_json:
@@ -105,14 +90,11 @@ def repair(session: Session, as_json: JsonOption = False) -> int:
 @app.command("backup")
 def backup(
     session: Session,
-    file: Annotated[Path, argument("FILE", "The file to write.")],
+    file: Path = argument("FILE", "The file to write."),
 ) -> None:
-    """Write the index into one file.
-
-    It holds passages, embeddings, the history and the vaults' names: all that isn't made again
+    """It holds passages, embeddings, the history and the vaults' names: all that isn't made again
     in seconds. Others may use the index meanwhile. A backup that is there already is replaced.
-    The notes, the configuration and models are not in it.
-    """
+    The notes, the configuration and models are not in it."""
     made, vaults, size = service.back_up(session.container, file)
     names = ", ".join(f"'{vault.name}'" for vault in vaults)
     session.out.print(f"Index of {names} written: {made}, {size_of(size)}.")
@@ -121,14 +103,11 @@ def backup(
 @app.command("restore")
 def restore(
     session: Session,
-    file: Annotated[Path, argument("FILE", "A file that backup wrote.")],
+    file: Path = argument("FILE", "A file that backup wrote."),
 ) -> None:
-    """Put an index back from its backup.
-
-    The index that is there is set aside, not deleted; a newer history stays. A file that isn't
+    """The index that is there is set aside, not deleted; a newer history stays. A file that isn't
     whole is refused, and nothing is changed then. `ragvault index` brings it up to date; nothing
-    is embedded again.
-    """
+    is embedded again."""
     vaults, kept = service.restore(session.container, file)
     if kept is not None:
         session.notices([f"The index that was there is in {kept}; delete it at will."])

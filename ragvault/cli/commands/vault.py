@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 from ragvault.cli.group import command_app
-from ragvault.cli.options import JsonOption, argument, folder, option
+from ragvault.cli.options import JSON, YES, argument, folder
 from ragvault.cli.render.layout import counted
 from ragvault.cli.render.status import print_vault
 from ragvault.cli.render.terminal import print_json
@@ -15,13 +14,13 @@ from ragvault.service.index import move_vault
 from ragvault.service.json_objects import vault_object
 from ragvault.service.vaults import known_vaults, remove_vault
 
-app = command_app(no_args_is_help=True, help="List, remove or move vaults.")
+app = command_app(no_args_is_help=True)
 
-NameArgument = Annotated[str, argument("NAME", "The vault.")]
+NAME = argument("NAME", "The vault.")
 
 
 @app.command("list")
-def list_vaults(session: Session, as_json: JsonOption = False) -> None:
+def list_vaults(session: Session, as_json: bool = JSON) -> None:
     """List the vaults with their folders."""
     vaults = known_vaults(session.container)
     if as_json:
@@ -34,8 +33,8 @@ def list_vaults(session: Session, as_json: JsonOption = False) -> None:
 @app.command("remove")
 def remove(
     session: Session,
-    name: NameArgument,
-    yes: Annotated[bool, option("--yes -y", "Don't ask.")] = False,
+    name: str = NAME,
+    yes: bool = YES,
 ) -> None:
     """Forget a vault. Its notes are not touched."""
     vault = known_vaults(session.container, [name])[0]
@@ -50,8 +49,8 @@ def remove(
 @app.command("move")
 def move(
     session: Session,
-    name: NameArgument,
-    path: Annotated[Path, argument("PATH", "The folder that it is in now.", parser=folder)],
+    name: str = NAME,
+    path: Path = argument("PATH", "The folder that it is in now.", parser=folder),
 ) -> None:
     """Follow a vault to another folder. Nothing is embedded again."""
     report = move_vault(session.container, name, path)

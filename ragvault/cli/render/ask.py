@@ -4,7 +4,7 @@ either style, becomes a linked [1]."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ragvault.cli.render.layout import MAX_LINE, columns, duration, facts, hanging, marked, wrapped
 from ragvault.cli.render.places import CitationMarks
@@ -30,12 +30,6 @@ from ragvault.service.history import citation_of
 from ragvault.service.search import Terms
 from ragvault.text import one_line, snippet, strip_controls
 
-BAND_WORDS = {
-    Band.HIGH: "high",
-    Band.MEDIUM: "medium",
-    Band.LOW: "low",
-    Band.VERY_LOW: "very low",
-}
 _HOW_TO_ASK_BETTER = "Use words that stand in the notes, or look around with `ragvault search`."
 
 
@@ -59,17 +53,20 @@ class AskView:
         with self._waiting.shown("Searching your notes …"):
             try:
                 for event in events:
-                    if isinstance(event, Retrieved):
-                        self._found(event)
-                    elif isinstance(event, Cited):
-                        self._marks.add(event.text, event.hit)
-                        self._printer.expect(event.text)
-                    elif isinstance(event, Token):
-                        self._token(event)
-                    elif isinstance(event, Drafted):
-                        self._draft(event.text)
-                    elif isinstance(event, Done):
-                        result = event.result
+                    match event:
+                        case Retrieved():
+                            self._found(event)
+                        case Cited():
+                            self._marks.add(event.text, event.hit)
+                            self._printer.expect(event.text)
+                        case Token() if event.mode != "extractive":  # those are set apart, last
+                            self._waiting.clear()
+                            self._write(event.text, event.mode)
+                        case Drafted() if event.text.strip():
+                            self._waiting.clear()
+                            self._printer.draft(event.text)
+                        case Done():
+                            result = event.result
             finally:
                 self._printer.finish()  # no draft stays above what is said next
         assert result is not None, "ask ends with Done or raises"
@@ -100,16 +97,6 @@ class AskView:
         if event.hits:
             self._waiting.say("Reading what was found …")
 
-    def _token(self, token: Token) -> None:
-        if token.mode != "extractive":  # quotations are set apart, at the end
-            self._waiting.clear()
-            self._write(token.text, token.mode)
-
-    def _draft(self, text: str) -> None:
-        if text.strip():
-            self._waiting.clear()
-            self._printer.draft(text)
-
     def _show(self, result: AskResult) -> None:
         """The rest, once the outcome is known."""
         outcome = result.outcome
@@ -134,14 +121,19 @@ class AskView:
             if not self._printer.has_printed:
                 self._write(answer.text, answer.mode)
             self._printer.finish()
-        self._caveats(answer)
+        if answer.caveats or answer.unsupported:
+            self._out.print()
+        for caveat in answer.caveats:
+            marked(self._out, "⚠", caveat, "yellow")
+        for statement in answer.unsupported if self._all else ():
+            marked(self._out, "⚠", f"Not in your notes: {snippet(statement, 160)}", "yellow")
         self._all_sources(answer)
 
     def _all_sources(self, answer: Answer) -> None:
         cited = {reference.hit.chunk.id for reference in answer.references}
-        for hit in (reference.hit for reference in answer.also):
-            if hit.chunk.id not in cited:  # no citation of it stands in the text
-                self._marks.add(hit.chunk.id, hit)
+        for one in answer.also:
+            if one.hit.chunk.id not in cited:  # no citation of it stands in the text
+                self._marks.add(one.hit.chunk.id, one.hit)
         places = {self._marks.of(reference.hit) for reference in answer.references}
         more = [one for one in answer.also if self._marks.of(one.hit) in places]
         self._sources("Sources", (*answer.references, *more))
@@ -175,15 +167,6 @@ class AskView:
         indent = text[: len(text) - len(text.lstrip())].expandtabs(4)
         width = min(self._out.width, MAX_LINE) - left - len(indent)
         return [indent + row for row in wrapped(text, width)]
-
-    def _caveats(self, answer: Answer) -> None:
-        out = self._out
-        if answer.caveats or answer.unsupported:
-            out.print()
-        for caveat in answer.caveats:
-            marked(out, "⚠", caveat, "yellow")
-        for statement in answer.unsupported if self._all else ():
-            marked(out, "⚠", f"Not in your notes: {snippet(statement, 160)}", "yellow")
 
     def _sources(
         self, heading: str, references: Sequence[Reference], *, brief: bool = False
@@ -244,7 +227,7 @@ class AskView:
     def _footer(self, result: AskResult) -> None:
         """Confidence, who wrote it, how long it took."""
         out, outcome = self._out, result.outcome
-        band = BAND_WORDS[Band.of(outcome.confidence)]
+        band = Band.of(outcome.confidence).replace("_", " ")
         parts = [f"confidence {band} ({shown_confidence(outcome.confidence)})"]
         if isinstance(outcome, Answer) and outcome.mode == "model":
             parts = []
@@ -313,18 +296,14 @@ class AnswerPrinter:
         self._gap = ""
         self._out.flush()
 
-    def _citations(self, text: str) -> Iterator[tuple[int, int]]:
-        """(start, end) of each known citation, the longest that fits."""
-        if self._known:
-            known = "|".join(_number(c) if c[1:-1].isdigit() else re.escape(c) for c in self._known)
-            yield from (match.span() for match in re.finditer(known, text))
-
     def _emit(self, text: str) -> None:
+        """With each known citation, the longest that fits, as its mark."""
+        known = "|".join(_number(c) if c[1:-1].isdigit() else re.escape(c) for c in self._known)
         position = 0
-        for start, end in self._citations(text):
-            self._plain(text[position:start])
-            self._word(*self._mark(text[start:end]))
-            position = end
+        for match in re.finditer(known, text) if known else ():
+            self._plain(text[position : match.start()])
+            self._word(*self._mark(match.group()))
+            position = match.end()
         self._plain(text[position:])
 
     def _plain(self, text: str) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ragvault.cli.render.layout import MIN_LINE, columns, counted, hanging, shortened
 from ragvault.cli.render.terminal import Terminal
-from ragvault.model import AskResult, Hit, Judgement, Retrieval, Timing, shown_confidence
+from ragvault.model import AskResult, Hit, Retrieval, Timing, shown_confidence
 from ragvault.service.json_objects import local_day
 from ragvault.text import one_line, snippet
 
@@ -25,56 +25,47 @@ def print_debug(
     if retrieval is None:
         out.print("Nothing was looked for.")
         return
-    _print_query(out, retrieval)
-    for kind, wording in retrieval.expansions:
-        _row(out, kind, wording)
-    _print_folders(out, retrieval)
-    if result is not None and result.judgement is not None:
-        _print_confidence(out, result.judgement)
-    _print_timings(out, retrieval, result)
+    for label, value in _facts(retrieval, result):
+        out.print(f"{out.style(f'{label:<11}', 'dim')} {hanging(out, value, 12)}")
     _print_candidates(out, retrieval)
     if result is not None:
         _print_quotes(out, retrieval, result)
 
 
-def _row(out: Terminal, label: str, value: str) -> None:
-    out.print(f"{out.style(f'{label:<11}', 'dim')} {hanging(out, value, 12)}")
-
-
-def _print_query(out: Terminal, retrieval: Retrieval) -> None:
-    query = retrieval.query
-    _row(out, "keywords", ", ".join(query.terms) or "none")
-    if query.time_hint is not None:
-        hint = query.time_hint
-        days = f"{local_day(hint.since)} to {local_day(hint.until)}"
-        _row(out, "time", f'"{hint.phrase}": {days}')
+def _facts(retrieval: Retrieval, result: AskResult | None) -> Iterator[tuple[str, str]]:
+    """What stands above the tables, each behind its label."""
+    query, folders = retrieval.query, retrieval.folder_selection
+    yield "keywords", ", ".join(query.terms) or "none"
+    if (hint := query.time_hint) is not None:
+        yield "time", f'"{hint.phrase}": {local_day(hint.since)} to {local_day(hint.until)}'
     kept = sum(hit.kept for hit in retrieval.hits)
-    _row(
-        out,
-        "strategy",
-        f"{retrieval.strategy}, k = {retrieval.k}, {query.breadth} question; "
-        f"{counted(len(retrieval.candidates), 'candidate')}, {kept} kept",
-    )
-    trust = retrieval.vocabulary_trust
-    if trust < 1.0:
+    counts = f"{counted(len(retrieval.candidates), 'candidate')}, {kept} kept"
+    asked = f"k = {retrieval.k}, {query.breadth} question"
+    yield "strategy", f"{retrieval.strategy}, {asked}; {counts}"
+    if (trust := retrieval.vocabulary_trust) < 1.0:
         how_far = "not at all" if trust <= 0 else f"{trust:.0%}"
-        _row(out, "model", f"it hardly reads these words: its scores count {how_far}")
-    _row(out, "searched", retrieval.searched or "nothing")
-
-
-def _print_folders(out: Terminal, retrieval: Retrieval) -> None:
-    selection = retrieval.folder_selection
-    chosen = ", ".join(shortened(selection.selected, _FOLDERS_SHOWN)) or "all"
-    by = "by the model, " if selection.mode == "llm" else ""
-    _row(out, "folders", f"{chosen} ({by}of {len(selection.available)})")
-    if selection.available:
-        _row(out, "available", ", ".join(shortened(selection.available, _FOLDERS_SHOWN)))
-
-
-def _print_confidence(out: Terminal, judgement: Judgement) -> None:
-    of = ", ".join(f"{name} {value:.2f}" for name, value in judgement.features.items())
-    sure = shown_confidence(judgement.confidence)
-    _row(out, "confidence", f"{sure} {judgement.calibration}: {of or 'no quote'}")
+        yield "model", f"it hardly reads these words: its scores count {how_far}"
+    yield "searched", retrieval.searched or "nothing"
+    yield from retrieval.expansions
+    chosen = ", ".join(shortened(folders.selected, _FOLDERS_SHOWN)) or "all"
+    by = "by the model, " if folders.mode == "llm" else ""
+    yield "folders", f"{chosen} ({by}of {len(folders.available)})"
+    if folders.available:
+        yield "available", ", ".join(shortened(folders.available, _FOLDERS_SHOWN))
+    if result is not None and (judged := result.judgement) is not None:
+        of = ", ".join(f"{name} {value:.2f}" for name, value in judged.features.items())
+        sure = shown_confidence(judged.confidence)
+        yield "confidence", f"{sure} {judged.calibration}: {of or 'no quote'}"
+    spent = {name: ms for name, ms in retrieval.timings_ms.items() if name is not Timing.TOTAL}
+    whole = {"search": retrieval.total_ms}
+    if result is not None:
+        whole |= {"model": result.llm_ms} if result.llm_ms is not None else {}
+        whole["total"] = result.total_ms
+    times = (f"{name} {ms:.0f} ms" for name, ms in (*spent.items(), *whole.items()))
+    yield "time spent", ", ".join(times)
+    if result is not None and result.usage.prompt_tokens is not None:
+        completion = result.usage.completion_tokens or 0
+        yield "tokens", f"{result.usage.prompt_tokens:,} prompt, {completion:,} answer"
 
 
 def _print_quotes(out: Terminal, retrieval: Retrieval, result: AskResult) -> None:
@@ -85,27 +76,13 @@ def _print_quotes(out: Terminal, retrieval: Retrieval, result: AskResult) -> Non
     out.print("  #  share cosine  quote", "dim")
     for quote in result.quotes:
         room = max(MIN_LINE, out.width - 20) if out.is_tty else 160
-        text = snippet(f"{quote.hit.chunk.rel_path}: {quote.text}", room)
+        text = snippet(f"{quote.hit.chunk.rel_path}: {quote.shown}", room)
         out.print(f"{quote.hit.rank:>3} {quote.share:>6.3f} {_number(quote.cosine)}  {text}")
     quoted = {quote.hit.chunk.id for quote in result.quotes}
     over = [f"{hit.rank}" for hit in retrieval.kept if hit.chunk.id not in quoted]
     if over:
         told = f"{', '.join(over)}: what they hold matches the question less"
-        _row(out, "passed over", told)
-
-
-def _print_timings(out: Terminal, retrieval: Retrieval, result: AskResult | None) -> None:
-    timings = retrieval.timings_ms
-    parts = [f"{name} {ms:.0f} ms" for name, ms in timings.items() if name is not Timing.TOTAL]
-    parts.append(f"search {retrieval.total_ms:.0f} ms")
-    if result is not None:
-        if result.llm_ms is not None:
-            parts.append(f"model {result.llm_ms:.0f} ms")
-        parts.append(f"total {result.total_ms:.0f} ms")
-    _row(out, "time spent", ", ".join(parts))
-    if result is not None and result.usage.prompt_tokens is not None:
-        completion = result.usage.completion_tokens or 0
-        _row(out, "tokens", f"{result.usage.prompt_tokens:,} prompt, {completion:,} answer")
+        out.print(f"{out.style('passed over', 'dim')} {hanging(out, told, 12)}")
 
 
 # In the order shown: heading (a space before it: right-aligned) and cell.
@@ -139,7 +116,7 @@ def _print_candidates(out: Terminal, retrieval: Retrieval) -> None:
     for hit in retrieval.hits:
         cells = (cell(hit).rjust(len(title)) for title, cell in (_COLUMNS[name] for name in shown))
         line = " ".join(cells) + " "
-        line += _place(hit, out.width - columns(line) if out.is_tty else None, "…")
+        line += _place(hit, out.width - columns(line) if out.is_tty else None)
         out.print(line if hit.kept else out.style(line, "dim"))
 
 
@@ -151,7 +128,7 @@ def _fate(hit: Hit) -> str:
     return str(hit.dropped_by or "kept")
 
 
-def _place(hit: Hit, room: int | None, mark: str) -> str:
+def _place(hit: Hit, room: int | None) -> str:
     """Path, line and section. Where they don't fit into ``room`` columns, the section loses its
     end, and then the path its beginning: the note's name is what tells places apart."""
     chunk = hit.chunk
@@ -162,7 +139,7 @@ def _place(hit: Hit, room: int | None, mark: str) -> str:
     if columns(path) < room:
         while columns(whole) > room - 1:
             whole = whole[:-1]
-        return whole + mark
+        return whole + "…"
     while path and columns(path) > room - 1:
         path = path[1:]
-    return mark + path
+    return "…" + path

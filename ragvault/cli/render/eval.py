@@ -23,16 +23,6 @@ def print_evaluation(out: Terminal, evaluation: Evaluation) -> None:
     _print_estimates(out, "Ranking", evaluation.ranking)
     _print_printed(out, evaluation)
     _print_estimates(out, "Refusals", evaluation.refusals)
-    bins = [
-        (
-            f"{one.low:.2f}–{one.high:.2f}",
-            *(f"{value:.2f}" for value in (one.confidence, one.observed, one.gap)),
-            f"{one.n:,}",
-        )
-        for one in evaluation.reliability
-    ]
-    columns = ("said", "answerable", "apart", "of")
-    print_table(out, "Confidence, by fifths of the questions", columns, bins)
     modes = ", ".join(f"{n:,} {mode}" for mode, n in evaluation.modes.items())
     _print_estimates(out, f"Answers ({modes})", evaluation.answers)
 

@@ -9,17 +9,16 @@ from ragvault.cli.render.layout import columns, counted, duration, facts, hangin
 from ragvault.cli.render.progress import BarProgress
 from ragvault.cli.render.terminal import Terminal, print_json
 from ragvault.cli.session import Session
-from ragvault.model import IndexReport, Skipped, VaultInfo
-from ragvault.service.index import Chosen, IndexEvent, OutOfReach, SetAside, has_news
+from ragvault.model import IndexReport, Skipped
+from ragvault.service.index import IndexEvent, OutOfReach, SetAside, has_news
 from ragvault.text import one_line, strip_controls
 
 
 class IndexView:
-    """One ``index`` command as its events come. ``vaults`` are those that are worked on."""
+    """One ``index`` command as its events come."""
 
     def __init__(self, session: Session, *, as_json: bool, quiet: bool = False) -> None:
         self.progress = None if as_json else BarProgress(session.err)
-        self.vaults: Sequence[VaultInfo] = ()
         self._session = session
         self._as_json = as_json
         self._quiet = quiet
@@ -29,9 +28,7 @@ class IndexView:
 
     def show(self, event: IndexEvent) -> None:
         """JSON, and what is out of reach, wait for the end."""
-        if isinstance(event, Chosen):
-            self.vaults = event.vaults
-        elif isinstance(event, SetAside):
+        if isinstance(event, SetAside):
             self._reports, self._out_of_reach = [], []
             told = "The index was damaged; a new one is made."
             if event.kept is not None:

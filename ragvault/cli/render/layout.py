@@ -84,9 +84,9 @@ def _packed(parts: Sequence[str], gap: str, width: int) -> list[str]:
 LIST_LIMIT = 8  # entries of a list in a summary; --json has them all
 
 
-def counted(number: int, singular: str, plural: str | None = None) -> str:
+def counted(number: int, singular: str) -> str:
     """ "1 note", "1,234 notes"."""
-    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+    return f"{number:,} {singular}{'s' * (number != 1)}"
 
 
 def size_of(n_bytes: int) -> str:

@@ -21,8 +21,7 @@ class PlaceView:
         self._links = links
 
     def uri(self, hit: Hit) -> str | None:
-        chunk = hit.chunk
-        return self._links.uri(chunk.vault, chunk.rel_path, chunk.heading_path)
+        return self._links.uri(*hit.chunk.place)
 
     def path(self, hit: Hit) -> str:
         """The path, linked; with the vault before it when there are several."""
@@ -45,12 +44,9 @@ class PlaceView:
         spans = (f"{a}–{b}" if a != b else f"{a}" for a, b in places)
         lines = f"line{'s' * several} {', '.join(spans)}"
         score = max(one.scores.final for one in (hit, *more))
-        return " · ".join([lines, *self._when(hit), f"score {score:.2f}"])
-
-    def _when(self, hit: Hit) -> list[str]:
-        note = hit.note
-        of_file = "" if note.says_its_day else "modified "
-        return [f"{of_file}{local_day(note.date)}"] if note.date else []
+        of_file = "" if hit.note.says_its_day else "modified "
+        when = [f"{of_file}{local_day(hit.note.date)}"] if hit.note.date else []
+        return " · ".join([lines, *when, f"score {score:.2f}"])
 
     def print(
         self,

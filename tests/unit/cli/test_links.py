@@ -10,11 +10,17 @@ import pytest
 from hypothesis import given, strategies as st
 
 from ragvault.model import VaultInfo
-from ragvault.service.originals import Links, file_uri, obsidian_uri, on_disk
+from ragvault.service.originals import Links, on_disk
 
 NAMES = st.text(
     st.characters(blacklist_categories=("Cs", "Cc"), blacklist_characters="/\\"), min_size=1
 ).filter(lambda name: name.strip(". ") != "")
+
+
+def link(vault: Path, mode: str, rel_path: str, *headings: str) -> str:
+    uri = Links([VaultInfo("v", vault, "folder")], mode).uri("v", rel_path, headings)
+    assert uri is not None
+    return uri
 
 
 def test_obsidian_vault_opens_in_obsidian_at_the_heading(tmp_path: Path) -> None:
@@ -50,13 +56,13 @@ def test_name_that_the_disk_spells_in_nfd_is_found(tmp_path: Path) -> None:
 
 
 def test_note_that_is_gone_still_has_a_link(tmp_path: Path) -> None:
-    assert file_uri(tmp_path, "gone/Ä.md").startswith("file://")
+    assert link(tmp_path, "file", "gone/Ä.md").startswith("file://")
 
 
 @given(NAMES, NAMES, st.lists(NAMES, max_size=2))
 def test_every_obsidian_link_reads_back(vault: str, name: str, headings: list[str]) -> None:
     """A `&`, `#`, `%` or emoji in a name must not cut the link short."""
-    uri = obsidian_uri(Path("/") / vault, f"{name}.md", tuple(headings))
+    uri = link(Path("/") / vault, "obsidian", f"{name}.md", *headings)
     parts = parse_qs(urlsplit(uri).query, keep_blank_values=True, strict_parsing=True)
     assert parts["vault"] == [vault]
     assert parts["file"][0].startswith(name)
@@ -65,7 +71,7 @@ def test_every_obsidian_link_reads_back(vault: str, name: str, headings: list[st
 
 @given(NAMES)
 def test_every_file_link_reads_back(name: str) -> None:
-    uri = file_uri(Path("/notes"), f"{name}.md")
+    uri = link(Path("/notes"), "file", f"{name}.md")
     assert uri.isascii()
     assert unquote(urlsplit(uri).path).endswith(f"{name}.md")
     assert not urlsplit(uri).query and not urlsplit(uri).fragment

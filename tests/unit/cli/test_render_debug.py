@@ -30,14 +30,14 @@ WHOLE = "notes/Travel/日本/Japan trip.md:7 Trip > Days"
 
 @pytest.mark.parametrize("room", range(1, 60))
 def test_place_fits_and_keeps_the_end_of_the_path(room: int) -> None:
-    shown = _place(HIT, room, "…")
+    shown = _place(HIT, room)
     assert columns(shown) <= room
     if room >= 16:
         assert "Japan trip.md:7" in shown
 
 
 def test_place_is_whole_where_there_is_room_or_no_terminal() -> None:
-    assert _place(HIT, None, "…") == _place(HIT, 60, "…") == WHOLE
+    assert _place(HIT, None) == _place(HIT, 60) == WHOLE
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 140])

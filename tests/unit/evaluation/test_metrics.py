@@ -87,14 +87,6 @@ def test_auroc_is_the_chance_of_a_right_order(rows: list[tuple[float, bool]]) ->
         assert math.isnan(area)
 
 
-def test_reliability_bins_hold_equally_many() -> None:
-    confidences = np.linspace(0, 1, 50)
-    bins = metrics.reliability(confidences, confidences > 0.5)
-    assert [b.n for b in bins] == [10] * 5
-    assert bins[0].observed == 0.0 and bins[-1].observed == 1.0
-    assert bins[0].confidence < bins[1].confidence
-
-
 def result(answerable: bool, confidence: float | None, answered: bool = True) -> QuestionResult:
     question = Question("Q?", answerable=answerable, gold=(Gold("a.md"),))
     return QuestionResult(question, {}, confidence, None if answered else "no_relevant_context")
@@ -120,7 +112,7 @@ def test_wrong_decisions_are_shares_of_the_questions_that_they_can_be_of() -> No
 
 def test_without_the_gate_nothing_is_said_of_refusals() -> None:
     summary = evaluation(result(True, None), result(False, None))
-    assert (summary.refusals, summary.reliability) == ({}, [])
+    assert summary.refusals == {}
 
 
 # --------------------------------------------------------------------------- intervals

@@ -4,7 +4,7 @@ misspelt heading would be wrong without a word."""
 from __future__ import annotations
 
 from ragvault.evaluation.dataset import Gold, Question
-from ragvault.evaluation.places import notices
+from ragvault.evaluation.runner import misplaced
 from tests.support.evaluating import passage
 
 PASSAGES = {"a.md": [passage("a.md", ("A", "Setup")), passage("a.md")]}
@@ -12,7 +12,7 @@ PASSAGES = {"a.md": [passage("a.md", ("A", "Setup")), passage("a.md")]}
 
 def told(*golds: Gold, answerable: bool = True) -> tuple[str, ...]:
     questions = [Question("Q?", str(i), answerable, (g,), line=i) for i, g in enumerate(golds, 3)]
-    return notices(questions, lambda path: PASSAGES[path])
+    return misplaced(questions, lambda path: PASSAGES[path])
 
 
 def test_places_that_are_there_are_not_spoken_of() -> None:

@@ -17,7 +17,7 @@ from ragvault.model import (
     Citation,
     CitationStatus,
     Judgement,
-    Quotation,
+    Quote,
     Reference,
 )
 from tests.support.answering import hit
@@ -30,7 +30,7 @@ MARK = "[File: 900512.md]"
 
 
 def result(outcome: Answer | Abstention, quote: str = "") -> AskResult:
-    quotes = (Quotation(MIKE, quote, 0.5, 0.5),) if quote else ()
+    quotes = (Quote(MIKE, (quote,), quote, 0.5, 0.5),) if quote else ()
     judgement = Judgement(0.5, 0.5, {}, "test")
     usage = ChatUsage(None, None)
     return AskResult("", outcome, None, None, None, 0.0, usage, (), quotes, judgement)

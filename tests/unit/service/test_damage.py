@@ -20,7 +20,7 @@ from ragvault.model import IndexReport, Request, collection_of
 from ragvault.service.doctor import State, examine
 from ragvault.service.index import IndexRequest, SetAside, index
 from ragvault.service.search import search
-from ragvault.service.upkeep import Remaining, repair, verify
+from ragvault.service.upkeep import repair, verify
 from ragvault.wiring import Container
 from tests.support.cli import make_vault
 from tests.support.stack import stack
@@ -109,7 +109,7 @@ def test_any_flipped_page_is_told_and_mended(
     events = list(repair(container()))
     assert (kept := next(e.kept for e in events if isinstance(e, SetAside))) and kept.exists()
     assert report_of(events).added
-    assert events[-1] == Remaining(())
+    assert events[-1] == ()
     assert found(container(), "ferry")[0] == "sea/boats.md"
 
 
@@ -124,7 +124,7 @@ def test_what_is_sound_of_the_embeddings_is_taken_over(
     events = list(repair(container()))
     assert report_of(events).added
     assert report_of(events).embedded == 0
-    assert events[-1] == Remaining(())
+    assert events[-1] == ()
 
 
 @pytest.mark.parametrize("put", [Path.mkdir, os.mkfifo])
@@ -136,7 +136,7 @@ def test_what_is_no_file_in_the_catalogs_place_is_set_aside(
     with pytest.raises((StoreDamagedError, NoIndexError)) as caught:
         found(container(), "ferry")
     assert "`ragvault repair`" in caught.value.hint or "`ragvault index`" in caught.value.hint
-    assert list(repair(container()))[-1] == Remaining(())
+    assert list(repair(container()))[-1] == ()
     assert found(container(), "ferry")[0] == "sea/boats.md"
 
 
@@ -188,7 +188,7 @@ def test_notes_that_the_index_does_not_hold_as_they_are(
     ]
     assert seen(container())[2] == ("notes", "differing", 1, ["log/7.md"])
     events = list(repair(container()))
-    assert events[-1] == Remaining(())
+    assert events[-1] == ()
     assert sum(e.embedded for e in events if isinstance(e, IndexReport)) == 1
 
 
@@ -209,7 +209,7 @@ def test_vectors_that_are_not_those_of_the_passages(container: Callable[[], Cont
         ("vectors", "differing", 1, ["log/5.md"]),
     ]
     events = list(repair(container()))
-    assert report_of(events).embedded == 0 and events[-1] == Remaining(())
+    assert report_of(events).embedded == 0 and events[-1] == ()
 
 
 def test_a_store_that_a_run_left_just_before_its_end_is_mended_as_it_is_said(
@@ -224,7 +224,7 @@ def test_a_store_that_a_run_left_just_before_its_end_is_mended_as_it_is_said(
         return " ".join(found.retrieval.notices)
 
     assert "was cut off" in said()
-    assert list(repair(container()))[-1] == Remaining(())
+    assert list(repair(container()))[-1] == ()
     assert said() == ""
 
 
@@ -240,7 +240,7 @@ def test_an_embedding_that_is_gone_is_the_only_one_that_is_made_again(
         said = search(asked, Request("pump"), 3, now=datetime(2026, 1, 1)).retrieval.notices
         assert [line for line in said if "have no embedding any more" in line], proposes
     events = list(repair(container()))
-    assert report_of(events).embedded == 1 and events[-1] == Remaining(())
+    assert report_of(events).embedded == 1 and events[-1] == ()
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ def test_what_was_changed_in_the_catalog_is_not_answered_from(
         found(container(), "When does the ferry leave?")
     assert "ragvault repair" in caught.value.hint
     events = list(repair(container()))
-    assert any(isinstance(e, SetAside) for e in events) and events[-1] == Remaining(())
+    assert any(isinstance(e, SetAside) for e in events) and events[-1] == ()
     assert report_of(events).embedded == ("embedding" in statement)
     assert found(container(), "When does the ferry leave?")[0] == "sea/boats.md"
 
@@ -282,7 +282,7 @@ def test_words_and_tags_that_the_index_lost_are_missed(
     """It would just not find them, and nothing would say so."""
     change(tmp_path, statement)
     assert [part for part, *_ in seen(container())] == ["catalog"]
-    assert list(repair(container()))[-1] == Remaining(())
+    assert list(repair(container()))[-1] == ()
 
 
 @pytest.mark.parametrize(
@@ -301,4 +301,4 @@ def test_a_vector_store_that_looks_sound_from_outside_is_filled_again(
     assert result.hits[0].note.rel_path == "sea/boats.md"
     assert any("ragvault repair" in notice for notice in result.retrieval.notices)
     events = list(repair(container()))
-    assert report_of(events).embedded == 0 and events[-1] == Remaining(())
+    assert report_of(events).embedded == 0 and events[-1] == ()

@@ -71,8 +71,8 @@ def test_an_ollama_that_has_the_model_is_a_reason(tmp_path: Path) -> None:
     ):
         given = advice(container)
         assert given is not None
-        assert f"Ollama at {server.url}" in given.why
-        assert "model get" not in given.how
+        assert f"Ollama at {server.url}" in given[0]
+        assert "model get" not in given[1]
 
 
 def test_who_chose_a_model_is_left_alone(tmp_path: Path) -> None:
