@@ -99,7 +99,7 @@ class Question:
     """One line of a set, which is the ``line``-th of its file."""
 
     text: Words = Field(alias="question")
-    id: Annotated[str, Field(coerce_numbers_to_str=True)] = ""
+    id: Annotated[str, Field(strict=False, coerce_numbers_to_str=True)] = ""
     answerable: bool = Field(default=None)  # type: ignore[assignment]  # until gold decides
     gold: tuple[Gold, ...] = ()
     lang: Words | None = None

@@ -56,6 +56,11 @@ def test_all_fields_are_read() -> None:
     assert (question.lang, question.right) == ("de", "x+")
 
 
+def test_a_number_is_an_id_too() -> None:
+    [question] = parse_questions(line(id=7), "q")
+    assert question.id == "7"
+
+
 def test_gold_decides_where_answerable_isn_t_said() -> None:
     with_gold, without = parse_questions(
         '{"question": "A?", "gold": [{"file": "a.md"}]}\n{"question": "B?"}', "q"
