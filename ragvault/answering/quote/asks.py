@@ -52,7 +52,8 @@ _ATTENDANCE = re.compile(
 _LIST = re.compile(
     r"\b(?:lists?|all|ingredients|items|steps|instructions|every|things|options|names of|zutaten"
     r"|liste|alle|welche \w+(?:en|er|e|s)\b"
-    r"|(?:which|what) (?:\w+ ){0,2}\w{3,}s (?:are|were|do|does|did|ha[sd]|have|can|should|we|i)\b"
+    r"|(?:which|what) (?:\w+ ){0,2}\w{3,}s"
+    r" (?:(?:are|were|do|does|did|ha[sd]|have|can|should)(?:n.?t)?|we|i)\b"
     r"|what (?:are|were)\b|was sind\b|who (?:still )?(?:has|have)n.?t|how (?:do|to|can)\b)",
     re.IGNORECASE,
 )

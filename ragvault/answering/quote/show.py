@@ -96,8 +96,9 @@ def _unquoted(value: str) -> str:
 
 
 def cells(row: str) -> list[str]:
-    """The cells of a table's row."""
-    parts = _CELL.split(plain_links(row).strip().strip("|"))
+    """The cells of a table's row, which may be the first line of a list's item."""
+    mark = ITEM_MARK.match(row)
+    parts = _CELL.split(plain_links(row[mark.end() if mark else 0 :]).strip().strip("|"))
     return [sentence(part.replace("\\|", "|")) for part in parts]
 
 

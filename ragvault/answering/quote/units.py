@@ -94,9 +94,10 @@ class Page:
         _Reader(self).read()
 
     @property
-    def units(self) -> Iterator[Unit]:
-        for group in self.groups:
-            yield from group.units
+    def units(self) -> list[Unit]:
+        """In the order of the note: a table may stand within a list."""
+        units = (unit for group in self.groups for unit in group.units)
+        return sorted(units, key=lambda unit: unit.start)
 
     def hit_at(self, line: int) -> Hit:
         """The best passage that holds the line, counted from 0 on this page."""
@@ -259,12 +260,15 @@ class _Reader:
     def _items(self, group: Group, block: Block, parent: Unit | None) -> None:
         for item in block.children:
             start, end = self.starts[item.first], self.starts[item.last + 1] - 1
-            nested = [child for child in item.children if child.kind == "list"]
+            nested = [child for child in item.children if child.kind in ("list", "table")]
             if nested and end - start > _MAX_NESTED:
                 end = max(start, self.starts[nested[0].first] - 1)
                 unit = self._add(group, "item", start, end, parent)
                 for child in nested:
-                    self._items(group, child, unit)
+                    if child.kind == "table":
+                        self._table(child.first, child.last)
+                    else:
+                        self._items(group, child, unit)
             else:
                 self._add(group, "item", start, end, parent)
 

@@ -13,6 +13,7 @@ from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
 from ragvault.answering.page import quoted
+from ragvault.answering.quote.asks import asks
 from ragvault.answering.quote.extract import Quote
 from ragvault.answering.quote.units import pages_of
 from ragvault.model import Answer, Detail, Hit
@@ -126,6 +127,24 @@ def test_rows_of_a_table_that_are_left_out_leave_a_mark() -> None:
     text = said("What runs on 5013, 5037 and 5038?", note).text
     shown = "\nsvc12 · 5012\nsvc13 · 5013\n"
     assert shown in text and "\n[…]\nsvc37 · 5037\nsvc38 · 5038\n[…] [File" in text
+
+
+def test_a_table_within_a_list_is_read_as_one() -> None:
+    """As outliners write it; what follows it in the list follows it in the quote."""
+    rows = "".join(f"  | svc{n} | 50{n} | Ann |\n" for n in range(10, 40))
+    outline = f"- Ports\n- | service | port | owner |\n  |---|---|---|\n{rows}- next free: 5041\n"
+    note = hit("p.md", "Ports", outline)
+    brief = said("Which port does svc17 use?", note, detail=Detail.BRIEF).text
+    assert "service · port · owner\nsvc1" in brief and "\nsvc17 · 5017 · Ann\n" in brief
+    assert [text.strip() for text in units_of(note)][-2:] == [
+        "| svc39 | 5039 | Ann |",
+        "- next free: 5041",
+    ]
+
+
+def test_what_has_not_happened_is_asked_for_as_a_list() -> None:
+    assert asks("which invoices haven't been paid yet").whole
+    assert not asks("when haven't they been paid").whole
 
 
 def test_a_bracket_that_ends_in_dots_does_not_end_the_sentence() -> None:
