@@ -37,12 +37,13 @@ if TYPE_CHECKING:
     from ragvault.answering.citations.stream import CitedText
 
 _LONGEST = 2400  # characters of a section that is shown whole
-# Of the first passage's score, for another to be shown: where the answer isn't there at all, as
-# below UNLIKELY, what comes less near than the first hardly holds it either, and nobody reads nine
-# places in vain.
-_PLAUSIBLE, _CLOSE = 0.6, 0.8
+# Of the first passage's score, for another to be shown: where nothing answers, and beneath an
+# answer.
+_PLAUSIBLE, _CLOSE = 0.5, 0.6
+# Beside the first so many are shown as they would be quoted, the others by their best line. Where
+# the answer isn't there at all, as below UNLIKELY, nobody reads nine places in vain: so many lines.
+_FEW = 3
 UNLIKELY = 0.1
-_FEW = 3  # places beside the first, there
 _BENEATH = 4  # places beneath an answer
 
 
@@ -60,10 +61,15 @@ def point(
     first = tops[0]
     section = " › ".join(map(one_line, first.chunk.heading_path))
     place = one_line(first.chunk.rel_path) + (f" › {section}" if section else "")
-    least, most = (_CLOSE, _FEW) if evidence.confidence < UNLIKELY else (_PLAUSIBLE, len(hits))
     others = [hit for hit in hits if hit.chunk.id not in {top.chunk.id for top in tops}]
-    likely = [hit for hit in others if hit.scores.final >= least * hits[0].scores.final][:most]
-    quotes = (reading or read(question, likely)).of_each()
+    likely = [hit for hit in others if hit.scores.final >= _PLAUSIBLE * hits[0].scores.final]
+    reading = reading or read(question, likely)
+    quotes = reading.of_each(Detail.BRIEF)
+    if evidence.confidence < UNLIKELY:
+        likely = likely[:_FEW]
+    else:
+        full = reading.of_each()
+        quotes |= {h.chunk.id: full[h.chunk.id] for h in likely[:_FEW] if h.chunk.id in full}
     shown = [hit for hit in likely if hit.chunk.id in quotes]
     rest = [hit for hit in others if hit not in shown]
     wholes = (_section(top, neighbours.get(top.chunk.id, ()), hits) for top in tops)
@@ -86,7 +92,7 @@ def beside(
     places: dict[object, Hit] = {}
     for hit in hits:
         place = hit.chunk.place
-        if place not in seen and hit.scores.final >= _PLAUSIBLE * hits[0].scores.final:
+        if place not in seen and hit.scores.final >= _CLOSE * hits[0].scores.final:
             places.setdefault(place, hit)
     likely = list(places.values())[:_BENEATH]
     best = (reading or read(question, likely)).of_each(Detail.BRIEF)
