@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, date, datetime
 
 from ragvault.text import MONTHS
@@ -117,6 +118,15 @@ def noon(year: str | int, month: str | int, day: str | int) -> float | None:
         return datetime(int(year), int(month), int(day), 12, tzinfo=UTC).timestamp()
     except ValueError:
         return None
+
+
+def nearest_day(year: int | None, month: int, day: int, near: date) -> date | None:
+    """The day, without its year the one nearest to ``near``; None where the calendar has none."""
+    days: list[date] = []
+    for number in range(near.year - 1, near.year + 2) if year is None else (year,):
+        with suppress(ValueError):
+            days.append(date(number, month, day))
+    return min(days, key=lambda one: abs(one - near), default=None)
 
 
 def _week_or_month(text: str) -> float | None:

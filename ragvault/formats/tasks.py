@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 
+from ragvault.formats.dates import nearest_day
 from ragvault.text import MONTHS
 
 _NAMES = "|".join(sorted(MONTHS, key=len, reverse=True))
@@ -198,11 +199,5 @@ def _day(said: re.Match[str], near: date) -> date | None:
     parts = {name.rstrip("234"): value for name, value in said.groupdict().items() if value}
     month = MONTHS.get(parts["n"].lower(), 0) if "n" in parts else int(parts["m"])
     year = int(parts["y"]) if "y" in parts else None
-    years = range(near.year - 1, near.year + 2) if year is None else (year + 2000 * (year < 100),)
-    days: list[date] = []
-    for number in years:
-        try:
-            days.append(date(number, month, int(parts["d"])))
-        except ValueError:
-            continue
-    return min(days, key=lambda day: abs(day - near), default=None)
+    year = year + 2000 if year is not None and year < 100 else year
+    return nearest_day(year, month, int(parts["d"]), near)

@@ -25,10 +25,11 @@ from ragvault.answering.check.values import (
     find_dates,
     find_numbers,
     is_value,
+    spelled_counts,
     without_dates,
 )
 from ragvault.model import Hit
-from ragvault.text import ENGLISH, language_of, sentence_spans, stem, stopwords, tokens
+from ragvault.text import ENGLISH, language_of, stem, stopwords, tokens
 
 if TYPE_CHECKING:
     from ragvault.model import Matrix
@@ -200,7 +201,7 @@ def _missing_values(statement: str, text: str) -> list[str]:
             reasons.append(f"the number {number.token} is not there")
         elif number.unit and all(other.unit and other.unit != number.unit for other in same):
             reasons.append(f"{number.token} stands with another unit there")
-    return reasons
+    return reasons + spelled_counts(rest, text)
 
 
 def _missing_code(statement: str, text: str) -> list[str]:
@@ -217,7 +218,6 @@ def _missing_names(statement: str, text: str, *, opening: bool) -> list[str]:
     """Capitalised words that the text lacks; without ``opening`` none where a capital tells nothing
     (German writes every noun so, and a sentence its first word)."""
     is_german = language_of(statement, (ENGLISH,)) == "de"
-    starts = {start for start, _ in sentence_spans(statement)}
     held = {stem(word) for word in tokens(re.sub(r"['’]s\b", "", text))}
     stop = stopwords_of(statement)
     missing: list[str] = []
@@ -226,7 +226,7 @@ def _missing_names(statement: str, text: str, *, opening: bool) -> list[str]:
         if not word[0].isupper():
             continue
         before = statement[: match.start()].rstrip(" \"'“‘(—–-*_")
-        opens = not before or before[-1] in ".!?:;\n…" or match.start() in starts
+        opens = not before or before[-1] in ".!?:;\n…"
         if is_german and _BEFORE_NOUN.search(before):
             continue
         if (opens or is_german) and not opening:

@@ -85,7 +85,6 @@ _DIGITS = re.compile(
     r"(?:[$€£]\s?)?(?<!\d)\d+(?:[.,:'’]\d+|[\u00a0\u202f ]\d{3}(?!\d))*", re.UNICODE
 )
 _AFTER = re.compile(r"[\s\u00a0-]?([%$€£]|[^\W\d_]+)")
-_PERIOD = re.compile(r"\s?([ap])\.?m\b", re.IGNORECASE)
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b", re.IGNORECASE)
 
 _NUMBER_WORDS = {
@@ -121,6 +120,10 @@ _NUMBER_WORDS = {
     "eighty": 80.0, "ninety": 90.0, "hundred": 100.0, "thousand": 1000.0, "dozen": 12.0,
     "once": 1.0, "twice": 2.0, "half": 0.5,
 }  # fmt: skip
+
+_COUNT = re.compile(
+    r"\b(" + "|".join(_NUMBER_WORDS) + r"|\d{1,9})[\s-]+([^\W\d_]{3,})", re.IGNORECASE | re.UNICODE
+)
 
 
 def find_dates(text: str) -> list[tuple[Span, tuple[Date, ...]]]:
@@ -194,27 +197,16 @@ def _number(text: str, match: re.Match[str]) -> Number:
     digits = token.lstrip("$€£ ")
     unit = _UNIT_OF.get(token[0]) if token[0] in "$€£" else None
     after = _AFTER.match(text, match.end())
-    period = _PERIOD.match(text, match.end())
-    if unit is None and after and not period:
+    if unit is None and after:
         unit = _UNIT_OF.get(after.group(1).lower())
-    values = set(_values(digits))
+    values = _values(digits)
     if unit in _SCALE:
         values |= {value * _SCALE[unit] for value in values}
-    if period:
-        values = {(v % 12 + (12 if period.group(1).lower() == "p" else 0)) for v in values} | values
-        values |= _values(_in_24_hours(digits, period.group(1).lower()))
     before = text[match.start() - 1] if match.start() else " "
     glued = bool(after and after.start(1) == match.end()) and unit is None
     is_ordinal = bool(_ORDINAL.match(text, match.end()))
     is_plain = not (before.isalpha() or before == "_") and (not glued or is_ordinal)
     return Number(token.strip(), frozenset(values), unit, is_plain)
-
-
-def _in_24_hours(clock: str, period: str) -> str:
-    """ "2:30" with "p" as "14:30"."""
-    hour, _, minute = clock.partition(":")
-    is_clock = hour.isdigit() and minute.isdigit()
-    return f"{int(hour) % 12 + (12 if period == 'p' else 0)}:{minute}" if is_clock else clock
 
 
 def _values(digits: str) -> set[float]:
@@ -234,3 +226,19 @@ def _values(digits: str) -> set[float]:
         whole, last = re.split(rf"\{separators[-1]}(?=\d+$)", plain)
         return {float(re.sub(r"[.,]", "", whole) + "." + last)}
     return {bare}
+
+
+def spelled_counts(statement: str, text: str) -> list[str]:
+    """Counts in words ("six retries") where the text counts the same thing otherwise. One that the
+    text doesn't give may still be true of a list in it."""
+    known: dict[str, set[float]] = {}
+    for word, thing in _COUNT.findall(text):
+        count = float(word) if word.isdecimal() else _NUMBER_WORDS[word.lower()]
+        known.setdefault(thing.lower().rstrip("s"), set()).add(count)
+    return [
+        f"there are not {word} {thing} there"
+        for word, thing in _COUNT.findall(statement)
+        if not word.isdecimal()
+        and (said := _NUMBER_WORDS[word.lower()])
+        not in known.get(thing.lower().rstrip("s"), {said})
+    ]

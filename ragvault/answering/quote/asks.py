@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from ragvault.answering.check.values import find_dates
+from ragvault.formats.dates import nearest_day
 
 _DATE_LIKE = re.compile(
     r"\b(?:1[5-9]|20)\d\d\b|\b\d{1,2}[:.]\d\d\b|\b\d{1,2}\s?(?:[ap]m|uhr|h)\b|\b\d{1,2}\.\s?\d{1,2}\."
@@ -116,16 +117,6 @@ def asks(question: str) -> Asks:
 
 def days_in(text: str, near: date) -> list[date]:
     """The days that the text names; one without its year is the one nearest to ``near``."""
-    found: list[date] = []
-    for _, dates in find_dates(text):
-        said = dates[0]
-        years = [said.year] if said.year else [near.year - 1, near.year, near.year + 1]
-        days: list[date] = []
-        for year in years:
-            try:
-                days.append(date(year, said.month, said.day or 1))
-            except ValueError:
-                continue  # 29 February
-        if days:
-            found.append(min(days, key=lambda day: abs(day - near)))
-    return found
+    said = (dates[0] for _, dates in find_dates(text))
+    days = (nearest_day(one.year, one.month, one.day or 1, near) for one in said)
+    return [day for day in days if day is not None]

@@ -180,7 +180,7 @@ class _Reader:
             self._announce()
             self.opening = self.opening or block.kind == "heading"
         elif block.kind == "list":
-            self._list(block)
+            self._items(self._open("list"), block, None)
         elif block.kind == "table":
             self._table(first, last)
         elif block.kind in ("fence", "code"):
@@ -252,10 +252,6 @@ class _Reader:
         for i, after in pairwise([*keys, end]):
             if not _DULL_KEY.match(self.lines[i]):
                 self._add(group, "field", self.starts[i], self.starts[after] - 1)
-
-    def _list(self, block: Block) -> None:
-        group = self._open("list")
-        self._items(group, block, None)
 
     def _items(self, group: Group, block: Block, parent: Unit | None) -> None:
         for item in block.children:

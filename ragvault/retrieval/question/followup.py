@@ -19,7 +19,7 @@ from ragvault import text
 from ragvault.model import Turn
 from ragvault.retrieval.question.tasks import task_query
 from ragvault.retrieval.question.timehints import due_period, find_hint
-from ragvault.retrieval.question.wordlists import TIME_WORDS, VAGUE
+from ragvault.retrieval.question.wordlists import ASKING, TIME_WORDS, VAGUE
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _OWNED = re.compile(r"['’]s?(?=\s|$)")
@@ -94,14 +94,6 @@ _EXPLETIVE = re.compile(
     re.IGNORECASE,
 )
 _EMPTY = frozenset({"it", "es", "il"})
-_ASKING = frozenset(
-    """what which who whom whose when where why how was welche welcher welches welchen wer wen wem
-    wann wo warum wie wieso quel quelle quels quelles qui quand où pourquoi comment combien qué
-    cuál cuáles quién cuándo dónde cómo cuánto cuánta cuántos cuántas che quale quali chi quando
-    dove perché come quanto quanta quanti quante qual quais quem onde como wat welke wie wanneer
-    waar waarom hoe что какой какая какие кто когда где почему как сколько many much long old far
-    viele viel lange""".split()
-)
 _OF_ASKER = frozenset("i we you ich wir du je j'ai nous tu yo ik wij we eu io я мы".split())
 
 
@@ -117,7 +109,7 @@ class _Words:
         self.written: list[str] = _WORD.findall(question)
         self.lower = [word.lower().replace("’", "'") for word in self.written]
         said = set(text.words(self.time))
-        small = text.stopwords(language) | _ASKING | VAGUE | TIME_WORDS | said
+        small = text.stopwords(language) | ASKING | VAGUE | TIME_WORDS | said
         small |= {year for year in self.lower if _YEAR.fullmatch(year)}
         small |= text.MONTHS.keys() if len(self.lower) == 1 else set()  # "may" is a month then
         small |= _PRONOUNS.get(language, frozenset())
@@ -161,7 +153,7 @@ def whole(
         return f"{before.question.rstrip(_END)}: {rest}"
     subject = _subject(old, before.title)
     points_back = stands_for or new.lower[-1] in _AT_THE_END.get(language, ())
-    if lead and not points_back and not _ASKING & set(new.lower):
+    if lead and not points_back and not ASKING & set(new.lower):
         start = [match.start() for match in _WORD.finditer(rest)][new.naming[0]]
         named = rest[start:].rstrip(_END)
         if owner := next((w for w in old.written if _OWNED.search(w) and _OWNED.search(named)), ""):
@@ -189,7 +181,7 @@ def _has_anaphor(words: _Words, language: str) -> bool:
         is_last = i == len(words.lower) - 1
         if not named and (word in pronouns or (word in ends and is_last)):
             return True
-        is_verb = i > 0 and words.lower[i - 1] in _ASKING | _OF_ASKER
+        is_verb = i > 0 and words.lower[i - 1] in ASKING | _OF_ASKER
         named += i in words.naming and not is_verb
     return False
 
@@ -288,5 +280,5 @@ def completed(reply: str, question: str, earlier: Sequence[Turn]) -> str:
         [question, *(f"{turn.question} {turn.answer} {turn.title}" for turn in earlier)]
     )
     language = text.language_of(lines[0], [text.language_of(question)])
-    small = {text.stem(word) for word in text.stopwords(language) | _ASKING}
+    small = {text.stem(word) for word in text.stopwords(language) | ASKING}
     return lines[0] if text.stems(lines[0]) <= text.stems(said) | small else ""

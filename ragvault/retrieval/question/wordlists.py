@@ -57,6 +57,16 @@ NARROW_START = tuple(
     )
 )  # fmt: skip
 
+# What questions begin with.
+ASKING = _words(
+    """what which who whom whose when where why how was welche welcher welches welchen wer wen wem
+    wann wo warum wie wieso quel quelle quels quelles qui quand où pourquoi comment combien qué
+    cuál cuáles quién cuándo dónde cómo cuánto cuánta cuántos cuántas che quale quali chi quando
+    dove perché come quanto quanta quanti quante qual quais quem onde como wat welke wie wanneer
+    waar waarom hoe что какой какая какие кто когда где почему как сколько many much long old far
+    viele viel lange"""
+)
+
 # Words that say "nothing to search for" when they are all there is.
 VAGUE = _words(
     """tell thing things stuff something anything explain elaborate continue mean means meant

@@ -17,7 +17,7 @@ def test_the_cases_are_those_that_the_script_makes() -> None:
 @pytest.mark.parametrize(
     ("name", "held", "most"),
     [
-        ("cases", False, 0.055),
+        ("cases", False, 0.053),
         ("cases", True, 0.08),
         ("others", False, 0.36),  # planned as done, another's, half of it made up
         ("others", True, 0.26),

@@ -33,7 +33,7 @@ CHUNK = hit(
         "Alice Moreau approved 1.500 dollars on 5 March 2024.",
         "The approval of 1500 dollars by Moreau came in March 2024.",
         "The launch plan reaches 4,200,000 users.",
-        "The uptime was 99.5% at 2:30 pm.",
+        "The uptime was 99.5% at 14:30.",
         "The uptime was 99,5 percent.",
         "We didn't choose Firestore for the backend.",
         "It needs 3 retries.",
