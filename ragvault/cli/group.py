@@ -211,7 +211,8 @@ def unfolded(command: Callable[..., Any]) -> Callable[..., Any]:
             values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
         if not has_session:
             return command(**values)
-        with Session.open(values.pop("config")) as session:
+        session = Session.open(values.pop("config"))
+        with session.container:
             return command(session, **values)
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads it

@@ -22,7 +22,8 @@ if TYPE_CHECKING:  # pydantic is loaded when a command runs
 
 @dataclass(frozen=True)
 class Session:
-    """One command's run. ``out`` carries the result, ``err`` notices; use as a context manager."""
+    """One command's run. ``out`` carries the result, ``err`` notices; the container is to be
+    closed."""
 
     loaded: LoadedSettings
     container: Container
@@ -64,9 +65,3 @@ class Session:
         from ragvault.service.originals import Links
 
         return PlaceView(self.out, Links.of(self.container))
-
-    def __enter__(self) -> Session:
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self.container.close()

@@ -32,7 +32,6 @@ from ragvault.text import snippet, strip_controls
 
 if TYPE_CHECKING:
     from ragvault.model import IndexReport, VaultInfo
-    from ragvault.service.doctor import Check
     from ragvault.service.index import OutOfReach
     from ragvault.service.originals import Links, Source
     from ragvault.service.search import SearchResult
@@ -245,7 +244,7 @@ def _report(report: IndexReport) -> dict[str, Any]:
     return {**rounded(report), **counts, "files": files}
 
 
-# --------------------------------------------------------------------------- status and doctor
+# --------------------------------------------------------------------------- status
 
 
 def vault_object(vault: VaultInfo) -> dict[str, Any]:
@@ -270,12 +269,6 @@ def status_object(seen: Status) -> dict[str, Any]:
     ]
     ollama = {"reachable": seen.ollama.problem is None, **rounded(seen.ollama)}
     return {**rounded(seen), "vaults": vaults, "ollama": ollama}
-
-
-def checks_object(checks: Sequence[Check]) -> dict[str, Any]:
-    from ragvault.service.doctor import is_well
-
-    return {"ok": is_well(checks), "checks": checks}
 
 
 def verify_object(findings: Sequence[Finding]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import typer
 
 from ragvault.cli.group import command_app
 from ragvault.cli.options import CONFIG, JSON, YES, argument, option
+from ragvault.cli.render.history import print_history
 from ragvault.cli.render.layout import counted
 from ragvault.cli.render.terminal import print_json
 from ragvault.cli.session import Session
@@ -35,7 +36,8 @@ def history(
     no answer. Exits with 3 when there is nothing to list."""
     if context.invoked_subcommand is not None:
         return 0
-    with Session.open(config) as session:
+    session = Session.open(config)
+    with session.container:
         entries = session.container.history.entries(words=search, limit=limit + 1)
         if len(entries) > limit:
             session.notices([f"There are older ones: `--limit {2 * limit}` lists more."])
@@ -43,8 +45,6 @@ def history(
         if as_json:
             print_json({"answers": [entry_object(entry) for entry in entries]})
         else:
-            from ragvault.cli.render.history import print_history
-
             print_history(session.out, entries)
     return 0 if entries else 3
 

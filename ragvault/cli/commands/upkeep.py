@@ -15,7 +15,7 @@ from ragvault.cli.render.terminal import print_json
 from ragvault.cli.session import Session
 from ragvault.service import upkeep as service
 from ragvault.service.doctor import examine, is_well
-from ragvault.service.json_objects import checks_object, status_object, verify_object
+from ragvault.service.json_objects import status_object, verify_object
 from ragvault.service.status import status as look
 
 app = command_app()
@@ -42,7 +42,7 @@ def doctor(session: Session, as_json: bool = JSON) -> int:
         if not as_json:
             print_check(session.out, check)
     if as_json:
-        print_json(checks_object(checks))
+        print_json({"ok": is_well(checks), "checks": checks})
     return 0 if is_well(checks) else 1
 
 

@@ -94,7 +94,7 @@ _COLUMNS: dict[str, tuple[str, Callable[[Hit], str]]] = {
     "recent": ("recent", lambda hit: _number(hit.scores.recency)),
     "folder": ("folder", lambda hit: _number(hit.scores.folder_weight)),
     "rerank": ("rerank", lambda hit: _number(hit.scores.rerank)),
-    "fate": (" fate        ", lambda hit: f" {_fate(hit):<12}"),
+    "fate": (" fate        ", lambda hit: f" {hit.dropped_by or 'kept':<12}"),
     "chunk": ("chunk       ", lambda hit: f"{hit.chunk.id[:_ID_LENGTH]:<12}"),
 }
 # What a narrow terminal goes without, the first of it first.
@@ -122,10 +122,6 @@ def _print_candidates(out: Terminal, retrieval: Retrieval) -> None:
 
 def _number(value: float | None) -> str:
     return f"{'–':>6}" if value is None else f"{value:>6.3f}"
-
-
-def _fate(hit: Hit) -> str:
-    return str(hit.dropped_by or "kept")
 
 
 def _place(hit: Hit, room: int | None) -> str:
