@@ -184,9 +184,10 @@ def _lack(vault: VaultInfo, found: Coverage, told: int) -> str | None:
     if found.problem is not None:
         return f"{found.problem} It is answered from what was indexed of '{vault.name}'."
     if vault.embedded < vault.notes:
+        more = f", {found.new:,} more not yet" if found.new else ""
         return (
             f"'{vault.name}' is indexed in part: {vault.embedded:,} of {vault.notes:,} notes have "
-            "vectors, the others are found by their words; `ragvault index` goes on."
+            f"vectors, the others are found by their words{more}; `ragvault index` goes on."
         )
     if (changed := found.new + found.changed + found.gone) > told:
         notes = "1 note has" if changed == 1 else f"{changed:,} notes have"

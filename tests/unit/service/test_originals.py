@@ -21,6 +21,7 @@ from ragvault.service.search import search
 from ragvault.service.status import VaultLook
 from tests.support.answering import hit
 from tests.support.cli import make_vault
+from tests.support.samples import note_write
 from tests.support.stack import stack
 
 NOW = datetime(2026, 1, 1)
@@ -140,6 +141,17 @@ def test_what_index_cannot_read_is_not_called_new_for_ever(tmp_path: Path) -> No
         assert VaultLook(container).notices() == []
         (vault / "new.md").write_text("# New\n")
         assert "1 note has changed" in VaultLook(container).notices()[0]
+
+
+def test_what_a_broken_off_index_has_not_come_to_is_counted(tmp_path: Path) -> None:
+    vault = make_vault(tmp_path / "notes", NOTES)
+    with stack(tmp_path / "index", vault) as container:
+        write = note_write("notes", "fog.md", [((), "The horn sounds twice.")])
+        container.catalog.set_vector_watermark("notes", None)  # as a run begins
+        container.catalog.commit("notes", [write], ())
+        make_vault(vault, {"fog.md": "# Fog\n", "new.md": "# New\n"})
+        (said,) = VaultLook(container).notices()
+        assert "2 of 3 notes have vectors" in said and "1 more not yet" in said
 
 
 @pytest.mark.slow
