@@ -203,6 +203,7 @@ def _evidence(segment: Sequence[Item], at: int, fact: Fact) -> Iterator[int]:
     value = segment[at]
     words = keys_of(item for item in segment if item.kind == "a")
     own = {number for number, _ in fact.where(value)}
+    units = {fact.segments[number][place].unit for number, place in fact.where(value)}
     there = [item for item in segment if item.keys & fact.keys]
     for label in _labels(there, there.index(value)) if own else ():
         theirs = {number for number, _ in fact.where(label)}
@@ -211,6 +212,7 @@ def _evidence(segment: Sequence[Item], at: int, fact: Fact) -> Iterator[int]:
             for number in theirs
             for other in fact.segments[number]
             if other.kind == value.kind and not other.keys & value.keys
+            if other.unit == value.unit or value.unit not in units  # "9 nights" is no price
         ]
         if own & theirs:
             yield int(not rivals)

@@ -53,6 +53,10 @@ class Item:
         """The kinds of what may stand in its place."""
         return "AI" if self.kind == "A" else self.kind
 
+    @property
+    def unit(self) -> str:
+        return self.text.partition(" ")[2] if self.kind == "#" else ""
+
 
 class Fact:
     """``segments``: the items of each, in order; ``sentence``: the number of that each stands in;
@@ -88,12 +92,11 @@ class Fact:
         """(segment, place) of each time that it occurs; the year of a date is no amount."""
         if not item.keys & self.keys:
             return []
-        is_amount = item.kind == "#" and " " in item.text
         return [
             (number, place)
             for number, segment in enumerate(self.segments)
             for place, other in enumerate(segment)
-            if other.keys & item.keys and not (is_amount and other.kind == "@")
+            if other.keys & item.keys and not (item.unit and other.kind == "@")
         ]
 
 
