@@ -85,6 +85,7 @@ _DIGITS = re.compile(
     r"(?:[$€£]\s?)?(?<!\d)\d+(?:[.,:'’]\d+|[\u00a0\u202f ]\d{3}(?!\d))*", re.UNICODE
 )
 _AFTER = re.compile(r"[\s\u00a0-]?([%$€£]|[^\W\d_]+)")
+_HALF = re.compile(r"\s?([ap])\.?m\b", re.IGNORECASE)  # of the day
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b", re.IGNORECASE)
 
 _NUMBER_WORDS = {
@@ -202,6 +203,10 @@ def _number(text: str, match: re.Match[str]) -> Number:
     values = _values(digits)
     if unit in _SCALE:
         values |= {value * _SCALE[unit] for value in values}
+    half = _HALF.match(text, match.end())
+    if half and (clock := re.fullmatch(r"(\d\d?)(?::(\d\d))?", digits)):  # "2:30 pm" is 14:30
+        unit = half[1].lower()
+        values |= _values(f"{int(clock[1]) % 12 + 12 * (unit == 'p')}:{clock[2] or '00'}")
     before = text[match.start() - 1] if match.start() else " "
     glued = bool(after and after.start(1) == match.end()) and unit is None
     is_ordinal = bool(_ORDINAL.match(text, match.end()))

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from functools import cache
 
-from ragvault.text import stopwords
+from ragvault.text import language_of, stopwords
 
 _TELL = frozenset(
     """write written wrote note notes noted know known learn learned learnt jot jotted mention
-    mentioned vault journal diary everything anything something read say says show tell
+    mentioned vault journal diary entry entries everything anything something read say says show
+    tell remind list contain think thought
     notiz notizen alles etwas irgendetwas irgendwas weiß zeig zeige sagen
     escrito escribí anotado anoté notas algo sé dicen écrit noté sais disent
     scritto annotato so qualcosa escrevi anotei sei notities iets weet""".split()
@@ -30,8 +30,7 @@ _LEADS_ON = frozenset(
     del sur propos su sul sullo sulla sui sugli sulle di over van""".split()
 )
 _OF = frozenset({"de", "del", "di"})  # right behind a noun they make one thing: "notas de cata"
-_LANGUAGES = ("en", "de", "es", "fr", "it", "pt", "nl")
-_WORD = re.compile(r"[^\W_]+")
+_WORD = re.compile(r"[^\W_]+(?:-[^\W_]{3,})*")  # "on-call" is one, "sais-je" two
 _VERB_END = re.compile(
     r"\s+(?:(?:auf)?geschrieben|notiert|gelernt|(?:op)?geschreven|genoteerd|geleerd)\s*\??\s*$",
     re.IGNORECASE,
@@ -86,22 +85,17 @@ def without(question: str, names: Collection[str]) -> str:
     return _SPACED_END.sub(r"\1", " ".join(bare.split()))
 
 
-@cache
-def _small() -> frozenset[str]:
-    return frozenset().union(*map(stopwords, _LANGUAGES))
-
-
 def _without_frame(question: str) -> str:
     """What follows the frame; "" where there is none."""
-    rest = _VERB_END.sub("", question)
+    rest, small = _VERB_END.sub("", question), stopwords() | stopwords(language_of(question))
     is_telling, end = rest != question, 0
     for before, match in enumerate(_WORD.finditer(rest)):
         word = match.group().lower()
         if before == 1 and is_telling and word in _OF:
             return ""
         is_telling = is_telling or word in _TELL
-        if word in _LEADS_ON:
+        if is_telling and word in _LEADS_ON:
             end = match.end()
-        elif word not in _small() and word not in _TELL:
+        elif end or (word not in small and word not in _TELL):
             break
-    return _END.sub("", rest[end:]).strip() if is_telling and end else ""
+    return _END.sub("", rest[end:]).strip() if end else ""

@@ -34,6 +34,7 @@ CHUNK = hit(
         "The approval of 1500 dollars by Moreau came in March 2024.",
         "The launch plan reaches 4,200,000 users.",
         "The uptime was 99.5% at 14:30.",
+        "The uptime was 99.5% at 2:30 pm.",
         "The uptime was 99,5 percent.",
         "We didn't choose Firestore for the backend.",
         "It needs 3 retries.",
@@ -68,6 +69,8 @@ def test_what_the_chunk_says_in_other_words_is_held(statement: str) -> None:
         ("Run `ragtool destroy --everything` now.", "ragtool destroy"),
         ("Penguins inhabit the southern hemisphere and eat krill.", "words"),
         ("The uptime was 99.5% at 15:30.", "15:30"),
+        ("The uptime was 99.5% at 2:30 am.", "2:30"),
+        ("The uptime was 99.5% at 4pm.", "4"),
     ],
 )
 def test_what_the_chunk_does_not_say_is_reported_with_the_reason(

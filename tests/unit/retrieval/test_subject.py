@@ -48,6 +48,9 @@ from ragvault.retrieval.question.subject import subject_of
         ("O que escrevi sobre o carro?", "o carro"),
         ("Wat heb ik over de fiets genoteerd?", "fiets"),
         ("Is er iets over de verwarming?", "verwarming"),
+        ("What did I note about being on-call?", "being on-call"),
+        ("What did we say about going over budget?", "going over budget"),
+        ("Remind me about the dentist", "the dentist"),
         ("What does the router need, according to my notes?", "What does the router need?"),
     ],
 )
