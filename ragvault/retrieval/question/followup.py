@@ -83,7 +83,8 @@ _OTHERS = re.compile(
     r"|(?:who|what|where|when|anything|anyone)\s+else\b|(?:wer|was|wo|wann)\s+(?:sonst\s+)?noch\b"
     r"|(?:quién|qué)\s+más\b|(?:chi|cos['’])\s*altro\b|(?:quem|que)\s+mais\b|(?:wie|wat)\s+nog\b"
     r"|(?:the\s+others?|(?:der|die|das|den|dem)\s+andere\w*|l['’]autre|les\s+autres|d['’]autre"
-    r"|(?:el|la|los|las)\s+otr[oa]s?|l['’]altr[oa]|gli\s+altri|[oa]s?\s+outr[oa]s?|de\s+andere)"
+    r"|(?:el|la|los|las)\s+otr[oa]s?|l['’]altr[oa]|gli\s+altri|[oa]s?\s+outr[oa]s?|de\s+andere"
+    r"|(?:for|of|about|with)\s+(?:it|them|h(?:er|im)))"
     r"(?=\W*$))",
     re.IGNORECASE,
 )
@@ -163,7 +164,9 @@ def whole(
         if place and not (place in subject and holds(named)):
             return _replaced(before.question, place, named)
     known = {new.lower[i] for i in new.naming}
-    runs = subject or _runs(old, old.naming)
+    # "It" may be anything in the question, and a person is called as the note is.
+    runs = subject if not {"it", "es"} & set(new.lower) else []
+    runs = runs or _runs(old, old.naming)
     carried = [run for run in runs if not known & set(run.lower().split())]
     body = rest.rstrip(_END)
     return f"{body} ({' '.join(carried)}){rest[len(body) :]}" if carried else rest
