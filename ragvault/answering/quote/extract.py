@@ -185,7 +185,7 @@ _NOW = re.compile(
 _MAX_FIRST = 600  # characters of the best passage that is quoted whole,
 _MAX_BESIDE_FIRST = 400  # and of another,
 _LINE = 40  # where a shorter line counts as this
-_MAX_BESIDE = 120  # characters of a sentence that is quoted since the best stands before it
+_MAX_BESIDE = 120  # characters of a sentence behind the best, or of what stands between two
 _MAX_LIST = 1_500  # and where the whole is asked for
 _REFERS = re.compile(
     r"(?:It|Its|This|These|That|Those|They|Their|He|His|She|Her|Both|Such|Er|Sie|Diese\w?|Dies"
@@ -244,7 +244,11 @@ def _expanded(chosen: Sequence[Rated], wanted: Asks) -> list[Unit]:
             added.add(group.units[at - 1])
         if unit.parent is not None:
             added.add(unit.parent)
-    return [unit for unit in group.units if unit in picked | added]
+    picked |= added
+    for a, unit, b in zip(members, members[1:], members[2:], strict=False):
+        if {a, b} <= picked and len(unit.text) <= _MAX_BESIDE:  # hardly longer than a hole's mark
+            picked.add(unit)
+    return [unit for unit in group.units if unit in picked]
 
 
 def _whole(best: Rated, units: set[Unit], longest: int) -> set[Unit]:

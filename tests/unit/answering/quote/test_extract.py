@@ -253,6 +253,17 @@ TART = hit(
 )
 
 
+def test_a_short_sentence_between_two_that_are_quoted_leaves_no_hole() -> None:
+    about = (
+        "We spoke of the fence of the garden for an hour, and of the oak posts by the old house."
+    )
+    cost = "The new fence posts of the garden cost 33 euros each at the timber yard, with delivery."
+    filler = "\n\n".join(f"On day {n} the crust was a little thinner." for n in range(40))
+    note = f"{about} Clara would rather have it green. {cost}\n\n{filler}"
+    text = said("What do the fence posts of the garden cost?", hit("f.md", "Fence", note)).text
+    assert "old house. Clara would rather have it green. The new" in text
+
+
 def test_steps_are_quoted_as_the_list_that_they_are() -> None:
     """Three steps out of order are no recipe."""
     steps = "1. Preheat the oven.\n2. Combine flour and butter.\n3. Bake the tart.\n4. Wait."
