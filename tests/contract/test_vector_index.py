@@ -447,6 +447,22 @@ def test_no_env_file_or_variable_redirects_the_store(
     assert not (tmp_path / "elsewhere").exists()
 
 
+@pytest.mark.parametrize("how", ["query('notes', [1.0], 1)", "drop('notes')"])
+def test_an_env_file_that_chroma_cannot_read_is_told(folder: Path, how: str) -> None:
+    """In a process of its own: it is read when chromadb is imported."""
+    _filled(folder)
+    (folder.parent / ".env").write_text("CHROMA_SERVER_HTTP_PORT=none\n")
+    code = (
+        "import os, sys; from pathlib import Path\n"
+        "from ragvault.adapters.chroma.persistent import PersistentChroma\n"
+        "from ragvault.errors import StoreError\n"
+        "folder = Path(sys.argv[1]); os.chdir(folder)\n"
+        f"try: PersistentChroma(folder).{how}\n"
+        "except StoreError as error: print(error.message)\n"
+    )
+    assert "failed (1 validation error for Settings)" in _python(code, str(folder.parent))
+
+
 # --------------------------------------------------------------------------- the table of errors
 
 

@@ -113,9 +113,9 @@ class ChromaIndex:
     def drop(self, key: str) -> None:
         if not self._exists():
             return
-        from chromadb.errors import NotFoundError
-
         client = self._open()
+        from chromadb.errors import NotFoundError  # after ``import_chromadb``
+
         with self._writing(), self.translated(), suppress(NotFoundError):
             client.delete_collection(collection_name(key, self._namespace))
 
@@ -171,9 +171,9 @@ class ChromaIndex:
         for each time: another process may have dropped it, and made it again as another one."""
         if method != "upsert" and not self._exists():
             return None
-        from chromadb.errors import NotFoundError
-
         client, name = self._open(), collection_name(key, self._namespace)
+        from chromadb.errors import NotFoundError  # after ``import_chromadb``
+
         with self.translated():
             if method == "upsert":
                 collection = client.get_or_create_collection(
