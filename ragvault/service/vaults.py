@@ -80,7 +80,7 @@ def vaults_at(container: Container, paths: Sequence[Path], name: str | None) -> 
 def _vault_at(path: Path, name: str | None, known: Sequence[VaultInfo]) -> VaultInfo:
     for vault in known:
         if _same_folder(vault.path, path):
-            if name is not None and name != vault.name:
+            if name is not None and vault_name(name) != vault.name:
                 raise UsageError(
                     f"{path} is indexed already, as '{vault.name}'.",
                     f"To rename it: `ragvault vault remove {shlex.quote(vault.name)}`, then this "

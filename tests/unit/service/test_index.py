@@ -76,6 +76,14 @@ def test_of_several_vaults_one_that_is_away_keeps_none_of_the_others(tmp_path: P
         assert {v.name: v.notes for v in container.catalog.vaults()} == {"here": 2, "away": 1}
 
 
+def test_a_vault_is_known_by_its_name_however_that_was_typed(tmp_path: Path) -> None:
+    """`index --watch` asks for it again once it is indexed."""
+    vault = make_vault(tmp_path / "notes", {"a.md": "# A\n"})
+    with stack(tmp_path / "index", vault) as container:
+        (known,) = container.catalog.vaults()
+        assert vaults_at(container, [vault], f" {known.name}\t") == [known]
+
+
 def test_commands_that_are_named_work_when_typed(tmp_path: Path) -> None:
     """`My Notes` is two words to a shell."""
     vault = make_vault(tmp_path / "My Notes", {"a.md": "# A\n"})
