@@ -115,7 +115,7 @@ class AskView:
         self._printer.write(text)
 
     def _answer(self, answer: Answer) -> None:
-        if answer.mode == "extractive":
+        if answer.mode == "extractive" and answer.citations:  # 0.1 kept none
             self._quotations(answer)
         else:
             if not self._printer.has_printed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
@@ -164,6 +165,13 @@ def test_a_past_answer_is_shown_as_it_was_given(kept: Container, file: Path) -> 
     ).replay(result_of(entry))
     assert past.shown == live.shown
     assert entry_of(kept, "last") == entry
+
+
+def test_quotes_that_were_kept_without_citations_are_shown() -> None:
+    """An answer of 0.1 has no more than its text."""
+    screen, answer = Screen(), Answer("At nine. [File: boats.md]", "extractive", 0.5)
+    AskView(cast(Session, screen)).replay(replace(result(), outcome=answer))
+    assert "At nine. [File: boats.md]" in screen.shown
 
 
 @pytest.mark.parametrize("wanted", ["2", "0", "-1", "first", "", "9" * 30, "١"])
