@@ -117,11 +117,7 @@ def question_of(words: Sequence[str]) -> str:
 
 
 def request_of(
-    words: Sequence[str],
-    filters: Filters,
-    options: SearchOptions,
-    now: datetime,
-    **more: Any,
+    words: Sequence[str], filters: Filters, options: SearchOptions, now: datetime, **more: Any
 ) -> Request:
     """``more``: other fields of the request. Raises UsageError for a time that can't be read, or a
     period that ends before it begins; QuestionError where standard input has no question."""

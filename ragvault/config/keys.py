@@ -127,7 +127,7 @@ def expected(part: dict[str, Any]) -> str:
     if "enum" in kind:
         return "one of " + ", ".join(kind["enum"])
     if kind["type"] == "array":
-        return "a list of texts" + ", at least one" * ("minItems" in kind)
+        return "a list of texts, at least one" if "minItems" in kind else "a list of texts"
     if "pattern" in kind:
         return "an address such as " + str(part["default"])
     words = {

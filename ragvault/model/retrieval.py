@@ -247,9 +247,8 @@ class Hit:
     stored: StoredChunk
     scores: Scores
     dropped_by: DroppedBy | None = None
-    duplicates: tuple[
-        str, ...
-    ] = ()  # notes with the same text: "rel_path", of another vault "vault: rel_path"
+    # Notes with the same text: "rel_path", of another vault "vault: rel_path".
+    duplicates: tuple[str, ...] = ()
 
     @property
     def chunk(self) -> Chunk:

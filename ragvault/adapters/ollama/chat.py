@@ -209,8 +209,10 @@ class OllamaStream:
                             raise ReplyTooLongError("goes on beyond the length that was asked for")
                         if part.done:
                             done = True
-                            counts = part.prompt_eval_count, part.eval_count
-                            self.usage = ChatUsage(*map(_counted, counts))
+                            self.usage = ChatUsage(
+                                prompt_tokens=_counted(part.prompt_eval_count),
+                                completion_tokens=_counted(part.eval_count),
+                            )
                         if shown := visible.feed(text):
                             has_shown = True
                             yield shown

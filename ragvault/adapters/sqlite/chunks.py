@@ -101,10 +101,17 @@ def _stored(row: Sequence[Any]) -> StoredChunk:
     id_, heading_path, ordinal, index, first, last, text, text_hash, digest = rest
     if digest_of(id_, heading_path, first, last, text, path, title, aliases, tags) != digest:
         raise ValueError(f"the passage {id_} isn't as it was written")
-    names, mtime = (tuple(json.loads(aliases)), tuple(json.loads(tags))), mtime_ns / NS_PER_S
-    note = NoteInfo(vault, path, title, folder, *names, date, mtime, content_hash)
-    place = (tuple(json.loads(heading_path)), ordinal, index, first, last)
-    return StoredChunk(Chunk(id_, vault, path, *place, text, "", text_hash), note)
+    note = NoteInfo(
+        vault=vault, rel_path=path, title=title, folder=folder,
+        aliases=tuple(json.loads(aliases)), tags=tuple(json.loads(tags)),
+        date=date, mtime=mtime_ns / NS_PER_S, content_hash=content_hash,
+    )  # fmt: skip
+    chunk = Chunk(
+        id=id_, vault=vault, rel_path=path, heading_path=tuple(json.loads(heading_path)),
+        ordinal=ordinal, chunk_index=index, start_line=first, end_line=last,
+        text=text, embed_text="", text_hash=text_hash,
+    )  # fmt: skip
+    return StoredChunk(chunk, note)
 
 
 class SqliteChunks(OnDatabase):

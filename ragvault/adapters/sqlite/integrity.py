@@ -34,7 +34,7 @@ _NEVER_WRITTEN = (
     (
         "SELECT count(*) FROM note WHERE NOT json_valid(aliases) OR NOT json_valid(tags)"
         " OR typeof(date) NOT IN ('real', 'integer')"
-        " OR typeof(mtime_ns) || typeof(size) != 'integerinteger'",  # a sum may be too large
+        " OR typeof(mtime_ns) != 'integer' OR typeof(size) != 'integer'",
         "notes",
     ),
     (

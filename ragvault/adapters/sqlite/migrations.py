@@ -171,7 +171,8 @@ def _move_answers(connection: sqlite3.Connection) -> None:
                     "retrieval": {},
                     "llm_ms": ms[0],
                     "total_ms": ms[1],
-                    **dict.fromkeys(("prompt_tokens", "completion_tokens")),
+                    "prompt_tokens": None,
+                    "completion_tokens": None,
                 },
             }
             if (asked_at, question) not in known:

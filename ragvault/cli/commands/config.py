@@ -85,15 +85,13 @@ def path(config: Path | None = CONFIG) -> None:
 
 @app.command("init")
 def init(
-    config: Path | None = CONFIG,
-    force: bool = flag("--force", "Overwrite an existing file."),
+    config: Path | None = CONFIG, force: bool = flag("--force", "Overwrite an existing file.")
 ) -> None:
     """Write a commented configuration file with every default."""
     target, _ = locate_config(config)
     if target.exists() and not force:
         raise UsageError(
-            f"{target} exists already.",
-            "Edit it, or overwrite it: `ragvault config init --force`.",
+            f"{target} exists already.", "Edit it, or overwrite it: `ragvault config init --force`."
         )
     write_file(target, example(active=False), _ELSEWHERE)
     print(target)

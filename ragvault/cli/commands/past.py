@@ -57,10 +57,7 @@ def sources(session: Session, wanted: str = ANSWER, as_json: bool = JSON) -> Non
 
 @app.command("source")
 def source(
-    session: Session,
-    wanted: str = ANSWER,
-    number: int = NUMBER,
-    as_json: bool = JSON,
+    session: Session, wanted: str = ANSWER, number: int = NUMBER, as_json: bool = JSON
 ) -> int:
     """Exits with 3 where nothing of it is left."""
     entry = entry_of(session.container, wanted)

@@ -88,10 +88,7 @@ def repair(session: Session, as_json: bool = JSON) -> int:
 
 
 @app.command("backup")
-def backup(
-    session: Session,
-    file: Path = argument("FILE", "The file to write."),
-) -> None:
+def backup(session: Session, file: Path = argument("FILE", "The file to write.")) -> None:
     """It holds passages, embeddings, the history and the vaults' names: all that isn't made again
     in seconds. Others may use the index meanwhile. A backup that is there already is replaced.
     The notes, the configuration and models are not in it."""
@@ -101,10 +98,7 @@ def backup(
 
 
 @app.command("restore")
-def restore(
-    session: Session,
-    file: Path = argument("FILE", "A file that backup wrote."),
-) -> None:
+def restore(session: Session, file: Path = argument("FILE", "A file that backup wrote.")) -> None:
     """The index that is there is set aside, not deleted; a newer history stays. A file that isn't
     whole is refused, and nothing is changed then. `ragvault index` brings it up to date; nothing
     is embedded again."""

@@ -31,11 +31,7 @@ def list_vaults(session: Session, as_json: bool = JSON) -> None:
 
 
 @app.command("remove")
-def remove(
-    session: Session,
-    name: str = NAME,
-    yes: bool = YES,
-) -> None:
+def remove(session: Session, name: str = NAME, yes: bool = YES) -> None:
     """Forget a vault. Its notes are not touched."""
     vault = known_vaults(session.container, [name])[0]
     notes = counted(vault.notes, "note")
