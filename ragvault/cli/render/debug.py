@@ -56,12 +56,11 @@ def _facts(retrieval: Retrieval, result: AskResult | None) -> Iterator[tuple[str
         of = ", ".join(f"{name} {value:.2f}" for name, value in judged.features.items())
         sure = shown_confidence(judged.confidence)
         yield "confidence", f"{sure} {judged.calibration}: {of or 'no quote'}"
-    spent = {name: ms for name, ms in retrieval.timings_ms.items() if name is not Timing.TOTAL}
-    whole = {"search": retrieval.total_ms}
+    spent = [(name, ms) for name, ms in retrieval.timings_ms.items() if name is not Timing.TOTAL]
+    whole: list[tuple[str, float | None]] = [("search", retrieval.total_ms)]
     if result is not None:
-        whole |= {"model": result.llm_ms} if result.llm_ms is not None else {}
-        whole["total"] = result.total_ms
-    times = (f"{name} {ms:.0f} ms" for name, ms in (*spent.items(), *whole.items()))
+        whole += [("model", result.llm_ms), ("total", result.total_ms)]
+    times = (f"{name} {ms:.0f} ms" for name, ms in (*spent, *whole) if ms is not None)
     yield "time spent", ", ".join(times)
     if result is not None and result.usage.prompt_tokens is not None:
         completion = result.usage.completion_tokens or 0
