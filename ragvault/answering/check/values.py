@@ -36,11 +36,10 @@ class Date:
 
 
 # Beside the names that a question uses, the short ones that notes do.
-_SHORT_MONTHS = {
+_MONTHS = MONTHS | {
     "ene": 1, "janv": 1, "fév": 2, "abr": 4, "avr": 4, "juil": 7, "ago": 8, "dic": 12,
     "decembre": 12,
 }  # fmt: skip
-_MONTHS = {**MONTHS, **_SHORT_MONTHS}
 _MONTH = "(?:" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")\.?"
 _DAY = r"\d{1,2}(?:st|nd|rd|th|er|\.)?"
 _DATE_FORMS = tuple(
@@ -121,7 +120,6 @@ _NUMBER_WORDS = {
     "eighty": 80.0, "ninety": 90.0, "hundred": 100.0, "thousand": 1000.0, "dozen": 12.0,
     "once": 1.0, "twice": 2.0, "half": 0.5,
 }  # fmt: skip
-
 _COUNT = re.compile(
     r"\b(" + "|".join(_NUMBER_WORDS) + r"|\d{1,9})[\s-]+([^\W\d_]{3,})", re.IGNORECASE | re.UNICODE
 )
@@ -186,9 +184,7 @@ def compatible(said: Date, known: Date) -> bool:
 def find_numbers(text: str, *, spelled: bool = False) -> list[Number]:
     """Numbers in digits, in order; with ``spelled`` also the number words (unit None, last)."""
     found = [_number(text, match) for match in _DIGITS.finditer(text)]
-    if not spelled:
-        return found
-    words = {w for w in re.findall(r"[^\W\d_]+", text.lower()) if w in _NUMBER_WORDS}
+    words = _NUMBER_WORDS.keys() & re.findall(r"[^\W\d_]+", text.lower()) if spelled else set()
     found += [Number(word, frozenset({_NUMBER_WORDS[word]}), None, False) for word in sorted(words)]
     return found
 

@@ -270,7 +270,7 @@ class BracketReader:
         return self.view.value(*match.span())
 
 
-_PAIRS = {"[": "]", "(": ")", "【": "】", "{": "}"}
+PAIRS = {"[": "]", "(": ")", "【": "】", "{": "}"}
 # What any citation begins with; the first brackets of a long row are looked at no further.
 _START = re.compile(r"!|([\[(【{])(?!\1\1\1)|(?<!\w)[fs](?=[io])", re.IGNORECASE)
 _WIKILINK = re.compile(r"!?\[\[([^\[\]|#\n]+)(?:#([^\[\]|\n]+))?(?:\|[^\[\]\n]*)?\]\]")
@@ -339,8 +339,8 @@ def _citation_at(view: DraftView, known: CitedContext, index: int) -> tuple[int,
     wiki = _WIKILINK.match(view.text, index) if char in "[!" else None
     if wiki:
         return wiki.end(), _linked(wiki, known, view.text[:index].rstrip())
-    if char in _PAIRS:
-        return BracketReader(view, known, index + 1, _PAIRS[char], strict=is_glued).read()
+    if char in PAIRS:
+        return BracketReader(view, known, index + 1, PAIRS[char], strict=is_glued).read()
     if char in "fFsS" and not is_glued and _BARE.match(view.text, index):
         return BracketReader(view, known, index, "", strict=True).read()
     return index, []

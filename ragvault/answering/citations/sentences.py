@@ -10,14 +10,12 @@ import re
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from ragvault.answering.citations.parse import CitedContext, parse
+from ragvault.answering.citations.parse import PAIRS, CitedContext, parse
 from ragvault.answering.citations.styles import RawCitation
 from ragvault.text import sentence_spans
 
 _FENCE_OPEN = re.compile(r"(?m)^[ \t]{0,3}(`{3,}|~{3,})[^\n`]*\n")
 _MARKER = re.compile(r"\s*(?:(?:[-*+#>|]|\d{1,3}[.)]|[a-z]\))\s*)+")
-_OPENERS = "[(【"
-_CLOSERS = {"[": "]", "(": ")", "【": "】"}
 _LABELS = ("file:", "source:", "section:")
 # For what an end waits: nothing (there is none yet), any text, or the end of an open bracket.
 Waiting: TypeAlias = Literal["", "text", "bracket"]
@@ -107,7 +105,7 @@ def _with_citations(
             return (len(buffer) if final else None), "text"
         length = _citation_length(body, known, final=final)
         if length is None:
-            return None, "bracket" if body[0] in _OPENERS else "text"
+            return None, "bracket" if body[0] in PAIRS else "text"
         if length == 0 or (_starts_statement(body[length:]) and "\n" in rest[:gap]):
             return end + gap, "text"
         end += gap + length
@@ -124,9 +122,9 @@ def _starts_statement(after: str) -> bool:
 def _citation_length(body: str, known: CitedContext, *, final: bool) -> int | None:
     """Length of the citation that the text starts with; 0: none; None: not yet known."""
     lowered = body[:16].lower()
-    if body[0] in _OPENERS:
+    if body[0] in PAIRS:
         line = body.split("\n", 1)[0]
-        is_open = line.count(body[0]) > line.count(_CLOSERS[body[0]])
+        is_open = line.count(body[0]) > line.count(PAIRS[body[0]])
         if is_open and not final and len(line) == len(body) and len(body) < LOOKAHEAD:
             return None
     elif any(lowered.startswith(label) or label.startswith(lowered) for label in _LABELS):

@@ -284,12 +284,9 @@ def _shown(units: Sequence[Unit], group: Group, order: Mapping[Unit, int]) -> st
         piece = _piece(unit)
         if n:
             between = page.text[units[n - 1].end : unit.start]
+            gap = "\n" if "\n" in between or unit.kind in ("item", "field") else " "
             is_hole = order[unit] != order[units[n - 1]] + 1
-            mark = show.CUT if is_hole else ""
-            if "\n" in between or unit.kind in ("item", "field"):
-                text += f"\n{mark}\n" if mark else "\n"
-            else:
-                text += f" {mark} " if mark else " "
+            text += f"{gap}{show.CUT}{gap}" if is_hole else gap
         text += piece
     return lead + text
 
