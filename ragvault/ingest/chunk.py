@@ -88,7 +88,7 @@ def chunk_note(
     ``window`` is the embedder's, in tokens, specials not counted; ``settings.max_tokens`` can
     only lower it. Every non-blank line of the body is in at least one chunk. No ``embed_text``
     is longer than the window, unless a single grapheme is. Linear in the note; tokens are
-    counted in one batch for all sections, and in a few more for a section that is too long.
+    counted in one batch for all sections, and in a few more for frontmatter and a long section.
     """
     limit = max(1, min(window, settings.max_tokens or window))
     maker = _Maker(note, counter, limit, settings.overlap)
