@@ -58,7 +58,9 @@ def write_file(target: Path, text: str, remedy: str) -> None:
     target = target.resolve()  # a link to a file kept elsewhere stays a link
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
+        if (is_there := target.exists()) and not target.is_file():  # /dev/null, as root
+            raise OSError("it is there, and is no file")
+        mode = target.stat().st_mode & 0o777 if is_there else 0o600
         replace_file(target, text.encode(), mode)
     except OSError as error:
         reason = error.strerror or str(error)

@@ -308,6 +308,11 @@ def test_config_commands(cli: Cli) -> None:
     assert bad.code == 2 and f"{path}:2" in bad.err and "`model`" in bad.err
     assert cli("search", "x", "--json").json["error"]["type"] == "config"
     assert cli("config", "init", "--force").code == 0
+    device = cli.folder / "device.yaml"
+    os.mkfifo(device)
+    kept = cli("config", "init", "--force", "--config", str(device))
+    assert kept.code == 2 and "is no file" in kept.err and "Traceback" not in kept.err
+    assert device.is_fifo(), "as root, /dev/null would become a file"
 
 
 def test_a_setting_is_changed_by_a_command(cli: Cli, tmp_path: Path) -> None:
