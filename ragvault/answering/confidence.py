@@ -19,8 +19,7 @@ from dataclasses import dataclass
 
 from ragvault.answering.check.support import USUAL_BACKGROUND, Embed, lift, nearness
 from ragvault.answering.quote.asks import NAME, asks, has_date
-from ragvault.answering.quote.extract import Quote
-from ragvault.model import Judgement, Retrieval, Strategy, sigmoid
+from ragvault.model import Judgement, Quote, Retrieval, Strategy, sigmoid
 from ragvault.text import MONTHS, stem, stems, tokens
 
 # Where the model can read less of the question, its cosines tell nothing.

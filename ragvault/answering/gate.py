@@ -13,7 +13,7 @@ from datetime import date
 
 from ragvault.answering.check.support import Embed
 from ragvault.answering.confidence import judge, numbers_missing
-from ragvault.answering.quote.extract import Quote, Reading, read
+from ragvault.answering.quote.extract import Reading, read
 from ragvault.answering.quote.tasks import task_quotes
 from ragvault.model import (
     AbstainReason,
@@ -24,6 +24,7 @@ from ragvault.model import (
     Hit,
     Intent,
     Judgement,
+    Quote,
     Retrieval,
     Strategy,
 )

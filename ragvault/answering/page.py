@@ -19,7 +19,7 @@ from ragvault.answering.check.support import is_verbatim
 from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle, Marks
 from ragvault.answering.context import Neighbours, joined
 from ragvault.answering.quote import show
-from ragvault.answering.quote.extract import Quote, Reading, read
+from ragvault.answering.quote.extract import Reading, read
 from ragvault.model import (
     AbstainReason,
     Abstention,
@@ -29,6 +29,7 @@ from ragvault.model import (
     Detail,
     Evidence,
     Hit,
+    Quote,
     Reference,
 )
 from ragvault.text import one_line, snippet, strip_controls

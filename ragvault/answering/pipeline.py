@@ -33,7 +33,7 @@ from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle
 from ragvault.answering.context import Neighbours
 from ragvault.answering.page import UNLIKELY, beside, point, quoted, written
 from ragvault.answering.prompt import alone_messages, build_prompt
-from ragvault.answering.quote.extract import Quote, Reading
+from ragvault.answering.quote.extract import Reading
 from ragvault.config.settings import AnswerSettings, OllamaSettings
 from ragvault.errors import ModelError, ModelServerError, NoModelServerError
 from ragvault.model import (
@@ -49,6 +49,7 @@ from ragvault.model import (
     Intent,
     ModelInfo,
     Prompt,
+    Quote,
     Token,
     Turn,
     Written,

@@ -8,7 +8,7 @@ from datetime import date
 
 from ragvault.answering.check.support import Embed
 from ragvault.answering.pipeline import AnswerRun
-from ragvault.answering.quote.extract import Quote, read
+from ragvault.answering.quote.extract import read
 from ragvault.errors import RagvaultError
 from ragvault.model import (
     ChatOptions,
@@ -21,6 +21,7 @@ from ragvault.model import (
     Message,
     ModelInfo,
     NoteInfo,
+    Quote,
     Scores,
     StoredChunk,
     Token,

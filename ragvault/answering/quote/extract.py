@@ -19,7 +19,7 @@ from ragvault.answering.quote import show
 from ragvault.answering.quote.asks import Asks, asks
 from ragvault.answering.quote.rate import Rated, content_stems, is_idle, rated
 from ragvault.answering.quote.units import Group, Unit, pages_of
-from ragvault.model import Detail, Hit, Quote as Quote
+from ragvault.model import Detail, Hit, Quote
 from ragvault.text import strip_controls
 
 _LIMIT = {Detail.BRIEF: 1, Detail.NORMAL: 3, Detail.DETAILED: 7}
@@ -53,7 +53,8 @@ class Reading:
         for one in self.scored:
             if not one.unit.is_pointer:
                 by_chunk.setdefault(one.unit.hit.chunk.id, []).append(one)
-        longest = (0 if detail is Detail.BRIEF else _MAX_BESIDE_FIRST,) * 2
+        each = 0 if detail is Detail.BRIEF else _MAX_BESIDE_FIRST
+        longest = (each, each)
         limit = min(2, _LIMIT[detail])
         best = (_quotes(own, self.wanted, limit, longest, detail) for own in by_chunk.values())
         return {quote.hit.chunk.id: quote for quote, *_ in best}

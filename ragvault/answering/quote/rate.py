@@ -162,6 +162,15 @@ _WEAK_FIELD = re.compile(
 )
 
 
+# Headings of what leads elsewhere.
+_ASIDE = re.compile(
+    r"\W*(?:related|see also|further reading|next steps|what.?s next|(?:table of )?contents|links"
+    r"|references|siehe auch|weiterführend\w*|nächste schritte|inhalt(?:sverzeichnis)?|voir aussi"
+    r"|véase también|vedi anche|veja também|zie ook)\b",
+    re.IGNORECASE,
+)
+
+
 def _factor(unit: Unit, new: frozenset[str], has_own: bool) -> float:
     """What hardly answers anything counts less, however many words it shares: ``new`` are the
     stems that the question doesn't have."""
@@ -171,6 +180,8 @@ def _factor(unit: Unit, new: frozenset[str], has_own: bool) -> float:
     if unit.group.kind == "announcement" or unit.kind == "cut":
         factor *= 0.3
     if unit.kind == "code" and _OUTPUT.match(unit.text):
+        factor *= 0.3
+    if unit.hit.chunk.heading_path and _ASIDE.match(unit.hit.chunk.heading_path[-1]):
         factor *= 0.3
     if not new:
         factor *= 0.6

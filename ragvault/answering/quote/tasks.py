@@ -9,9 +9,8 @@ from textwrap import dedent
 
 from ragvault.answering.context import neutralise
 from ragvault.answering.quote import show
-from ragvault.answering.quote.extract import Quote
 from ragvault.answering.quote.units import ITEM_MARK
-from ragvault.model import Hit, TaskPlace
+from ragvault.model import Hit, Quote, TaskPlace
 from ragvault.text import stems, strip_controls
 
 # A heading that says of tasks only that they are some.

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from ragvault.answering.page import quoted
 from ragvault.answering.quote.asks import asks
-from ragvault.answering.quote.extract import Quote
 from ragvault.answering.quote.units import pages_of
-from ragvault.model import Answer, Detail, Hit
+from ragvault.model import Answer, Detail, Hit, Quote
 from tests.support.answering import evidence, extract, hit
 
 BACKEND = hit(

@@ -212,3 +212,9 @@ def test_a_table_that_lost_its_lines_is_no_row_of_titles() -> None:
     flat = "Usage TierCredit PurchaseMax Usage FreeN/A $10Build Tier 1 $100Build Tier 2 $500"
     note = hit("r.md", "Rate limits", f"{flat}\n\nTalk to our people about all of this.\n")
     assert "$100Build" in shown("usage tier 1", note)
+
+
+def test_a_section_that_leads_elsewhere_gives_way_to_one_that_says_it() -> None:
+    aside = hit("guide.md", "Guide > See also", "How to publish the site with Netlify.\n")
+    says = hit("site.md", "Guide", "Push the branch to publish the site.\n", rank=2)
+    assert "Push the branch" in shown("how do I publish the site", aside, says)
