@@ -1,14 +1,5 @@
 """Source formats: a file's bytes → a ``Note`` with its sections, and its blocks with their lines.
 
-    decoding      bytes → lines (byte order marks, stray bytes; binary files are refused)
-    markdown      Markdown with frontmatter, as Obsidian and its kin write it
-    blocks        its block structure (headings, lists, tables, fences …), by markdown-it-py
-    frontmatter   its YAML
-    inline        its #tags, and a heading's text without markup
-    tasks         list items with a box, and when they are due
-    plain_text    paragraphs between blank lines
-    dates         when a note is from: in words, in fields, in its path
-
 A further format is a module with a reader (``ports.NoteReader``) and a line in ``READERS``. Which
 files are notes is the setting ``index.extensions``.
 """

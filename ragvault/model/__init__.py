@@ -3,11 +3,6 @@
 No I/O, no third-party imports beyond the type of a vector. Times are seconds since the epoch
 (float, UTC) unless a name says ``_ms`` or ``_ns``; scores lie in 0..1 unless a docstring says
 otherwise; lines are 1-based and inclusive, counted in the file as it is on disk.
-
-    notes      a note on its way into the index (file, sections, chunks, the run's report), and what
-               the stores hold and give back: vaults, stored chunks, folders, filters
-    retrieval  one search: request, query, scores, hits
-    answers    one answer: the gate's outcome, prompt, citations, references, the log's row, events
 """
 
 from importlib import import_module

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from ragvault.model import Abstention, Answer, AskResult, Request
-from ragvault.service.ask import answer_of, ask
-from ragvault.service.why import why
+from ragvault.service.ask import answer_of, ask, why
 from ragvault.wiring import Container
 from tests.support.cli import make_vault
 from tests.support.stack import stack

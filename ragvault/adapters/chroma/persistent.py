@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from ragvault.adapters.chroma.index import ChromaIndex, chroma_settings, import_chromadb
-from ragvault.adapters.files import atomic_write, folder_size, os_error, private_folder
+from ragvault.adapters.files import atomic_write, folder_size, private_folder, reported
 from ragvault.adapters.sqlite.integrity import page_problems, problems_of
 from ragvault.config.settings import StoreSettings
 from ragvault.errors import RagvaultError, StoreDamagedError, StoreError
@@ -73,10 +73,8 @@ class PersistentChroma(ChromaIndex):
             is_whole = self._is_writing and not self._has_failed
             self._is_writing = False
             if is_whole and _identity(self._folder) == self._opened_identity:
-                try:
+                with reported(self._folder):
                     self._write_state(_checksums(self._folder))
-                except OSError as error:
-                    raise os_error(error, self._folder) from error
 
     def close(self) -> None:
         with self._lock:
@@ -127,15 +125,13 @@ class PersistentChroma(ChromaIndex):
                 self.close()
             except RagvaultError:
                 self._client = None  # it is on its way out, whatever state it is in
-            try:
+            with reported(self._folder):
                 if self._folder.is_dir() and not self._folder.is_symlink():
                     aside = self._folder.with_name(f"{FOLDER_NAME}.{os.urandom(4).hex()}.old")
                     self._folder.rename(aside)
                     shutil.rmtree(aside, ignore_errors=True)
                 else:
                     self._folder.unlink(missing_ok=True)
-            except OSError as error:
-                raise os_error(error, self._folder) from error
 
     def _exists(self) -> bool:
         return self._client is not None or (

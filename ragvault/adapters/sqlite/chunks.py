@@ -12,9 +12,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from ragvault.adapters.sqlite.connection import OnDatabase
-from ragvault.adapters.sqlite.integrity import digest_of
-from ragvault.adapters.sqlite.rows import NS_PER_S
-from ragvault.adapters.sqlite.text_tables import WITH_TASKS, fold_tag
+from ragvault.adapters.sqlite.rows import NS_PER_S, WITH_TASKS, digest_of, fold_tag
 from ragvault.model import Chunk, Filter, NoteInfo, StoredChunk
 
 

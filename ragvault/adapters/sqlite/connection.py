@@ -11,10 +11,10 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from ragvault.adapters.files import Translation, access_hint, disk_is_full, os_error
+from ragvault.adapters.files import Translation, access_hint, disk_is_full, reported
 from ragvault.adapters.sqlite.integrity import problems_of
 from ragvault.errors import (
     DiskFullError,
@@ -95,10 +95,8 @@ class Database:
         self.path = path
         self._lock = threading.RLock()
         self._busy_ms = int(busy_timeout_s * 1000)
-        try:
+        with reported(path.parent):
             path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise os_error(error, path.parent) from error
         self._connection = self._prepared()
 
     def _prepared(self) -> sqlite3.Connection:
@@ -181,33 +179,26 @@ class Database:
                 self._connection = self._prepared()
             yield self._connection
 
+    def read(self) -> AbstractContextManager[sqlite3.Connection]:
+        """One transaction: all that is read in it belongs together."""
+        return self._transaction("BEGIN")
+
+    def write(self) -> AbstractContextManager[sqlite3.Connection]:
+        """One transaction, undone if the block raises."""
+        return self._transaction("BEGIN IMMEDIATE")
+
     @contextmanager
-    def _made_sense_of(self) -> Iterator[None]:
+    def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
         """A row that nothing can be made of is a bug of ours, unless the file is damaged."""
         try:
-            yield
+            with self.connection() as connection:
+                connection.execute(begin)
+                with connection:  # which commits, or rolls back what an error hasn't yet
+                    yield connection
         except (ValueError, TypeError, OverflowError) as error:
             if not self.problems():
                 raise
             raise self.failure(_DAMAGED, error) from error
-
-    @contextmanager
-    def read(self) -> Iterator[sqlite3.Connection]:
-        """One transaction: all that is read in it belongs together."""
-        with self._made_sense_of(), self.connection() as connection:
-            connection.execute("BEGIN")
-            try:
-                yield connection
-            finally:
-                connection.rollback()
-
-    @contextmanager
-    def write(self) -> Iterator[sqlite3.Connection]:
-        """One transaction, undone if the block raises."""
-        with self._made_sense_of(), self.connection() as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            with connection:  # which commits, or rolls back what an error hasn't yet
-                yield connection
 
     def close(self) -> None:
         with self._lock, self.translated():

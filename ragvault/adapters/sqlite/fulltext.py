@@ -1,6 +1,6 @@
 """Full text search: FTS5's BM25 over title, heading path and body of each chunk, and the words of
 each note as they are written. The statistics behind the scores are each vault's own (see
-``text_tables.fts_table``).
+``rows.fts_table``).
 
 A note's words are there as stems of its own language. A word of a question is looked for as its
 stem in each language that the vault has notes in: "Rechnungen" as "rechnung", which German notes
@@ -20,8 +20,7 @@ from typing import Any
 
 from ragvault.adapters.sqlite.chunks import allowed, condition_of, languages_of, vault_ids
 from ragvault.adapters.sqlite.connection import OnDatabase
-from ragvault.adapters.sqlite.rows import generation_of
-from ragvault.adapters.sqlite.text_tables import fts_table, note_fts_table, vocabulary_table
+from ragvault.adapters.sqlite.rows import fts_table, generation_of, note_fts_table, vocabulary_table
 from ragvault.model import Filter, ScoredId
 from ragvault.text import ENGLISH, folded, stem, tokens
 

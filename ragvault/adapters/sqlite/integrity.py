@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 import sqlite3
@@ -11,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
-from ragvault.adapters.sqlite.text_tables import fold_tag, fts_table, note_fts_table
+from ragvault.adapters.sqlite.rows import digest_of, fold_tag, fts_table, note_fts_table
 
 CATALOG_NAME = "catalog.sqlite3"
 COMPANIONS = ("", "-wal", "-shm")
@@ -50,12 +49,6 @@ _NEVER_WRITTEN = (
     ),
     ("SELECT count(*) != 1 FROM meta WHERE key = 'generation'", "counters"),
 )
-
-
-def digest_of(*of: object) -> bytes:
-    """Of ``DIGESTED``, lists as JSON. Kept with a passage, and compared when it is read: a flipped
-    letter leaves a page that SQLite finds sound."""
-    return hashlib.sha256("\0".join(map(str, of)).encode("utf-8", "surrogatepass")).digest()[:16]
 
 
 def is_unit(vector: bytes) -> bool:

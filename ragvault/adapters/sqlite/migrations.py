@@ -10,13 +10,13 @@ from pathlib import Path
 
 from ragvault.adapters.sqlite.history import HISTORY_NAME, SqliteHistory
 from ragvault.adapters.sqlite.integrity import DIGESTED, add_functions
-from ragvault.adapters.sqlite.schema import Migration, schema_version, statements
-from ragvault.adapters.sqlite.text_tables import (
+from ragvault.adapters.sqlite.rows import (
     WITH_TASKS,
     create_full_text,
     drop_full_text,
     stem_again,
 )
+from ragvault.adapters.sqlite.schema import Migration, schema_version, statements
 
 # It answers what each question asks of all notes (how many, with how many passages, in which
 # languages) without reading the notes.

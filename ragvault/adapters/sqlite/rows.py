@@ -1,26 +1,24 @@
-"""The rows of notes, chunks and full text, written. Each function runs inside a transaction that
-its caller opened; none commits.
+"""What a vault's notes are in the tables: their rows, their chunks' and their full text, written.
+Each function runs inside a transaction that its caller opened; none commits.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import PurePosixPath
 
-from ragvault.adapters.sqlite.integrity import digest_of
-from ragvault.adapters.sqlite.text_tables import (
-    fold_tag,
-    fts_table,
-    names_of,
-    note_fts_table,
-    write_words,
-)
 from ragvault.errors import NoIndexError
 from ragvault.model import NoteWrite
-from ragvault.text import language_of
+from ragvault.text import language_of, stem, tokens
 
 NS_PER_S = 1_000_000_000
+# A chunk's text in which a task's box stands (``formats.tasks``), as a condition.
+WITH_TASKS = "text GLOB '*[[][ xX/]] *'"
+# What is stored is tokens already, and stems with their diacritics folded (``stemmed``).
+_TOKENIZER = "tokenize = 'unicode61 remove_diacritics 0'"
 
 
 def vault_id(connection: sqlite3.Connection, name: str) -> int:
@@ -122,3 +120,105 @@ def _write_note(connection: sqlite3.Connection, number: int, write: NoteWrite) -
 
 def _json(values: Sequence[str]) -> str:
     return json.dumps(list(values), ensure_ascii=False)
+
+
+def digest_of(*of: object) -> bytes:
+    """Of ``DIGESTED``, lists as JSON. Kept with a passage, and compared when it is read: a flipped
+    letter leaves a page that SQLite finds sound."""
+    return hashlib.sha256("\0".join(map(str, of)).encode("utf-8", "surrogatepass")).digest()[:16]
+
+
+# --------------------------------------------------------------------------- full text
+
+
+def fts_table(vault_id: int) -> str:
+    """The full text table of one vault. Each has its own, because BM25's statistics are those of a
+    table: indexing one vault must not move the scores of another."""
+    return f"fts_{int(vault_id)}"
+
+
+def note_fts_table(vault_id: int) -> str:
+    """The full text table of one vault's notes, a row a note: ``written``, their names and body
+    word for word."""
+    return f"fts_note_{int(vault_id)}"
+
+
+def vocabulary_table(vault_id: int) -> str:
+    """FTS5's own view of the words in ``note_fts_table``, with the notes that hold each."""
+    return f"vocabulary_{int(vault_id)}"
+
+
+def create_full_text(connection: sqlite3.Connection, vault_id: int) -> None:
+    """Make a vault's tables: of stems, whose rowid is the chunk's, and of words, whose rowid is the
+    note's. Part of the schema: a change of it is a migration that rebuilds those of every vault."""
+    stems, words = fts_table(vault_id), note_fts_table(vault_id)
+    for name, columns in ((stems, "title, heading, body"), (words, "written")):
+        connection.execute(f"CREATE VIRTUAL TABLE {name} USING fts5({columns}, {_TOKENIZER})")
+    connection.execute(
+        f"CREATE VIRTUAL TABLE {vocabulary_table(vault_id)} USING fts5vocab({words}, 'col')"
+    )
+
+
+def drop_full_text(connection: sqlite3.Connection, vault_id: int) -> None:
+    for table in (vocabulary_table, note_fts_table, fts_table):
+        connection.execute(f"DROP TABLE IF EXISTS {table(vault_id)}")
+
+
+def names_of(rel_path: str, title: str, aliases: Iterable[str], tags: Iterable[str]) -> str:
+    """All that a note is called by."""
+    return "\n".join([title, *aliases, PurePosixPath(rel_path).stem, *tags])
+
+
+def fold_tag(tag: str) -> str:
+    """Tags are compared without ``#`` and case, as Obsidian does."""
+    return tag.lstrip("#").strip("/").casefold()
+
+
+def stemmed(text: str, language: str) -> str:
+    """A text as the full text table reads it: the stems of exactly the tokens that a query is cut
+    into, so that FTS5's own tokenizer has nothing left to do and can't disagree with the query."""
+    return " ".join(stem(token, language) for token in tokens(text))
+
+
+def write_words(
+    connection: sqlite3.Connection,
+    number: int,
+    note_id: int,
+    said: tuple[str, str],
+    chunks: Iterable[tuple[int | None, Sequence[str], str]],
+    language: str,
+) -> None:
+    """A note's rows of full text, of its names and its body (``said``), and those of its
+    ``chunks``: row id, heading path, text. Without chunks it has none."""
+    names, body = said
+    title = stemmed(names, language)
+    rows = [
+        (rowid, title, stemmed("\n".join(path), language), stemmed(text, language))
+        for rowid, path, text in chunks
+    ]
+    connection.executemany(
+        f"INSERT INTO {fts_table(number)} (rowid, title, heading, body) VALUES (?, ?, ?, ?)", rows
+    )
+    if rows:
+        connection.execute(
+            f"INSERT INTO {note_fts_table(number)} (rowid, written) VALUES (?, ?)",
+            (note_id, " ".join(tokens(f"{names}\n{body}"))),
+        )
+
+
+def stem_again(connection: sqlite3.Connection, number: int) -> None:
+    """Fill a vault's empty tables, and its notes' languages, from the chunks' texts."""
+    notes = connection.execute(
+        "SELECT id, rel_path, title, aliases, tags FROM note WHERE vault_id = ?", (number,)
+    ).fetchall()
+    for note_id, rel_path, title, aliases, tags in notes:
+        chunks = connection.execute(
+            "SELECT rowid, heading_path, text FROM chunk WHERE note_id = ? ORDER BY chunk_index",
+            (note_id,),
+        ).fetchall()
+        body = "\n".join(text for _, _, text in chunks)
+        language = language_of(body)
+        connection.execute("UPDATE note SET language = ? WHERE id = ?", (language, note_id))
+        names = names_of(rel_path, title, json.loads(aliases), json.loads(tags))
+        words = [(rowid, json.loads(path), text) for rowid, path, text in chunks]
+        write_words(connection, number, note_id, (names, body), words, language)

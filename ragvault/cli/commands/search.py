@@ -26,10 +26,10 @@ from ragvault.cli.render.terminal import print_json
 from ragvault.cli.session import Session
 from ragvault.errors import UsageError
 from ragvault.service import search as service
+from ragvault.service.ask import why as explain
 from ragvault.service.json_objects import debug_object, search_object
 from ragvault.service.originals import Links, on_disk
 from ragvault.service.search import SearchResult, Terms
-from ragvault.service.why import why as explain
 
 app = command_app()
 

@@ -2,8 +2,4 @@
 
 In: candidates with their raw scores. Out: hits, every one with its rank, the terms that its score
 is the sum of, and what dropped it.
-
-    blend   cosine, BM25 and date to one score
-    rerank  the best read again together with the question
-    pick    floors, duplicates, and the first k
 """
