@@ -24,7 +24,7 @@ def embedded_texts(vault: Path) -> list[str]:
     texts: dict[str, str] = {}
     for file in walk(vault, settings.index).files:
         try:
-            note = read_markdown(file.rel_path, file.path.read_bytes(), file.mtime_ns / 1e9)
+            note = read_markdown(file.rel_path, Path(file.path).read_bytes(), file.mtime_ns / 1e9)
         except NotTextError:
             continue
         window = embedder.max_tokens

@@ -15,6 +15,7 @@ topic, by which nothing is said, is fitted to answerable against foreign questio
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -64,6 +65,7 @@ def rows_of(
     data = work / ("words" if by_words else "meaning") / folder.name
     data.mkdir(parents=True, exist_ok=True)
     asked = [(question, False) for question in _some(folder, most)]
+    answers = _known_answers(folder)
     for other in sets:
         if other != folder:
             for question in _some(other, foreign):
@@ -81,7 +83,7 @@ def rows_of(
         for question, is_drawn in asked:
             result = answer_of(ask(container, Request(question.text, use_model=False), now=TODAY))
             if result.judgement is not None and result.judgement.features:
-                is_right = _is_right(question, result)
+                is_right = _is_right(question, answers.get(question.id, ()), result)
                 features = dict(result.judgement.features)
                 yield Row(folder.name, question, is_drawn, is_right, features)
 
@@ -91,14 +93,21 @@ def _some(folder: Path, most: int) -> list[Question]:
     return random.Random(folder.name).sample(questions, min(most, len(questions)))
 
 
-def _is_right(question: Question, result: AskResult) -> bool:
+def _known_answers(folder: Path) -> Mapping[str, Sequence[str]]:
+    """The ``answers`` of those questions that don't say what is ``right``, by their ids."""
+    with (folder / "questions.jsonl").open(encoding="utf-8") as lines:
+        asked = [json.loads(line) for line in lines]
+    return {str(one.get("id", "")): one.get("answers") or () for one in asked}
+
+
+def _is_right(question: Question, answers: Sequence[str], result: AskResult) -> bool:
     if not question.answerable:
         return False
     printed = "\n".join(quote.shown for quote in result.quotes)
     if question.right is not None:
         return matches(question.right, printed)
     held = tokens(printed)
-    for answer in question.answers:
+    for answer in answers:
         words = tokens(answer)
         if f" {' '.join(words)} " in f" {' '.join(held)} ":
             return True

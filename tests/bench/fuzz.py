@@ -28,11 +28,10 @@ _HANGS_S = 60  # by the clock, instrumented, on a machine that is busy
 
 def _targets() -> dict[str, Callable[[bytes], None]]:
     """Each takes any bytes. Raises for what must not be."""
-    from ragvault.cli.render.search import shell_quoted
-
     from ragvault.answering.check.binding import loose_parts
     from ragvault.answering.check.support import unsupported
     from ragvault.answering.citations.stream import CitationStream
+    from ragvault.cli.commands.search import shell_quoted
     from ragvault.config.file import settings_in
     from ragvault.config.settings import ChunkingSettings
     from ragvault.errors import ConfigError
