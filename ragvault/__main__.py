@@ -15,7 +15,7 @@ def main() -> None:
     What is imported lives as long as the process: the collector need not go through it again and
     again, nor need it be taken apart at the end.
     """
-    gc.set_threshold(50_000, 20, 50)
+    gc.set_threshold(200_000, 20, 50)
     # pydantic would look for plugins in the metadata of all that is installed.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:

@@ -14,7 +14,6 @@ import typer
 
 from ragvault.cli.session import Session
 from ragvault.errors import QuestionError, VaultPathError
-from ragvault.model import Request
 
 
 def option(
@@ -121,6 +120,7 @@ def request_of(
 ) -> Request:
     """``more``: other fields of the request. Raises UsageError for a time that can't be read, or a
     period that ends before it begins; QuestionError where standard input has no question."""
+    from ragvault.model import Request
     from ragvault.service.search import period
 
     since, until = period(filters.since, filters.until, now)

@@ -60,7 +60,8 @@ class _Walk:
     extensions: tuple[str, ...]
     max_bytes: int
     own: VaultSettings = field(default_factory=VaultSettings)
-    found: list[tuple[str, str, os.stat_result]] = field(default_factory=list)  # rel, path
+    found: dict[str, NoteFile] = field(default_factory=dict)  # by their keys
+    odd: list[NoteFile] = field(default_factory=list)  # whose names are no keys
     skipped: list[Skipped] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
 
@@ -76,6 +77,7 @@ class _Walk:
 
     def folder(self, base: str, entries: Iterable[os.DirEntry[str]], rules: Rules) -> Iterator[str]:
         """Sort one folder's entries into notes and reasons; yields the names of subfolders."""
+        has_rules = bool(rules or self.own.excluded)
         for entry in entries:
             name, rel = entry.name, base + entry.name
             if is_hidden(name):
@@ -84,7 +86,7 @@ class _Walk:
                 is_dir = entry.is_dir(follow_symlinks=False)
                 is_note = not is_dir and name.lower().endswith(self.extensions)
                 source = None
-                if is_dir or is_note:
+                if has_rules and (is_dir or is_note):
                     source = ignored_by(rules, rel, is_dir) or self.own.excludes(rel, is_dir)
                 if source is not None:
                     self.skip(rel + "/" * is_dir, f"ignored by {shown(source)}")
@@ -103,7 +105,12 @@ class _Walk:
         elif status.st_size > self.max_bytes:
             self.skip(rel, too_large(status.st_size, self.max_bytes))
         else:
-            self.found.append((rel, path, status))
+            mtime_ns, ctime_ns = kept_ns(status.st_mtime_ns), status.st_ctime_ns
+            file = NoteFile(rel, path, status.st_size, mtime_ns, ctime_ns)
+            if key_of(rel) == rel:
+                self.found[rel] = file
+            else:
+                self.odd.append(file)
 
     def link(self, rel: str, path: str) -> None:
         """Name a symlink that could have been a note or a folder of notes; never follow it."""
@@ -170,16 +177,14 @@ def refuse_vanished(root: Path) -> None:
 
 def _with_keys(state: _Walk) -> tuple[NoteFile, ...]:
     """Give each note its key; see the module's docstring for names that collide."""
-    plain = {rel for rel, _, _ in state.found if key_of(rel) == rel}
-    taken: dict[str, NoteFile] = {}
-    for rel, path, status in sorted(state.found, key=lambda note: note[0] not in plain):
-        key = rel if rel in plain else key_of(rel)
-        key = key if key not in taken else printable(rel)
+    taken = state.found
+    for file in state.odd:
+        rel = file.rel_path
+        key = key_of(rel) if key_of(rel) not in taken else printable(rel)
         if key in taken:
             state.skip(rel, "has the same displayed name as another note")
         else:
-            mtime_ns, ctime_ns = kept_ns(status.st_mtime_ns), status.st_ctime_ns
-            taken[key] = NoteFile(key, path, status.st_size, mtime_ns, ctime_ns)
+            taken[key] = file._replace(rel_path=key)
     return tuple(taken[key] for key in sorted(taken))
 
 

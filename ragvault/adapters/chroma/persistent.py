@@ -34,7 +34,7 @@ STORE_FILE = "chroma.sqlite3"
 STATE_FILE = "store.json"
 _SEGMENT_IDS = "index_metadata.pickle"
 _SPELLINGS = itertools.count(1)
-_BLOCK = 1 << 20  # bytes read at a time
+_BLOCK = 1 << 18  # bytes read at a time
 
 
 class PersistentChroma(ChromaIndex):

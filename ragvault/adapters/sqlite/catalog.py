@@ -157,7 +157,7 @@ class SqliteCatalog(SqliteChunks, SqliteFullText, SqliteEmbeddings):
                 " WHERE vault_id = (SELECT id FROM vault WHERE name = ?)",
                 (vault,),
             )
-            return {row[0]: FileState(*row) for row in rows}
+            return {row[0]: FileState._make(row) for row in rows}
 
     def touch_files(
         self, vault: str, states: Sequence[FileState], copied: range = range(0)
