@@ -25,25 +25,6 @@ from ragvault.ports import Catalog, Embedder, Progress, TokenCounter, VectorInde
 BATCH_BYTES = 8_000_000  # of the notes' files
 
 
-@dataclass(frozen=True, slots=True)
-class SyncParts:
-    """What a run works with. ``counter`` measures passages. ``embedder`` builds without loading the
-    model; of what, say ``embedder_settings`` (see ``Catalog.use_embedder``). ``stored`` is the
-    vector store's identity, read without opening it; None when there is no store. A batch of notes
-    is one transaction: ``batch_chunks`` bounds its memory.
-    """
-
-    catalog: Catalog
-    counter: TokenCounter
-    embedder: Callable[[], Embedder]
-    embedder_settings: str
-    vectors: Callable[[], VectorIndex]
-    stored: Callable[[], str | None]
-    now: Callable[[], float] = time.time
-    read_note: ReadNote = read_note
-    batch_chunks: int = 512
-
-
 class Silent:
     """A Progress that shows nothing."""
 
@@ -52,29 +33,6 @@ class Silent:
     def advance(self, done: int) -> None: ...
 
     def finish(self) -> None: ...
-
-
-def sync_vault(
-    vault: VaultInfo,
-    settings: Settings,
-    parts: SyncParts,
-    *,
-    full: bool = False,
-    thorough: bool = False,
-    dry_run: bool = False,
-    progress: Progress | None = None,
-) -> IndexReport:
-    """Bring the index of one vault up to date; a vault that is new is remembered.
-
-    ``full`` reads and writes every note again and rebuilds the vault's vectors (embeddings come
-    from the cache where text and model are the same). ``thorough`` reads every note to see whether
-    it is the one that is indexed, whatever its size and time say. ``dry_run`` says what would be
-    done and writes nothing. Raises VaultPathError (the root is gone, empty or without notes),
-    DiskFullError and other StoreErrors, EmbedderUnavailableError, Interrupted; what was committed
-    is kept.
-    """
-    run = _Run(vault, settings, parts, progress or Silent(), full, thorough)
-    return run.run(dry_run=dry_run)
 
 
 @dataclass(slots=True)
@@ -88,38 +46,55 @@ class _Batch:
         return self.chunks >= chunks or self.size >= BATCH_BYTES
 
 
-@dataclass
-class _Run:
-    """One call of ``sync_vault``."""
+@dataclass(kw_only=True)
+class Sync:
+    """One vault, to be brought up to date once. ``counter`` measures passages. ``embedder`` builds
+    without loading the model; of what, say ``embedder_settings`` (see ``Catalog.use_embedder``).
+    ``stored`` is the vector store's identity, read without opening it; None when there is no store.
+
+    ``full`` reads and writes every note again and rebuilds the vault's vectors (embeddings come
+    from the cache where text and model are the same). ``thorough`` reads every note to see whether
+    it is the one that is indexed, whatever its size and time say. A batch of notes is one
+    transaction: ``batch_chunks`` bounds its memory.
+    """
 
     vault: VaultInfo
     settings: Settings
-    parts: SyncParts
-    progress: Progress
-    full: bool
-    thorough: bool
-    started: float = field(default_factory=time.monotonic)
-    done: int = 0  # notes that were written
-    undated: int = 0  # of these
-    states: dict[str, FileState] = field(default_factory=dict)  # what was known before this run
-    has_words: bool = False  # all are written
-    window: int | None = None
-    fingerprint: str | None = None
-    no_model: ModelError | None = None  # words are written without it
+    catalog: Catalog
+    counter: TokenCounter
+    embedder: Callable[[], Embedder]
+    embedder_settings: str
+    vectors: Callable[[], VectorIndex]
+    stored: Callable[[], str | None]
+    progress: Progress = field(default_factory=Silent)
+    full: bool = False
+    thorough: bool = False
+    now: Callable[[], float] = time.time
+    read_note: ReadNote = read_note
+    batch_chunks: int = 512
 
     def __post_init__(self) -> None:
-        self.catalog = self.parts.catalog
+        self.started = time.monotonic()
+        self.done = self.undated = 0  # notes that were written, and those of them without a date
+        self.has_words = False  # all are written
+        self.states: dict[str, FileState] = {}  # what was known before this run
         self.report = IndexReport(self.vault.name, str(self.vault.path))
-        self.writer = Writer(self.vault.name, self.catalog, self.parts.vectors, self.progress)
+        self.writer = Writer(self.vault.name, self.catalog, self.vectors, self.progress)
+        self.window: int | None = None
+        self.fingerprint: str | None = None
+        self.no_model: ModelError | None = None  # words are written without it
         try:
-            embedder = self.parts.embedder()
+            embedder = self.embedder()
             self.window, self.fingerprint = embedder.max_tokens, embedder.fingerprint
         except ModelError as error:
             self.no_model = error
 
     # -- the steps
 
-    def run(self, *, dry_run: bool) -> IndexReport:
+    def run(self, *, dry_run: bool = False) -> IndexReport:
+        """A vault that is new is remembered. ``dry_run`` says what would be done and writes
+        nothing. Raises VaultPathError (the root is gone, empty or without notes), DiskFullError and
+        other StoreErrors, EmbedderUnavailableError, Interrupted; what was committed is kept."""
         is_known = any(v.name == self.vault.name for v in self.catalog.vaults())
         self.states = self.catalog.file_states(self.vault.name)
         found = walk(self.vault.path, self.settings.index)
@@ -128,10 +103,10 @@ class _Run:
         self.loader = NoteLoader(
             self.vault.name,
             self.settings,
-            self.parts.counter,
+            self.counter,
             self.window,
             found.own,
-            self.parts.read_note,
+            self.read_note,
             time_of_copy(found.files),
         )
         plan = make_plan(
@@ -161,7 +136,7 @@ class _Run:
                 self.writer.begin()
                 self._write_vectors(found, is_in_step=is_in_step)
             else:
-                self.catalog.checked_vault(self.vault.name, indexed_at=self.parts.now())
+                self.catalog.checked_vault(self.vault.name, indexed_at=self.now())
         except KeyboardInterrupt:
             raise Interrupted(self._how_far(len(plan.writes))) from None
         finally:
@@ -176,7 +151,7 @@ class _Run:
 
     def _is_in_step(self) -> bool:
         """Whether the vector store is the one, and in the state, that the last run left."""
-        stored = self.parts.stored()
+        stored = self.stored()
         if stored is None or self.fingerprint is None:
             return False
         expected = watermark_of(stored, self.fingerprint)
@@ -195,7 +170,7 @@ class _Run:
         for file in plan.writes:
             self._add(batch, file, moved.get(file.rel_path))
             # The newest notes can be searched after a second, not after a whole batch.
-            if batch.is_full(self.parts.batch_chunks // (1 if self.done else 4)):
+            if batch.is_full(self.batch_chunks // (1 if self.done else 4)):
                 self._flush(batch, moved)
                 batch = _Batch()
         self._flush(batch, moved)
@@ -255,9 +230,9 @@ class _Run:
         """Bring the vectors in line with the words, the newest notes first."""
         if self.no_model is not None:
             raise self.no_model
-        embedder = self.parts.embedder()
+        embedder = self.embedder()
         model = embedder.fingerprint
-        self.catalog.use_embedder(model, self.parts.embedder_settings)
+        self.catalog.use_embedder(model, self.embedder_settings)
         report, writer = self.report, self.writer
         written = {*report.added, *report.changed, *(new for _, new in report.renamed)}
         among = written if is_in_step else None
@@ -265,7 +240,7 @@ class _Run:
         total = sum(chunks for _, chunks in lacking)
         self.progress.start(self.vault.name, total, "passages embedded")
         self._embed(embedder, lacking, {file.rel_path: file for file in found.files})
-        filled = writer.finish(model, is_in_step=is_in_step, indexed_at=self.parts.now())
+        filled = writer.finish(model, is_in_step=is_in_step, indexed_at=self.now())
         report.notices.extend(writer.notices)
         if filled > total:
             were = "vector was" if filled - total == 1 else "vectors were"
@@ -288,7 +263,7 @@ class _Run:
             if {chunk.id for chunk in write.chunks} != known:  # it was edited just now
                 self.writer.write([write])
             chunks += write.chunks
-            if len(chunks) >= self.parts.batch_chunks:
+            if len(chunks) >= self.batch_chunks:
                 self.writer.embed(embedder, chunks)
                 chunks = []
         self.writer.embed(embedder, chunks)

@@ -26,7 +26,7 @@ from ragvault.wiring import Container
 class IndexRequest:
     """What is to be indexed: folders, known or new (one that is new may be given a name), else
     the remembered vaults of these names, else all. ``full``, ``thorough`` and ``dry_run``: as
-    ``sync_vault``; the first two check the catalog before."""
+    ``ingest.sync.Sync``; the first two check the catalog before."""
 
     paths: tuple[Path, ...] = ()
     name: str | None = None
@@ -62,7 +62,7 @@ def index(
 
     The index is locked from the first vault on until the iterator ends or is closed. Of several
     vaults one whose folder is gone doesn't keep the others from being refreshed; one alone raises
-    VaultPathError. Raises UsageError, NoIndexError, IndexBusyError, and what ``sync_vault`` does.
+    VaultPathError. Raises UsageError, NoIndexError, IndexBusyError, and what ``Sync`` does.
     """
     try:
         is_checked = request.full or request.thorough or container.files.is_catalog_gone()
@@ -127,27 +127,24 @@ def refreshed(
 ) -> IndexReport:
     """Bring one vault up to date, as the request says. The caller holds the lock, unless it is a
     dry run."""
-    from ragvault.ingest.sync import SyncParts, sync_vault
+    from ragvault.ingest.sync import Silent, Sync
     from ragvault.wiring import embedder_settings
 
     with _catalog_for(container, dry_run=request.dry_run) as catalog:
-        parts = SyncParts(
+        run = Sync(
+            vault=vault,
+            settings=container.settings,
             catalog=catalog,
             counter=container.counter,
             embedder=lambda: container.wanted_embedder,
             embedder_settings=embedder_settings(container.settings),
             vectors=lambda: container.vectors,
             stored=container.vectors.stored_identity,
-        )
-        report = sync_vault(
-            vault,
-            container.settings,
-            parts,
+            progress=progress or Silent(),
             full=request.full,
             thorough=request.thorough,
-            dry_run=request.dry_run,
-            progress=progress,
         )
+        report = run.run(dry_run=request.dry_run)
     if not request.dry_run:
         container.remember_vaults()
         if report.embedded:

@@ -35,7 +35,7 @@ LONG_AGO = 1_600_000_000
 INDEX = """
 import functools, os, signal, sys, threading, time
 import ragvault.ingest.sync as sync, ragvault.ingest.write as write
-sync.SyncParts = functools.partial(sync.SyncParts, batch_chunks=8)
+sync.Sync = functools.partial(sync.Sync, batch_chunks=8)
 write.EMBED_SLICE, write.STORE_SLICE = 6, 8
 from ragvault.adapters.sqlite.catalog import SqliteCatalog
 from ragvault.adapters.chroma.index import ChromaIndex

@@ -53,7 +53,7 @@ def small_batches() -> None:
     import ragvault.ingest.sync as sync
     import ragvault.ingest.write as write
 
-    sync.SyncParts = functools.partial(sync.SyncParts, batch_chunks=4)  # type: ignore[misc]
+    sync.Sync = functools.partial(sync.Sync, batch_chunks=4)  # type: ignore[misc]
     write.EMBED_SLICE, write.STORE_SLICE = 4, 4
 
 

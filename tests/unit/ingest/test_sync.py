@@ -20,7 +20,7 @@ from ragvault.errors import (
     VaultPathError,
 )
 from ragvault.ingest.read import ReadNote, ReadOutcome, Unreadable, read_note
-from ragvault.ingest.sync import SyncParts, sync_vault
+from ragvault.ingest.sync import Sync
 from ragvault.model import Filter, IndexReport, NoteFile, collection_of
 from tests.support.chunking import WordCounter
 from tests.support.fakes import FakeEmbedder, FakeVectorIndex, vault_info
@@ -43,12 +43,14 @@ class World:
         self.read_note: ReadNote = read_note
         self.batch_chunks = 512
 
-    def parts(self) -> SyncParts:
+    def run_over(self, name: str, root: Path, **options: Any) -> Sync:
         def vectors() -> FakeVectorIndex:
             self.opened += 1
             return self.index
 
-        return SyncParts(
+        return Sync(
+            vault=vault_info(name, root),
+            settings=self.settings,
             catalog=self.catalog,
             counter=WordCounter(),
             embedder=lambda: self.embedder,
@@ -58,10 +60,11 @@ class World:
             now=lambda: 1000.0,
             read_note=self.read_note,
             batch_chunks=self.batch_chunks,
+            **options,
         )
 
-    def sync(self, **options: Any) -> IndexReport:
-        return sync_vault(vault_info("v", self.root), self.settings, self.parts(), **options)
+    def sync(self, *, dry_run: bool = False, **options: Any) -> IndexReport:
+        return self.run_over("v", self.root, **options).run(dry_run=dry_run)
 
     def put(self, path: str, text: str, *, at: int = OLD) -> Path:
         file = self.root / path
@@ -812,7 +815,7 @@ def test_several_vaults_keep_out_of_each_others_way(world: World, tmp_path: Path
     other = tmp_path / "other"
     other.mkdir()
     (other / "o.md").write_text("# Other\n")
-    sync_vault(vault_info("o", other), world.settings, world.parts())
+    world.run_over("o", other).run()
     assert world.sync().unchanged == 2
     assert len(world.index.place["o|fake-1"]) == 1
     world.agrees_with_clean(tmp_path)
