@@ -58,9 +58,7 @@ ReadOutcome: TypeAlias = Content | Gone | Unreadable
 ReadNote: TypeAlias = Callable[[NoteFile, int], ReadOutcome]
 
 
-def read_note(
-    file: NoteFile, max_bytes: int, *, now_ns: Callable[[], int] = time.time_ns
-) -> ReadOutcome:
+def read_note(file: NoteFile, max_bytes: int) -> ReadOutcome:
     """Read a note; never raises for what a file system can do to one.
 
     A note that keeps changing is taken as it is after ``MAX_TRIES``, with the mtime from before
@@ -73,7 +71,7 @@ def read_note(
                 before = os.fstat(descriptor)
                 if not stat.S_ISREG(before.st_mode):
                     return Unreadable("is not a regular file any more", is_note=False)
-                seen_ns = now_ns()
+                seen_ns = time.time_ns()
                 data = handle.read(max_bytes + 1)
                 after = os.fstat(descriptor)
             if len(data) > max_bytes:
@@ -116,20 +114,16 @@ class NoteLoader:
         text = text_fingerprint(self.settings.chunking, self.window)
         return f"{text}|journals={self.own.journals_digest}" if self.own.journals else text
 
-    def _content(self, file: NoteFile) -> ReadOutcome:
+    def content(self, file: NoteFile) -> ReadOutcome:
         return self.read(file, max_bytes(self.settings.index))
 
     def hash_of(self, file: NoteFile) -> str | None:
         """SHA-256 of its content; None for what can't be read."""
-        content = self._content(file)
+        content = self.content(file)
         if not isinstance(content, Content):
             return None
         self.seen_ns[file.rel_path] = content.seen_ns
         return content.content_hash
-
-    def is_text(self, file: NoteFile) -> bool:
-        """Whether it can be read and is a note, as far as its bytes tell."""
-        return is_text(self._content(file))
 
     def load(self, file: NoteFile) -> NoteWrite | Gone | Unreadable:
         """The note as it is now. What isn't text is Unreadable, and no note."""
@@ -137,7 +131,7 @@ class NoteLoader:
         from ragvault.formats.decoding import NotTextError
         from ragvault.ingest.chunk import chunk_note
 
-        content = self._content(file)
+        content = self.content(file)
         if not isinstance(content, Content):
             return content
         path, mtime_ns = content.file.rel_path, content.file.mtime_ns

@@ -13,7 +13,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,20 +28,6 @@ if TYPE_CHECKING:
     from watchdog.observers.api import BaseObserver
 
 POLL_SHARE = 0.05  # at most this share of the time goes into comparing large vaults
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """How often what is done, in seconds. What comes within ``debounce_s`` of a first change (a
-    save in several steps, or of several notes) is one burst with it. The walks are compared every
-    ``check_s`` while events come, every ``poll_s`` when none can; ``stop`` is looked at every
-    ``pulse_s``. A failed run is tried again after ``retry_s``."""
-
-    debounce_s: float = 1.0
-    check_s: float = 60.0
-    poll_s: float = 5.0
-    pulse_s: float = 1.0
-    retry_s: float = 5.0
 
 
 @dataclass(slots=True)
@@ -72,45 +58,40 @@ def concerns(raw: str, is_dir: bool, root: str, settings: IndexSettings) -> bool
     return is_dir or name.lower().endswith(tuple(e.lower() for e in settings.extensions))
 
 
-def watch_vaults(
-    roots: Sequence[Path],
-    on_change: Callable[[Path], None],
-    stop: threading.Event,
-    settings: IndexSettings,
-    *,
-    notify: Callable[[str], None] = lambda _line: None,
-    make_observer: Callable[[], BaseObserver] | None = None,
-    pace: Pace | None = None,
-) -> None:
-    """Call ``on_change`` for each vault's root once at the start (what changed before the watch
-    stood must not be missed), then after each burst of changes, until ``stop`` is set. All in the
-    calling thread. A RagvaultError of ``on_change`` is passed to ``notify``, once, and tried again
-    (the index was busy, the disk full, the drive unplugged); anything else ends the watch.
-    ``notify`` is also told when events can't be had and when a run succeeds again."""
-    from watchdog.observers import Observer
+@dataclass
+class Watch:
+    """Calls ``on_change`` for the root of each vault, ``paths``: once at the start (what changed
+    before the watch stood must not be missed), then after each burst of changes. A RagvaultError of
+    ``on_change`` is passed to ``notify``, once, and tried again after ``retry_s`` (the index was
+    busy, the disk full, the drive unplugged); anything else ends the watch. ``notify`` is also told
+    when events can't be had and when a run succeeds again.
 
-    pace = pace or Pace()
-    followed = [_Root(path, os.path.realpath(path)) for path in roots]
-    _Watch(followed, on_change, stop, settings, notify, make_observer or Observer, pace).run()
+    In seconds: what comes within ``debounce_s`` of a first change (a save in several steps, or of
+    several notes) is one burst with it; the walks are compared every ``check_s`` while events come,
+    every ``poll_s`` when none can; ``stop`` is looked at every ``pulse_s``.
+    """
 
-
-@dataclass(slots=True)
-class _Watch:
-    """The loop, and what the observer's threads tell it."""
-
-    roots: Sequence[_Root]
+    paths: Sequence[Path]
     on_change: Callable[[Path], None]
     stop: threading.Event
     settings: IndexSettings
-    notify: Callable[[str], None]
-    make_observer: Callable[[], BaseObserver]
-    pace: Pace
-    observer: BaseObserver | None = None
-    has_events: bool = True
-    next_look: float = 0.0
-    woken: threading.Condition = field(default_factory=threading.Condition)
+    notify: Callable[[str], None] = lambda _line: None
+    make_observer: Callable[[], BaseObserver] | None = None
+    debounce_s: float = 1.0
+    check_s: float = 60.0
+    poll_s: float = 5.0
+    pulse_s: float = 1.0
+    retry_s: float = 5.0
+
+    def __post_init__(self) -> None:
+        self.roots = [_Root(path, os.path.realpath(path)) for path in self.paths]
+        self.observer: BaseObserver | None = None
+        self.has_events = True
+        self.next_look = 0.0
+        self.woken = threading.Condition()
 
     def run(self) -> None:
+        """Until ``stop`` is set; all in the calling thread."""
         try:
             self._arm()
             self._look()
@@ -133,14 +114,14 @@ class _Watch:
     def _add(self, root: _Root) -> None:
         with self.woken:
             if root.due is None:
-                root.due = time.monotonic() + self.pace.debounce_s
+                root.due = time.monotonic() + self.debounce_s
                 self.woken.notify()
 
     # -- telling
 
     def _pause(self) -> float:
         times = [self.next_look, *(root.due for root in self.roots if root.due is not None)]
-        return max(0.0, min(self.pace.pulse_s, min(times) - time.monotonic()))
+        return max(0.0, min(self.pulse_s, min(times) - time.monotonic()))
 
     def _tell_if_due(self, root: _Root) -> None:
         with self.woken:
@@ -155,7 +136,7 @@ class _Watch:
             if error.message != root.failure:
                 self.notify(f"{error.message} {error.hint} It is tried again.")
             root.failure = error.message
-            root.due = time.monotonic() + self.pace.retry_s
+            root.due = time.monotonic() + self.retry_s
         else:
             if root.failure:
                 self.notify(f"{shown(str(root.path))} is followed again.")
@@ -179,7 +160,7 @@ class _Watch:
                 self._add(root)
             root.seen = digest
         took = time.monotonic() - started
-        wait = self.pace.check_s if self.has_events else self.pace.poll_s
+        wait = self.check_s if self.has_events else self.poll_s
         self.next_look = time.monotonic() + max(wait, took / POLL_SHARE)
 
     def _digest(self, root: _Root) -> int | None:
@@ -192,6 +173,7 @@ class _Watch:
     def _arm(self) -> None:
         """Ask for events, afresh. If there are no watches left, say so and poll from now on."""
         from watchdog import events
+        from watchdog.observers import Observer
 
         watch = self
 
@@ -209,7 +191,7 @@ class _Watch:
         ]  # fmt: skip
         self._disarm()
         try:
-            self.observer = self.make_observer()
+            self.observer = (self.make_observer or Observer)()
             self.observer.start()
             for root in self.roots:
                 if Path(root.real).is_dir():  # else a run says that it is gone
@@ -224,9 +206,7 @@ class _Watch:
             if error.errno in (errno.ENOSPC, errno.EMFILE, errno.ENFILE):
                 limits = "fs.inotify.max_user_watches or max_user_instances"
                 reason = f"The system has no file watches left ({limits})"
-            self.notify(
-                f"{reason}; the vault is looked through every {self.pace.poll_s:g} s instead."
-            )
+            self.notify(f"{reason}; the vault is looked through every {self.poll_s:g} s instead.")
 
     def _disarm(self) -> None:
         """Stop the observer. Its threads may be dead already, or stuck on a dead drive."""
@@ -234,4 +214,4 @@ class _Watch:
         if observer is not None:
             with contextlib.suppress(RuntimeError, OSError):
                 observer.stop()
-                observer.join(timeout=self.pace.pulse_s)
+                observer.join(timeout=self.pulse_s)

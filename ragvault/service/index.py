@@ -221,7 +221,7 @@ def watch(
     Returns on Ctrl-C; ``notify`` is told what a run that was under way then leaves."""
     import threading
 
-    from ragvault.ingest.watch import watch_vaults
+    from ragvault.ingest.watch import Watch
 
     by_path = {vault.path: vault for vault in vaults}
 
@@ -234,7 +234,7 @@ def watch(
     settings, stop = container.settings.index, threading.Event()
     try:
         with suppress(KeyboardInterrupt):
-            watch_vaults(list(by_path), refresh, stop, settings, notify=notify)
+            Watch(list(by_path), refresh, stop, settings, notify).run()
     except Interrupted as error:
         notify(error.message)
 

@@ -20,7 +20,7 @@ from watchdog.observers import Observer
 from ragvault.config.settings import IndexSettings
 from ragvault.errors import IndexBusyError, Interrupted
 from ragvault.ingest.walk import walk
-from ragvault.ingest.watch import Pace, concerns, watch_vaults
+from ragvault.ingest.watch import Watch, concerns
 
 SOON = 30.0  # seconds until a test gives up; none waits for it when all is well
 
@@ -38,15 +38,15 @@ class Watched:
 
         def run() -> None:
             try:
-                watch_vaults(
+                Watch(
                     roots,
                     self._told,
                     self.stop,
                     IndexSettings(),
-                    notify=self.lines.put,
-                    make_observer=make_observer,
-                    pace=Pace(**{"debounce_s": 0.05, "pulse_s": 0.05, **pace}),
-                )
+                    self.lines.put,
+                    make_observer,
+                    **{"debounce_s": 0.05, "pulse_s": 0.05, **pace},
+                ).run()
             except BaseException as error:
                 self.error = error
 
