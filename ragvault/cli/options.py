@@ -8,12 +8,15 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
 from ragvault.cli.session import Session
 from ragvault.errors import QuestionError, VaultPathError
+
+if TYPE_CHECKING:  # classes that a run of `index` doesn't need
+    from ragvault.model import Request
 
 
 def option(

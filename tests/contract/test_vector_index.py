@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -333,6 +336,43 @@ def test_installations_on_one_server_do_not_touch_each_other(server: int, tmp_pa
     assert (mine.count("notes"), theirs.count("notes")) == (0, 5)
     mine.close()
     theirs.close()
+
+
+def test_a_collection_that_is_made_anew_in_between_is_asked_for_again(
+    server: int, tmp_path: Path
+) -> None:
+    """Another process refills the store between a reader's asking for it and its query."""
+    writer = http_index(tmp_path, server)
+    writer.upsert("notes", some(3))
+
+    class Between(BaseHTTPRequestHandler):
+        def log_message(self, *_: object) -> None: ...
+
+        def do_POST(self) -> None:
+            if self.path.endswith("/query") and writer.count("notes") == 3:
+                writer.drop("notes")
+                writer.upsert("notes", some(5))
+            self.do_GET()
+
+        def do_GET(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            to = HTTPConnection("127.0.0.1", server)
+            to.request(self.command, self.path, body, dict(self.headers))
+            reply = to.getresponse()
+            data = reply.read()
+            self.send_response(reply.status)
+            self.send_header("Content-Type", reply.getheader("Content-Type", ""))
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Between) as proxy:
+        Thread(target=proxy.serve_forever, daemon=True).start()
+        reader = http_index(tmp_path, proxy.server_port)
+        assert ids_of(reader.query("notes", some(5)["0004"], 1)) == ["0004"]
+        reader.close()
+        proxy.shutdown()
+    writer.close()
 
 
 def _python(code: str, *args: str) -> str:

@@ -53,6 +53,7 @@ class ChromaIndex:
         self._server = server
         self._lock = threading.RLock()
         self._client: Any = None
+        self._collections: dict[str, Any] = {}
         self._generation: int | None = None
 
     # -- what differs between them
@@ -116,8 +117,10 @@ class ChromaIndex:
         client = self._open()
         from chromadb.errors import NotFoundError  # after ``import_chromadb``
 
+        name = collection_name(key, self._namespace)
         with self._writing(), self.translated(), suppress(NotFoundError):
-            client.delete_collection(collection_name(key, self._namespace))
+            self._collections.pop(name, None)
+            client.delete_collection(name)
 
     def retain(self, keys: Collection[str]) -> None:
         """Linear in the collections. Those of other installations on the same server stay."""
@@ -136,6 +139,7 @@ class ChromaIndex:
                 if len(page) < _PAGE:
                     break
             for name in set(own) - kept:
+                self._collections.pop(name, None)
                 client.delete_collection(name)
 
     def seal(self) -> None:
@@ -148,6 +152,7 @@ class ChromaIndex:
     def close(self) -> None:
         with self._lock:
             client, self._client = self._client, None
+            self._collections.clear()
             if client is not None:
                 with self.translated():
                     client.close()
@@ -167,27 +172,36 @@ class ChromaIndex:
         return (slice(start, start + size) for start in range(0, count, size))
 
     def _call(self, key: str, method: str, **arguments: Any) -> Any:
-        """A method of a collection; None when there is none, which ``upsert`` makes. That is asked
-        for each time: another process may have dropped it, and made it again as another one."""
+        """A method of a collection; None when there is none, which ``upsert`` makes. One that was
+        dropped, here or by another process, has another id when it is made again: the one that is
+        kept then isn't found, and asked for anew."""
         if method != "upsert" and not self._exists():
             return None
         client, name = self._open(), collection_name(key, self._namespace)
         from chromadb.errors import NotFoundError  # after ``import_chromadb``
 
         with self.translated():
-            if method == "upsert":
-                collection = client.get_or_create_collection(
-                    name,
-                    embedding_function=None,
-                    configuration={"hnsw": dict(HNSW)},
-                    metadata={"ragvault_vault": key, "ragvault_namespace": self._namespace},
-                )
-            else:
+            for is_last in (False, False, True):
+                collection = self._collections.get(name)
                 try:
-                    collection = client.get_collection(name, embedding_function=None)
+                    if collection is None and method == "upsert":
+                        collection = client.get_or_create_collection(
+                            name,
+                            embedding_function=None,
+                            configuration={"hnsw": dict(HNSW)},
+                            metadata={"ragvault_vault": key, "ragvault_namespace": self._namespace},
+                        )
+                    elif collection is None:
+                        collection = client.get_collection(name, embedding_function=None)
+                    self._collections[name] = collection
+                    return getattr(collection, method)(**arguments)
                 except NotFoundError:
-                    return None
-            return getattr(collection, method)(**arguments)
+                    self._collections.pop(name, None)
+                    if collection is None and method != "upsert":
+                        return None
+                    if is_last:
+                        raise
+        raise AssertionError("unreachable")
 
     @contextmanager
     def translated(self) -> Iterator[None]:
