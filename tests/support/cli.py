@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.support import warm
+
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE_VAULT = ROOT / "tests" / "sample-vault"
 # A port that nothing listens on: reserved, and refused at once.
@@ -65,11 +67,14 @@ class Cli:
         return [sys.executable, "-m", "ragvault", *arguments]
 
     def __call__(self, *arguments: str, stdin: str | None = None, **env: str) -> Run:
+        variables = self.environment(**env)
+        if warm.can_run(variables):
+            return Run(*warm.warm().run(arguments, self.folder, variables, stdin or ""))
         done = subprocess.run(
             self.command(*arguments),
             cwd=self.folder,
-            env=self.environment(**env),
-            input=stdin if stdin is not None else "",
+            env=variables,
+            input=stdin or "",
             capture_output=True,
             text=True,
             encoding="utf-8",
