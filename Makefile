@@ -61,7 +61,7 @@ demo: $(VENV)/.installed ## index the sample vault, ask a question that it answe
 test: $(VENV)/.installed-dev ## run every test
 	$(PY) -m pytest -n $(JOBS) --dist worksteal
 	@# These fork, and a fork of pytest-xdist's workers, which have threads, may hang.
-	$(PY) -m pytest tests/e2e/test_faults.py
+	printf '%s\n' killed 'not killed' | xargs -P $(JOBS) -I '{}' $(PY) -m pytest tests/e2e/test_faults.py -k '{}'
 
 test-fast: $(VENV)/.installed-dev ## the parts by themselves: no process is started, under half a minute
 	$(PY) -m pytest -n $(JOBS) -m "not slow and not llm and not torch" tests/unit
