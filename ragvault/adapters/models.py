@@ -93,7 +93,7 @@ class PrefixedEmbedder:
     def prefixes(self) -> Prefixes:
         return prefixes_for(self._wanted, self.model, self._prompts)
 
-    @property
+    @cached_property
     def model(self) -> str:
         raise NotImplementedError
 

@@ -47,6 +47,7 @@ class SentenceTransformersEmbedder(PrefixedEmbedder):
         super().__init__(settings, facts)
         self._name = self._wanted.model or PROFILES[self._wanted.profile].original
         self._path = Path(self._wanted.path).expanduser() if self._wanted.path else None
+        self.model = known_as(self._wanted, model_named(self._wanted))
         self._loaded: Any = None
 
     # ------------------------------------------------------------------ what it is
@@ -54,10 +55,6 @@ class SentenceTransformersEmbedder(PrefixedEmbedder):
     @property
     def name(self) -> str:
         return f"{self._path or self._name} (sentence-transformers)"
-
-    @property
-    def model(self) -> str:
-        return known_as(self._wanted, model_named(self._wanted))
 
     @property
     def source(self) -> str:

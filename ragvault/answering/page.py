@@ -11,15 +11,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from datetime import date
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from ragvault.answering.check.support import is_verbatim
+from ragvault.answering.check.support import Embed, is_verbatim
 from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle, Marks
 from ragvault.answering.context import Neighbours, joined
 from ragvault.answering.quote import show
 from ragvault.answering.quote.extract import Reading, read
+from ragvault.config.settings import AnswerSettings, OllamaSettings
 from ragvault.model import (
     AbstainReason,
     Abstention,
@@ -31,7 +33,9 @@ from ragvault.model import (
     Hit,
     Quote,
     Reference,
+    Turn,
 )
+from ragvault.ports import ChatModel
 from ragvault.text import one_line, snippet, strip_controls
 
 if TYPE_CHECKING:
@@ -48,15 +52,41 @@ UNLIKELY = 0.1
 _BENEATH = 4  # places beneath an answer
 
 
-def point(
-    question: str,
-    evidence: Evidence,
-    neighbours: Neighbours,
-    reading: Reading | None = None,
-    held: Hit | None = None,
-) -> Abstention:
+@dataclass(frozen=True, slots=True)
+class AnswerRequest:
+    """A question with what may be answered from.
+
+    ``neighbours`` are the chunks around the evidence's, which may be answered from too. ``chat``
+    None: quote the notes, which is ``quotes``, out of ``reading``; ``today`` is told to the model.
+    Evidence of less than ``min_confidence`` isn't quoted as an answer: it is pointed at.
+    ``earlier``: the turns of the conversation before, which prove nothing. ``embed``: of words.
+    """
+
+    question: str
+    evidence: Evidence
+    settings: AnswerSettings
+    ollama: OllamaSettings
+    chat: ChatModel | None = None
+    detail: Detail = Detail.NORMAL
+    neighbours: Neighbours = field(default_factory=dict)
+    quotes: Sequence[Quote] = ()
+    reading: Reading | None = None
+    today: date | None = None
+    style: CitationStyle = FILE_SECTION
+    min_confidence: float = 0.0
+    earlier: Sequence[Turn] = ()
+    embed: Embed | None = None
+
+    @property
+    def is_pointed(self) -> bool:
+        """Too little for an answer, whoever writes it."""
+        return self.evidence.confidence < self.min_confidence
+
+
+def point(request: AnswerRequest, held: Hit | None = None) -> Abstention:
     """Where the first passage is, with what is shown of it and of each plausible one; the others
     stand behind them, for who wants more. ``held``: what a model says is in this one."""
+    evidence, neighbours = request.evidence, request.neighbours
     hits = evidence.near or evidence.hits
     tops = list({hit.chunk.place: hit for hit in (held or hits[0], hits[0])}.values())
     first = tops[0]
@@ -64,7 +94,7 @@ def point(
     place = one_line(first.chunk.rel_path) + (f" › {section}" if section else "")
     others = [hit for hit in hits if hit.chunk.id not in {top.chunk.id for top in tops}]
     likely = [hit for hit in others if hit.scores.final >= _PLAUSIBLE * hits[0].scores.final]
-    reading = reading or read(question, likely)
+    reading = request.reading or read(request.question, likely)
     quotes = reading.of_each(Detail.BRIEF)
     if evidence.confidence < UNLIKELY:
         likely = likely[:_FEW]
@@ -83,22 +113,20 @@ def point(
     )
 
 
-def beside(
-    question: str, evidence: Evidence, quoted: Sequence[Quote], reading: Reading | None = None
-) -> tuple[Reference, ...]:
-    """The plausible places that nothing was ``quoted`` from, each with its best lines; of a
-    section one."""
-    hits = evidence.near or evidence.hits
-    seen = {q.hit.chunk.place for q in quoted}
+def beside(request: AnswerRequest) -> tuple[Reference, ...]:
+    """The plausible places that none of the quotes is from, each with its best lines; of a section
+    one."""
+    hits = request.evidence.near or request.evidence.hits
+    seen = {q.hit.chunk.place for q in request.quotes}
     places: dict[object, Hit] = {}
     for hit in hits:
         place = hit.chunk.place
         if place not in seen and hit.scores.final >= _CLOSE * hits[0].scores.final:
             places.setdefault(place, hit)
     likely = list(places.values())[:_BENEATH]
-    best = (reading or read(question, likely)).of_each(Detail.BRIEF)
+    best = (request.reading or read(request.question, likely)).of_each(Detail.BRIEF)
     shown = [(hit, body(best[hit.chunk.id])) for hit in likely if hit.chunk.id in best]
-    number = len({q.hit.chunk.id for q in quoted}) + 1
+    number = len({q.hit.chunk.id for q in request.quotes}) + 1
     return tuple(
         Reference(n, hit, snippet(text), text) for n, (hit, text) in enumerate(shown, number)
     )
@@ -132,13 +160,11 @@ def _passage(hits: Sequence[Hit]) -> str:
 _ELSEWHERE = "Another passage matches the question better; what it says is shown too."
 
 
-def quoted(
-    quotes: Sequence[Quote], evidence: Evidence, style: CitationStyle = FILE_SECTION
-) -> Answer:
+def quoted(request: AnswerRequest) -> Answer:
     """The extractive answer: each quotation with its citation, as a paragraph of its own; those of
     one section together, in its order. Lines of a list stay as they come, without a gap."""
     text = ""
-    marks = Marks(style)
+    quotes, evidence, marks = request.quotes, request.evidence, Marks(request.style)
     citations: list[Citation] = []
     best: dict[str, tuple[Hit, str]] = {}
     is_list = any(quote.is_line for quote in quotes)
@@ -177,28 +203,22 @@ def _by_section(quotes: Sequence[Quote]) -> list[Quote]:
     ]
 
 
-def written(
-    question: str,
-    text: CitedText,
-    evidence: Evidence,
-    quotes: Sequence[Quote] = (),
-    reading: Reading | None = None,
-) -> Answer:
+def written(request: AnswerRequest, text: CitedText) -> Answer:
     """A draft that something is left of, with its references, its caveats and what of the
     confidence remains; ``also`` is what would be printed without the model and isn't yet: where it
     and the quotes disagree, both are seen."""
     from ragvault.answering.check.uncertainty import admits
 
+    evidence, quotes = request.evidence, request.quotes
     claims = [s for s in text.statements if not s.is_uncertain]
     wrong = text.unsupported
     share = len(wrong) / len(claims) if claims else 0.0
-    references = _references(question, text, quotes)
+    references = _references(request.question, text, quotes)
     page = "\n".join((text.text, *(one.evidence for one in references)))
     rest = [quote for quote in quotes if not _says(page, body(quote))]
     more = [Reference(0, quote.hit, snippet(quote.shown), quote.shown) for quote in rest]
     if evidence.caveats:
-        near = beside(question, evidence, quotes, reading)
-        more += [one for one in near if not _says(page, one.evidence)]
+        more += [one for one in beside(request) if not _says(page, one.evidence)]
     also = tuple(replace(one, marker=n) for n, one in enumerate(more, len(references) + 1))
     caveats = list(evidence.caveats)
     if rest and rest[0] == quotes[0] and rest[0].hit not in text.cited:

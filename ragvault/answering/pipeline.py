@@ -24,17 +24,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, TypeAlias
 
-from ragvault.answering.check.support import Embed
-from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle
-from ragvault.answering.context import Neighbours
-from ragvault.answering.page import UNLIKELY, beside, point, quoted, written
+from ragvault.answering.page import UNLIKELY, AnswerRequest, beside, point, quoted, written
 from ragvault.answering.prompt import alone_messages, build_prompt
-from ragvault.answering.quote.extract import Reading
-from ragvault.config.settings import AnswerSettings, OllamaSettings
+from ragvault.config.settings import OllamaSettings
 from ragvault.errors import ModelError, ModelServerError, NoModelServerError
 from ragvault.model import (
     Abstention,
@@ -42,14 +38,10 @@ from ragvault.model import (
     ChatOptions,
     ChatUsage,
     Cited,
-    Detail,
     Drafted,
-    Evidence,
-    Hit,
     Intent,
     ModelInfo,
     Prompt,
-    Quote,
     Token,
     Turn,
     Written,
@@ -68,37 +60,6 @@ NO_ANSWER = "The model found no answer in these passages."
 # Parameters: a smaller one, or one that doesn't say, is only asked to answer.
 SMALL_MODEL = 4_000_000_000
 DEFAULT_CONTEXT = 4096  # tokens, for a server that doesn't say the model's context length
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerRequest:
-    """A question with what may be answered from.
-
-    ``neighbours`` are the chunks around the evidence's, which may be answered from too. ``chat``
-    None: quote the notes, which is ``quotes``, out of ``reading``; ``today`` is told to the model.
-    Evidence of less than ``min_confidence`` isn't quoted as an answer: it is pointed at.
-    ``earlier``: the turns of the conversation before, which prove nothing. ``embed``: of words.
-    """
-
-    question: str
-    evidence: Evidence
-    settings: AnswerSettings
-    ollama: OllamaSettings
-    chat: ChatModel | None = None
-    detail: Detail = Detail.NORMAL
-    neighbours: Neighbours = field(default_factory=dict)
-    quotes: Sequence[Quote] = ()
-    reading: Reading | None = None
-    today: date | None = None
-    style: CitationStyle = FILE_SECTION
-    min_confidence: float = 0.0
-    earlier: Sequence[Turn] = ()
-    embed: Embed | None = None
-
-    @property
-    def is_pointed(self) -> bool:
-        """Too little for an answer, whoever writes it."""
-        return self.evidence.confidence < self.min_confidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,19 +174,9 @@ def _prompt(request: AnswerRequest, options: ChatOptions, *, is_small: bool) -> 
     citing = request.settings.citing
     quoted_of = (quote.hit for quote in request.quotes if quote.hit.is_ranked)
     passages = (*request.evidence.hits, *quoted_of)
-    return build_prompt(
-        request.question,
-        tuple({hit.chunk.id: hit for hit in passages}.values()),
-        settings=request.settings,
-        context_tokens=options.num_ctx,
-        answer_tokens=options.max_tokens,
-        detail=request.detail,
-        today=request.today,
-        neighbours=request.neighbours,
-        style=request.style,
-        earlier=request.earlier,
-        model_cites=citing == "model" or (citing == "auto" and not is_small),
-    )
+    hits = tuple({hit.chunk.id: hit for hit in passages}.values())
+    model_cites = citing == "model" or (citing == "auto" and not is_small)
+    return build_prompt(request, hits, options, model_cites=model_cites)
 
 
 def _drafted(
@@ -237,9 +188,7 @@ def _drafted(
 
     assert request.chat is not None
     strike = request.settings.unsupported == "drop"
-    stream = CitationStream(
-        prompt.included, request.style, request.question, strike=strike, embed=request.embed
-    )
+    stream = CitationStream(prompt.included, request.style, request.question, strike, request.embed)
     started = time.perf_counter()
     error: ModelError | None = None
     with request.chat.chat(prompt.messages, options) as tokens:
@@ -275,24 +224,21 @@ def _concluded(request: AnswerRequest, draft: _Draft, prompt: Prompt, model: str
         notices += (f"{model} finds it in the first of these places.",) * len(held)
         if draft.error is not None:
             notices += (_notice(draft.error),)
-        return AnswerRun(_pointed(request, *held), None, draft.spent, notices)
+        return AnswerRun(point(request, *held), None, draft.spent, notices)
     if draft.cited.substantial:
         if draft.error is not None:
             notices = (*notices, _notice(draft.error))
-        return AnswerRun(_written(request, draft), model, draft.spent, notices)
+        said = written(request, draft.cited)
+        ends = ["The model began to repeat itself; its answer ends there."] * draft.is_looping
+        ends += ["The answer was cut off."] * (draft.error is not None)
+        said = replace(said, caveats=(*said.caveats, *ends))
+        return AnswerRun(said, model, draft.spent, notices)
     if request.settings.fallback == "none":
-        return AnswerRun(_pointed(request), model, draft.spent, notices)
+        return AnswerRun(point(request), model, draft.spent, notices)
     if draft.cited.uncertain:
         return (yield from _quoted(request, (NO_ANSWER,), notices, draft.spent))
     why = "Nothing that the model wrote stands in the notes, so it is not shown; quoted instead."
     return (yield from _quoted(request, (), (*notices, why), draft.spent))
-
-
-def _written(request: AnswerRequest, draft: _Draft) -> Answer:
-    said = written(request.question, draft.cited, request.evidence, request.quotes, request.reading)
-    ends = ["The model began to repeat itself; its answer ends there."] * draft.is_looping
-    ends += ["The answer was cut off."] * (draft.error is not None)
-    return replace(said, caveats=(*said.caveats, *ends))
 
 
 def _quoted(
@@ -302,23 +248,17 @@ def _quoted(
     spent: Spent = NOTHING,
 ) -> AnswerEvents:
     """The extractive answer, shown at once."""
-    quotes = request.quotes
-    if not quotes or request.is_pointed:
-        return AnswerRun(_pointed(request), None, spent, notices)
-    said = quoted(quotes, request.evidence, request.style)
+    if not request.quotes or request.is_pointed:
+        return AnswerRun(point(request), None, spent, notices)
+    said = quoted(request)
     if said.caveats:  # not sure: who reads on finds what else there is
-        more = beside(request.question, request.evidence, quotes, request.reading)
-        said = replace(said, also=more)
+        said = replace(said, also=beside(request))
     said = replace(said, caveats=(*said.caveats, *caveats))
     for reference in said.references:
         first = next(c for c in said.citations if c.chunk_id == reference.hit.chunk.id)
         yield Cited(reference.marker, reference.hit, first.raw, first.position)
     yield Token(said.text, said.mode)
     return AnswerRun(said, None, spent, notices)
-
-
-def _pointed(request: AnswerRequest, held: Hit | None = None) -> Abstention:
-    return point(request.question, request.evidence, request.neighbours, request.reading, held)
 
 
 def _notice(error: ModelError) -> str:

@@ -11,16 +11,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 
-from ragvault.answering.citations.styles import FILE_SECTION, UNCITED, CitationStyle
+from ragvault.answering.citations.styles import UNCITED, CitationStyle
 from ragvault.answering.context import (
-    Neighbours,
     estimate_tokens,
     neutralise,
     pack,
     without_control_tokens,
 )
-from ragvault.config.settings import AnswerSettings
-from ragvault.model import Detail, Hit, Message, Prompt, Turn
+from ragvault.answering.page import AnswerRequest
+from ragvault.model import ChatOptions, Detail, Hit, Message, Prompt, Turn
 
 SYSTEM_PROMPT = """\
 You are a helpful assistant that answers questions based on the provided context from the user's notes. 
@@ -61,39 +60,27 @@ _SAFETY = 0.03  # of the window, kept free for what the estimate may miss
 
 
 def build_prompt(
-    question: str,
-    hits: Sequence[Hit],
-    *,
-    settings: AnswerSettings,
-    context_tokens: int,
-    answer_tokens: int,
-    detail: Detail = Detail.NORMAL,
-    today: date | None = None,
-    neighbours: Neighbours | None = None,
-    style: CitationStyle = FILE_SECTION,
-    model_cites: bool = True,
-    earlier: Sequence[Turn] = (),
+    request: AnswerRequest, hits: Sequence[Hit], options: ChatOptions, *, model_cites: bool = True
 ) -> Prompt:
     """Pack the hits, best first, into what the window leaves beside question and answer.
 
-    ``context_tokens`` is the whole window (num_ctx), ``answer_tokens`` what is kept for the
-    answer. At most MAX_CHUNKS chunks and ``settings.max_chars`` characters of them. A first chunk
-    that is too big alone is cut at a sentence. ``included`` may be empty when the window hardly
-    holds the question. ``neighbours`` widen the passages by what is left; those that came in
+    At most MAX_CHUNKS chunks and ``answer.max_chars`` characters of them. A first chunk that is too
+    big alone is cut at a sentence. ``included`` may be empty when the window hardly holds the
+    question. The request's neighbours widen the passages by what is left; those that came in
     follow the hits in ``included``. Without ``model_cites`` the model is only asked to answer. Of
-    the conversation's ``earlier`` turns the last ones stand behind the notes, as far as they fit
-    into a share of that.
+    the conversation's earlier turns the last ones stand behind the notes, as far as they fit into a
+    share of that.
     """
-    question = without_control_tokens(question).strip()
-    style = style if model_cites else UNCITED
-    budget = int(context_tokens * (1 - _SAFETY)) - answer_tokens
-    budget -= tokens_of(_messages(question, (), "", style, detail, today))
-    said_before = _said(earlier, int(budget * _EARLIER_SHARE), style)
+    style = request.style if model_cites else UNCITED
+    budget = int(options.num_ctx * (1 - _SAFETY)) - options.max_tokens
+    budget -= tokens_of(_messages(request, (), "", style))
+    said_before = _said(request.earlier, int(budget * _EARLIER_SHARE), style)
     budget -= estimate_tokens(said_before) if said_before else 0
-    packed = pack(hits, neighbours or {}, tokens=budget, chars=settings.max_chars, style=style)
+    chars = request.settings.max_chars
+    packed = pack(hits, request.neighbours, tokens=budget, chars=chars, style=style)
     chosen = {hit.chunk.id for hit in packed.hits}
     return Prompt(
-        messages=_messages(question, packed.blocks, said_before, style, detail, today),
+        messages=_messages(request, packed.blocks, said_before, style),
         included=(*packed.hits, *packed.neighbours),
         left_out=tuple(hit for hit in hits if hit.chunk.id not in chosen),
     )
@@ -124,13 +111,10 @@ def _said(earlier: Sequence[Turn], tokens: int, style: CitationStyle) -> str:
 
 
 def _messages(
-    question: str,
-    blocks: Sequence[str],
-    said_before: str,
-    style: CitationStyle,
-    detail: Detail,
-    today: date | None,
+    request: AnswerRequest, blocks: Sequence[str], said_before: str, style: CitationStyle
 ) -> tuple[Message, ...]:
+    question = without_control_tokens(request.question).strip()
+    detail, today = request.detail, request.today
     day = f"Today is {today.isoformat()}." if today is not None else ""
     if style is UNCITED:
         task = f"{day} {TASK.format(LENGTHS[detail])}".lstrip()

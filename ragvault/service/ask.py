@@ -17,6 +17,7 @@ from ragvault.answering.check.support import Embed
 from ragvault.answering.citations.styles import STYLES
 from ragvault.answering.confidence import LEAST_TRUST
 from ragvault.answering.gate import Decision, decide
+from ragvault.answering.page import AnswerRequest
 from ragvault.errors import ModelError, UsageError
 from ragvault.model import (
     Abstention,
@@ -131,7 +132,7 @@ def _answered(
     is_read = retrieval.vocabulary_trust >= LEAST_TRUST
     return (
         yield from answering.answer(
-            answering.AnswerRequest(
+            AnswerRequest(
                 question=retrieval.query.text,
                 evidence=outcome,
                 settings=settings.answer,

@@ -39,12 +39,13 @@ from types import MappingProxyType
 from rich.console import Console
 from rich.table import Table
 
+from ragvault.answering.page import AnswerRequest
 from ragvault.answering.prompt import build_prompt, tokens_of
 from ragvault.config.settings import IndexSettings, Settings
 from ragvault.evaluation.dataset import Question, load_questions
 from ragvault.evaluation.judging import ranking_of
 from ragvault.evaluation.metrics import recall
-from ragvault.model import Request, Retrieval
+from ragvault.model import ChatOptions, Evidence, Request, Retrieval
 from ragvault.ports import Reranker
 from ragvault.retrieval import pipeline
 from ragvault.retrieval.question.query import analyse
@@ -173,14 +174,11 @@ class Searches:
     def _prompt_tokens(self, option: Option, found: Retrieval) -> int:
         """Builds the prompt for an answer from what was found."""
         wanted, ollama = self.settings.answer, self.settings.ollama
-        prompt = build_prompt(
-            found.query.text,
-            found.kept,
-            settings=wanted,
-            context_tokens=ollama.max_context,
-            answer_tokens=ollama.max_tokens,
-            neighbours=found.neighbours,
+        request = AnswerRequest(
+            found.query.text, Evidence(found.kept, 1.0), wanted, ollama, neighbours=found.neighbours
         )
+        options = ChatOptions(None, ollama.max_context, 0.0, ollama.max_tokens)
+        prompt = build_prompt(request, found.kept, options)
         return tokens_of(prompt.messages)
 
 

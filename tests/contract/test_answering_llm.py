@@ -10,7 +10,8 @@ import pytest
 from ragvault.adapters.ollama.chat import OllamaChat
 from ragvault.answering.citations.parse import parse
 from ragvault.answering.citations.styles import canonical
-from ragvault.answering.pipeline import AnswerRequest, answer
+from ragvault.answering.page import AnswerRequest
+from ragvault.answering.pipeline import answer
 from ragvault.config.settings import AnswerSettings, OllamaSettings
 from ragvault.model import Abstention, Answer, CitationStatus
 from tests.support.answering import evidence, extract, finished, hit

@@ -5,10 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Generator, Iterator, Sequence
 from datetime import date
+from typing import Any
 
 from ragvault.answering.check.support import Embed
+from ragvault.answering.page import AnswerRequest
 from ragvault.answering.pipeline import AnswerRun
+from ragvault.answering.prompt import build_prompt
 from ragvault.answering.quote.extract import read
+from ragvault.config.settings import AnswerSettings, OllamaSettings
 from ragvault.errors import RagvaultError
 from ragvault.model import (
     ChatOptions,
@@ -21,6 +25,7 @@ from ragvault.model import (
     Message,
     ModelInfo,
     NoteInfo,
+    Prompt,
     Quote,
     Scores,
     StoredChunk,
@@ -77,6 +82,26 @@ def hit(
 
 def evidence(*hits: Hit, confidence: float = 0.8) -> Evidence:
     return Evidence(tuple(hits), confidence)
+
+
+def asked(question: str, found: Evidence, **more: Any) -> AnswerRequest:
+    """A question with what may be answered from."""
+    settings = {"settings": AnswerSettings(), "ollama": OllamaSettings(), **more}
+    return AnswerRequest(question, found, **settings)
+
+
+def prompt_for(
+    question: str,
+    hits: Sequence[Hit],
+    *,
+    window: int = 4096,
+    answer_tokens: int = 500,
+    model_cites: bool = True,
+    **more: Any,
+) -> Prompt:
+    options = ChatOptions(None, window, 0.0, answer_tokens)
+    request = asked(question, evidence(*hits), **more)
+    return build_prompt(request, hits, options, model_cites=model_cites)
 
 
 def finished(events: Generator[Cited | Token, None, AnswerRun]) -> tuple[AnswerRun, str]:

@@ -13,7 +13,8 @@ from typing import cast
 
 from ragvault.answering.citations.stream import CitationStream
 from ragvault.answering.citations.styles import STYLES, CitationStyle
-from ragvault.answering.pipeline import AnswerRequest, answer
+from ragvault.answering.page import AnswerRequest
+from ragvault.answering.pipeline import answer
 from ragvault.cli.render.ask import AskView
 from ragvault.cli.render.places import PlaceView
 from ragvault.cli.render.terminal import Terminal

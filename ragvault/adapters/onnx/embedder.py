@@ -54,7 +54,7 @@ class OnnxEmbedder(PrefixedEmbedder):
     def __init__(self, settings: Settings, facts: Path | None = None) -> None:
         super().__init__(settings, facts)
         self._side_by_side = SideBySide(self._wanted.threads or usable_cores())
-        self._named = known_as(self._wanted, model_named(self._wanted))
+        self.model = known_as(self._wanted, model_named(self._wanted))
         self._session: _SentenceModel | None = None
         self._kept: frozenset[str] = frozenset()
 
@@ -66,12 +66,12 @@ class OnnxEmbedder(PrefixedEmbedder):
 
     @cached_property
     def _head(self) -> Head:
-        family = family_of(self._named)
+        family = family_of(self.model)
         return Head(self.files.model, family.pooling if family else "mean")
 
     @cached_property
     def _window(self) -> int:
-        family = family_of(self._named)
+        family = family_of(self.model)
         return self._head.window or (family.window if family else _WINDOW)
 
     @property
@@ -113,10 +113,6 @@ class OnnxEmbedder(PrefixedEmbedder):
     @property
     def name(self) -> str:
         return self.files.name
-
-    @property
-    def model(self) -> str:
-        return self._named
 
     @property
     def source(self) -> str:

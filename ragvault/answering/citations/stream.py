@@ -102,6 +102,7 @@ class _Settled:
     holder: Hit | None = None
 
 
+@dataclass
 class CitationStream:
     """Feed tokens, show what comes back. See the module's docstring.
 
@@ -110,20 +111,15 @@ class CitationStream:
     that the chunks lack.
     """
 
-    def __init__(
-        self,
-        hits: Sequence[Hit],
-        style: CitationStyle = FILE_SECTION,
-        question: str = "",
-        *,
-        strike: bool = True,
-        embed: Embed | None = None,
-    ) -> None:
-        self._context = CitedContext(hits, style)
-        self._marks = Marks(style)
-        self._question = question
-        self._strike = strike
-        self._embed = embed
+    hits: Sequence[Hit]
+    style: CitationStyle = FILE_SECTION
+    question: str = ""
+    strike: bool = True
+    embed: Embed | None = None
+
+    def __post_init__(self) -> None:
+        self._context = CitedContext(self.hits, self.style)
+        self._marks = Marks(self.style)
         self._buffer = ""
         self._tried = 0  # length of the buffer when it was last found to hold no whole sentence
         self._waiting: Waiting = ""  # a sentence has ended, but a citation of it may follow
@@ -238,7 +234,7 @@ class CitationStream:
             leads = _is_heading(text) and not cited
             said = _MARKER.sub("", text, count=1)
             reasons = unsupported(said, self._context.hits) if re.search(r"\d", said) else ()
-            struck = self._strike and bool(reasons)
+            struck = self.strike and bool(reasons)
             return _Settled(sentence, Statement(text, cited, reasons, is_struck=struck), leads)
         reasons = self._reasons(text, cited)
         if not reasons:
@@ -249,13 +245,13 @@ class CitationStream:
         so_far = tuple(self._cited.values())
         if not cited and so_far and not unsupported(text, self._basis(so_far)):  # it sums up
             return _Settled(sentence, Statement(text, so_far))
-        return _Settled(sentence, Statement(text, cited, reasons, is_struck=self._strike))
+        return _Settled(sentence, Statement(text, cited, reasons, is_struck=self.strike))
 
     def _reasons(self, text: str, cited: tuple[Hit, ...]) -> tuple[str, ...]:
         try:
-            return unsupported(text, self._basis(cited), self._embed)
+            return unsupported(text, self._basis(cited), self.embed)
         except ModelError:  # of the embedding model: the draft goes on without it
-            self._embed = None
+            self.embed = None
             return unsupported(text, self._basis(cited))
 
     def _holder(self, statement: str) -> Hit | None:
@@ -264,7 +260,7 @@ class CitationStream:
         languages no words are compared: there it takes a name or a number in common. By meaning
         only the likeliest is looked at."""
         has_number = bool(re.search(r"\d", statement))
-        asked = f"{self._question} {statement}"
+        asked = f"{self.question} {statement}"
         likely = sorted(
             (h for h in self._context.hits if has_number or coverage(statement, evidence_text(h))),
             key=lambda h: (is_verbatim(statement, (h,)), coverage(asked, evidence_text(h))),

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from ragvault.cli.group import command_app
 from ragvault.cli.options import JSON, argument, flag, option
-from ragvault.cli.render.progress import BarProgress
-from ragvault.cli.render.terminal import print_json
+from ragvault.cli.render.terminal import BarProgress, print_json
 from ragvault.cli.session import Session
 from ragvault.errors import Interrupted, UsageError
 

@@ -21,8 +21,7 @@ from ragvault.cli.options import (
 )
 from ragvault.cli.render.debug import print_debug
 from ragvault.cli.render.layout import MAX_LINE, hanging, wrapped
-from ragvault.cli.render.progress import Waiting
-from ragvault.cli.render.terminal import print_json
+from ragvault.cli.render.terminal import Waiting, print_json
 from ragvault.cli.session import Session
 from ragvault.errors import UsageError
 from ragvault.service import search as service

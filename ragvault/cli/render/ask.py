@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ragvault.cli.render.layout import MAX_LINE, columns, duration, facts, hanging, marked, wrapped
 from ragvault.cli.render.places import CitationMarks
-from ragvault.cli.render.progress import Waiting
-from ragvault.cli.render.terminal import Terminal
+from ragvault.cli.render.terminal import Terminal, Waiting
 from ragvault.cli.session import Session
 from ragvault.model import (
     AbstainReason,

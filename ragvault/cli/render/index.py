@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from ragvault.cli.failure import print_failure
 from ragvault.cli.render.layout import columns, counted, duration, facts, hanging, shortened
-from ragvault.cli.render.progress import BarProgress
-from ragvault.cli.render.terminal import Terminal, print_json
+from ragvault.cli.render.terminal import BarProgress, Terminal, print_json
 from ragvault.cli.session import Session
 from ragvault.model import IndexReport, Skipped
 from ragvault.service.index import IndexEvent, OutOfReach, SetAside, has_news

@@ -9,8 +9,8 @@ import pytest
 from ragvault.answering.check.uncertainty import is_uncertain
 from ragvault.answering.citations.styles import STYLES
 from ragvault.answering.context import Neighbours
-from ragvault.answering.page import beside, point
-from ragvault.answering.pipeline import AnswerRequest, AnswerRun, answer, small_talk
+from ragvault.answering.page import AnswerRequest, beside, point
+from ragvault.answering.pipeline import AnswerRun, answer, small_talk
 from ragvault.config.settings import AnswerSettings, OllamaSettings
 from ragvault.errors import (
     ModelMissingError,
@@ -29,7 +29,7 @@ from ragvault.model import (
     Intent,
     Token,
 )
-from tests.support.answering import ScriptedChat, evidence, extract, finished, hit
+from tests.support.answering import ScriptedChat, asked, evidence, extract, finished, hit
 
 BACKEND = hit(
     "work/backend.md",
@@ -279,7 +279,7 @@ def test_of_the_passages_beside_the_first_the_best_lines_are_shown_of_each() -> 
     filler = " ".join(f"Step {n} is done and noted." for n in range(40))
     long = hit("log.md", "Log", f"{filler}\n\nFor the backend I chose Go.\n\n{filler}", rank=2)
     found = replace(evidence(BACKEND), near=(BACKEND, long))
-    pointed = point("What did I choose for the backend?", found, {})
+    pointed = point(asked("What did I choose for the backend?", found))
     assert pointed.nearest == (BACKEND, long)
     assert "For the backend I chose Go." in pointed.passages[1]
     assert len(pointed.passages[1]) < 500
@@ -291,7 +291,7 @@ def test_a_table_or_code_that_is_pointed_at_is_readable() -> None:
     )
     code = hit("tar.md", "Unpack", "Unpack it:\n\n```sh\ntar xf a.tar\n```", rank=3)
     found = replace(evidence(BACKEND), near=(BACKEND, table, code))
-    _, fees, unpack = point("What was the fee?", found, {}).passages
+    _, fees, unpack = point(asked("What was the fee?", found)).passages
     assert "Year: 2026 · Fee: 90" in fees.split("\n")
     assert unpack.split("\n")[-3:] == ["```sh", "tar xf a.tar", "```"]
 
@@ -304,13 +304,13 @@ def test_only_places_that_come_about_as_near_are_shown() -> None:
         for n, at in ((2, 0.4 * BACKEND.scores.final), (3, 0.6 * BACKEND.scores.final))
     )
     found = replace(evidence(BACKEND), near=(BACKEND, far, near), confidence=0.3)
-    pointed = point("Who writes?", found, {})
+    pointed = point(asked("Who writes?", found))
     assert pointed.nearest == (BACKEND, near, far) and len(pointed.passages) == 2
     many = [hit(f"{n}.md", "", f"Bob{n} writes.\n\nAnn reads.", rank=n) for n in range(2, 8)]
     found = replace(found, near=(BACKEND, *many))
-    _, *others = point("Who writes?", found, {}).passages
+    _, *others = point(asked("Who writes?", found)).passages
     assert ["Ann reads" in text for text in others] == [True] * 3 + [False] * 3
-    unlikely = point("Who writes?", replace(found, confidence=0.05), {})
+    unlikely = point(asked("Who writes?", replace(found, confidence=0.05)))
     assert (len(unlikely.passages), len(unlikely.nearest)) == (4, 7)
     assert "Ann" not in "".join(unlikely.passages[1:])
 
@@ -319,7 +319,7 @@ def test_a_section_that_goes_on_in_another_passage_says_so() -> None:
     begin = hit("v.md", "Variables", "Foam has these:\n\n| Name | Description |\n|---|---|")
     end = hit("v.md", "Variables", "| `TITLE` | of the note |", rank=2, ordinal=1)
     for found, mark in (((begin, end), True), ((begin, TEAM), False)):
-        pointed = point("What is it?", replace(evidence(begin), near=found), {})
+        pointed = point(asked("What is it?", replace(evidence(begin), near=found)))
         assert pointed.passages[0].endswith("Name · Description\n[…]") is mark
 
 
@@ -342,7 +342,7 @@ def test_a_note_of_the_same_path_in_another_vault_is_another_place() -> None:
     other = replace(BACKEND, stored=replace(BACKEND.stored, chunk=chunk))
     found = replace(evidence(BACKEND), near=(BACKEND, other))
     quoted = extract("backend", (BACKEND,))
-    assert [one.hit for one in beside("Which backend?", found, quoted)] == [other]
+    assert [one.hit for one in beside(asked("Which backend?", found, quotes=quoted))] == [other]
 
 
 def test_quotes_that_hardly_answer_are_not_shown_as_an_answer() -> None:

@@ -11,11 +11,11 @@ import pytest
 from ragvault.answering.citations.stream import CitationStream, CitedText
 from ragvault.answering.citations.styles import FILE_SECTION, STYLES, CitationStyle
 from ragvault.answering.context import neutralise
-from ragvault.answering.pipeline import AnswerRequest, answer
-from ragvault.answering.prompt import build_prompt
+from ragvault.answering.page import AnswerRequest
+from ragvault.answering.pipeline import answer
 from ragvault.config.settings import AnswerSettings, CitationSettings, OllamaSettings
 from ragvault.model import Answer, CitationStatus, Hit
-from tests.support.answering import ScriptedChat, evidence, extract, finished, hit
+from tests.support.answering import ScriptedChat, evidence, extract, finished, hit, prompt_for
 
 NUMERIC = STYLES["numeric"]
 BACKEND = hit("work/backend.md", "Backend > Decision", "We chose Go for the backend in March.")
@@ -82,18 +82,7 @@ def test_numbers_count_references_in_the_answer_and_blocks_in_the_prompt() -> No
 def test_in_numeric_style_the_notes_own_numbers_are_marked_in_the_prompt() -> None:
     """Then whatever number the model writes is one of the context's."""
     hits = (PAPER, TEAM)
-    user = (
-        build_prompt(
-            "Where do ferns grow?",
-            hits,
-            settings=AnswerSettings(),
-            context_tokens=4096,
-            answer_tokens=500,
-            style=NUMERIC,
-        )
-        .messages[-1]
-        .content
-    )
+    user = prompt_for("Where do ferns grow?", hits, style=NUMERIC).messages[-1].content
     assert "in the shade [·2]. See [1](web.html)." in user
     result = cited("Ferns grow faster in the shade [1].", *hits, style=NUMERIC)
     assert result.cited == (PAPER,)

@@ -10,11 +10,12 @@ from hypothesis import given, strategies as st
 from ragvault.answering.citations.render import resolve
 from ragvault.answering.citations.styles import RawCitation
 from ragvault.answering.context import joined
-from ragvault.answering.pipeline import AnswerRequest, answer
-from ragvault.answering.prompt import build_prompt, tokens_of
+from ragvault.answering.page import AnswerRequest
+from ragvault.answering.pipeline import answer
+from ragvault.answering.prompt import tokens_of
 from ragvault.config.settings import AnswerSettings, OllamaSettings
 from ragvault.model import Answer, DroppedBy, Hit, Prompt
-from tests.support.answering import ScriptedChat, evidence, extract, finished, hit
+from tests.support.answering import ScriptedChat, evidence, extract, finished, hit, prompt_for
 
 COLOURS = ("amber", "blue", "coral", "green", "ivory", "mauve")
 THINGS = ("boat", "clock", "drum", "ladder", "mirror")
@@ -40,14 +41,9 @@ def prompt(
     window: int = 4096,
     chars: int = 12_000,
 ) -> Prompt:
-    return build_prompt(
-        "What goes first?",
-        hits,
-        settings=AnswerSettings(max_chars=chars),
-        context_tokens=window,
-        answer_tokens=300,
-        neighbours=neighbours,
-    )
+    limits = AnswerSettings(max_chars=chars)
+    how = {"settings": limits, "neighbours": neighbours or {}}
+    return prompt_for("What goes first?", hits, window=window, answer_tokens=300, **how)
 
 
 def test_the_section_is_whole_and_no_line_is_said_twice() -> None:

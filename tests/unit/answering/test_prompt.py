@@ -9,10 +9,9 @@ from hypothesis import given, settings, strategies as st
 
 from ragvault.answering.citations.parse import parse
 from ragvault.answering.context import estimate_tokens, neutralise
-from ragvault.answering.prompt import build_prompt, tokens_of
-from ragvault.config.settings import AnswerSettings
+from ragvault.answering.prompt import tokens_of
 from ragvault.model import Detail, Hit, Prompt, Turn
-from tests.support.answering import hit
+from tests.support.answering import hit, prompt_for
 
 WEEKLY = hit("projects/meeting-notes.md", "Meetings > Weekly Standup", "We meet on Monday.")
 DAILY = hit("projects/meeting-notes.md", "Meetings > Daily Standup", "Daily at ten.", rank=2)
@@ -21,15 +20,7 @@ DAILY = hit("projects/meeting-notes.md", "Meetings > Daily Standup", "Daily at t
 def prompt(
     *hits: Hit, question: str = "When do we meet?", window: int = 4096, **kw: object
 ) -> Prompt:
-    limits = kw.pop("settings", AnswerSettings())
-    return build_prompt(
-        question,
-        hits,
-        settings=limits,  # type: ignore[arg-type]
-        context_tokens=window,
-        answer_tokens=window // 4,
-        **kw,  # type: ignore[arg-type]
-    )
+    return prompt_for(question, hits, window=window, answer_tokens=window // 4, **kw)
 
 
 def test_system_prompt_context_and_instruction_are_the_specified_ones() -> None:

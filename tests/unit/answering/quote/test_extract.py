@@ -16,7 +16,7 @@ from ragvault.answering.page import quoted
 from ragvault.answering.quote.asks import asks
 from ragvault.answering.quote.units import pages_of
 from ragvault.model import Answer, Detail, Hit, Quote
-from tests.support.answering import evidence, extract, hit
+from tests.support.answering import asked, evidence, extract, hit
 
 BACKEND = hit(
     "work/backend.md",
@@ -42,7 +42,9 @@ HITS = (BACKEND, HOWTO, TABLE)
 
 def said(question: str, *hits: Hit, detail: Detail = Detail.NORMAL) -> Answer:
     chosen = hits or HITS
-    return quoted(extract(question, chosen, detail=detail), evidence(*chosen))
+    return quoted(
+        asked(question, evidence(*chosen), quotes=extract(question, chosen, detail=detail))
+    )
 
 
 def units_of(*hits: Hit) -> list[str]:
@@ -76,7 +78,7 @@ def test_every_quote_is_verbatim_and_every_citation_in_its_place() -> None:
         text = " ".join(quote.hit.chunk.text.split())
         for part in quote.parts:
             assert " ".join(part.split()) in text
-    answer = quoted(quotes, evidence(*HITS))
+    answer = quoted(asked("", evidence(*HITS), quotes=quotes))
     assert len(answer.citations) == len(quotes)
     for citation in answer.citations:
         assert answer.text.startswith(citation.raw, citation.position)
@@ -559,7 +561,7 @@ def test_quotes_of_one_section_stand_together_in_its_order() -> None:
     other = hit("Other.md", "", "You need a printer.", rank=2)
     first = hit("Export.md", "Steps", "1. Open it.\n2. Choose a page.", rank=3)
     given = [Quote(one, (one.chunk.text,), one.chunk.text) for one in (second, other, first)]
-    answer = quoted(given, evidence(second, other, first))
+    answer = quoted(asked("", evidence(second, other, first), quotes=given))
     said = ["1. Open", "3. Print", "printer"]
     assert sorted(said, key=answer.text.index) == said
     assert [one.hit for one in answer.references] == [first, second, other]
