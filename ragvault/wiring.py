@@ -16,8 +16,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, cast
 
-from ragvault.config.backends import EMBEDDERS, RERANKERS, VECTOR_STORES
-from ragvault.config.profiles import PROFILES
+from ragvault.config.profiles import EMBEDDERS, PROFILES, RERANKERS, VECTOR_STORES
 from ragvault.errors import EmbedderUnavailableError, NoIndexError, StoreError, UsageError
 
 if TYPE_CHECKING:

@@ -2,5 +2,5 @@
 
 Third-party exceptions stop here: each package turns its libraries' into ragvault's, in one table
 where there are many. A library is imported where it is first used, never when ragvault starts.
-Which adapter a name in the config means stands in ``config/backends.py``.
+Which adapter a name in the config means stands in ``config/profiles.py``.
 """

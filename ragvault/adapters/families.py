@@ -7,11 +7,11 @@ is in none of them is given bare text.
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import NamedTuple
 
+from ragvault.adapters.files import read_object
 from ragvault.config.profiles import PROFILES
 from ragvault.config.settings import EmbeddingSettings
 from ragvault.model import Prefixes
@@ -151,11 +151,8 @@ def prefixes_for(wanted: EmbeddingSettings, name: str, own: Path | None = None) 
 def _of_folder(own: Path | None) -> Prefixes | None:
     """As sentence-transformers reads the file; None where it says nothing. Texts that are all
     empty are nothing: sentence-transformers writes those for every model that it saves."""
-    try:
-        said = json.loads(own.read_text(encoding="utf-8")) if own is not None else {}
-    except (OSError, ValueError):  # not ours to complain about: bare, or by the family
-        return None
-    prompts = said.get("prompts") if isinstance(said, dict) else None
+    said = read_object(own) if own is not None else {}
+    prompts = said.get("prompts")
     if not isinstance(prompts, dict):
         return None
     usual = str(said.get("default_prompt_name"))

@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ragvault.errors import DiskFullError, IndexBusyError, RagvaultError, StoreError
 
@@ -92,6 +92,16 @@ def reported(path: Path | str) -> Iterator[None]:
         yield
     except OSError as error:
         raise os_error(error, path) from error
+
+
+def read_object(file: Path) -> dict[str, Any]:
+    """The JSON object in a file; an empty one where none can be read (a pipe would be waited for):
+    what is kept so can be found out again."""
+    try:
+        value = json.loads(file.read_bytes() if file.is_file() else b"")
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def private_folder(path: Path) -> Path:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ragvault.adapters.families import prefixes_for
-from ragvault.adapters.files import atomic_write, private_folder
+from ragvault.adapters.files import atomic_write, private_folder, read_object
 from ragvault.config.settings import Settings
 from ragvault.errors import EmbedderUnavailableError, ModelError, StoreError
 from ragvault.model import Matrix, Prefixes, Vector
@@ -181,13 +181,8 @@ class FactStore:
                 atomic_write(self.path, json.dumps(document, indent=1))
 
     def _read(self) -> dict[str, str]:
-        if self.path is None or not self.path.is_file():  # a pipe would be waited for
-            return {}
-        try:
-            document = json.loads(self.path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):  # absent or damaged: a cache starts empty
-            return {}
-        known = document.get("facts") if isinstance(document, dict) else None
+        document = read_object(self.path) if self.path is not None else {}
+        known = document.get("facts")
         if not isinstance(known, dict) or document.get("version") != _VERSION:
             return {}
         return {key: str(value) for key, value in known.items()}

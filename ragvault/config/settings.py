@@ -10,8 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from ragvault.config.backends import EmbeddingBackend, RerankBackend, StoreMode
-from ragvault.config.profiles import ALIASES
+from ragvault.config.profiles import ALIASES, EmbeddingBackend, RerankBackend, StoreMode
 
 ProfileName = Annotated[
     Literal["bundled", "multilingual"], BeforeValidator(lambda name: ALIASES.get(name, name))

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from ragvault.service.originals import Links, Source
     from ragvault.service.search import SearchResult
     from ragvault.service.status import Status
-    from ragvault.service.upkeep import Finding
 
 
 def error_object(error: RagvaultError) -> dict[str, Any]:
@@ -269,11 +268,6 @@ def status_object(seen: Status) -> dict[str, Any]:
     ]
     ollama = {"reachable": seen.ollama.problem is None, **rounded(seen.ollama)}
     return {**rounded(seen), "vaults": vaults, "ollama": ollama}
-
-
-def verify_object(findings: Sequence[Finding]) -> dict[str, Any]:
-    """What ``verify`` found; for ``repair``, what remains."""
-    return {"sound": not findings, "findings": findings}
 
 
 # --------------------------------------------------------------------------- values

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from ragvault.adapters.chroma.index import ChromaIndex, chroma_settings, import_chromadb
-from ragvault.adapters.files import atomic_write, folder_size, private_folder, reported
+from ragvault.adapters.files import atomic_write, folder_size, private_folder, read_object, reported
 from ragvault.adapters.sqlite.integrity import page_problems, problems_of
 from ragvault.config.settings import StoreSettings
 from ragvault.errors import RagvaultError, StoreDamagedError, StoreError
@@ -98,7 +98,7 @@ class PersistentChroma(ChromaIndex):
                 raise
 
     def _write_state(self, files: dict[str, list[int]] | None) -> None:
-        identity = _state(self._folder).get("id") or os.urandom(16).hex()
+        identity = read_object(self._folder / STATE_FILE).get("id") or os.urandom(16).hex()
         atomic_write(self._folder / STATE_FILE, json.dumps({"id": identity, "files": files}))
 
     def size(self) -> int:
@@ -146,7 +146,7 @@ class PersistentChroma(ChromaIndex):
                 "Run `ragvault index`: it is rebuilt, nothing is embedded again.",
             )
         private_folder(self._folder)
-        if not _state(self._folder):
+        if not read_object(self._folder / STATE_FILE):
             self._write_state(None)
             self._is_writing = True
         self._has_failed = False
@@ -171,7 +171,7 @@ def damage(folder: Path) -> str | None:
             return "a file is in its place"
         if not (folder / STORE_FILE).exists() and not (folder / STATE_FILE).exists():
             return None
-        files = _state(folder).get("files")
+        files = read_object(folder / STATE_FILE).get("files")
         if not isinstance(files, dict) or STORE_FILE not in files:
             return "the last run of `ragvault index` didn't finish, or is writing it now"
         for name, expected in files.items():
@@ -186,17 +186,8 @@ def damage(folder: Path) -> str | None:
     return None
 
 
-def _state(folder: Path) -> dict[str, Any]:
-    file = folder / STATE_FILE
-    try:
-        state = json.loads(file.read_bytes() if file.is_file() else b"")  # not of a pipe
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return state if isinstance(state, dict) else {}
-
-
 def _identity(folder: Path) -> str | None:
-    identity = _state(folder).get("id")
+    identity = read_object(folder / STATE_FILE).get("id")
     return f"persistent:{identity}" if identity and (folder / STORE_FILE).exists() else None
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from ragvault.adapters.files import reported
 from ragvault.adapters.sqlite.chunks import SqliteChunks
 from ragvault.adapters.sqlite.connection import BUSY_TIMEOUT_S, Database
-from ragvault.adapters.sqlite.embeddings import SqliteEmbeddings, in_force, lacking, put_in_force
+from ragvault.adapters.sqlite.embeddings import SqliteEmbeddings, put_in_force
 from ragvault.adapters.sqlite.fulltext import SqliteFullText
 from ragvault.adapters.sqlite.integrity import COMPANIONS, has_content
 from ragvault.adapters.sqlite.migrations import MIGRATIONS
@@ -81,7 +81,7 @@ class SqliteCatalog(SqliteChunks, SqliteFullText, SqliteEmbeddings):
                 " (SELECT vault_id, count(*) AS notes, sum(chunk_count) AS chunks FROM note"
                 " GROUP BY vault_id) n ON n.vault_id = v.id ORDER BY v.name"
             ).fetchall()
-            model, _ = in_force(con) or ("", "")
+            model, _ = self.embedder_in_force() or ("", "")
             found = []
             for number, watermark, name, path, *rest in rows:
                 vault = VaultInfo(name, Path(path), *rest)
@@ -89,7 +89,7 @@ class SqliteCatalog(SqliteChunks, SqliteFullText, SqliteEmbeddings):
                 if not vault.notes and con.execute(left, (number,)).fetchone():
                     raise sqlite3.DatabaseError("an index lost its notes")
                 is_whole = (watermark or "").endswith(f"|{model}")
-                missing = 0 if is_whole else len(lacking(con, number, model))
+                missing = 0 if is_whole else len(self.lacking(name, model))
                 found.append(replace(vault, embedded=vault.notes - missing))
             return found
 

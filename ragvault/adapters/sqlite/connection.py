@@ -85,7 +85,7 @@ class Database:
 
     Every access is a transaction: ``read()`` sees one state of the file throughout, also while
     another process writes (WAL); ``write()`` takes the write lock at once, commits at the end
-    and rolls back on any exception. Not to be nested.
+    and rolls back on any exception. One within another is a part of that.
     """
 
     what = "index"  # that the file is, for people
@@ -192,6 +192,9 @@ class Database:
         """A row that nothing can be made of is a bug of ours, unless the file is damaged."""
         try:
             with self.connection() as connection:
+                if connection.in_transaction:  # a part of the one that is open
+                    yield connection
+                    return
                 connection.execute(begin)
                 with connection:  # which commits, or rolls back what an error hasn't yet
                     yield connection

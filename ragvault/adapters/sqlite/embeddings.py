@@ -60,7 +60,9 @@ class SqliteEmbeddings(OnDatabase):
 
     def embedder_in_force(self) -> tuple[str, str] | None:
         with self.database.read() as con:
-            return in_force(con)
+            row = con.execute("SELECT fingerprint, settings FROM embedder WHERE is_in_force")
+            found: tuple[str, str] | None = row.fetchone()
+            return found
 
     def embedders(self) -> list[str]:
         """The fingerprints of those that vectors are kept of: in force, or about to be."""
@@ -76,7 +78,18 @@ class SqliteEmbeddings(OnDatabase):
     ) -> list[tuple[str, int]]:
         """Linear in the chunks of the vault or of the notes in question, a look-up each."""
         with self.database.read() as con:
-            return lacking(con, vault_id(con, vault), fingerprint, among)
+            notes, params = "note n", [vault_id(con, vault), fingerprint, _LARGE]
+            if among is not None:
+                notes = "json_each(?) q CROSS JOIN note n ON n.rel_path = q.value"
+                params.insert(0, json.dumps(list(among)))
+            return con.execute(
+                f"SELECT n.rel_path, count(*) FROM {notes} CROSS JOIN chunk c ON c.note_id = n.id"
+                " WHERE n.vault_id = ? AND NOT EXISTS (SELECT 1 FROM embedding e"
+                " WHERE e.text_hash = c.text_hash"
+                " AND e.fingerprint_id = (SELECT id FROM fingerprint WHERE name = ?))"
+                " GROUP BY n.id ORDER BY n.size >= ?, n.date DESC, n.rel_path",
+                params,
+            ).fetchall()
 
     def vectors(self, fingerprint: str, chunk_ids: Collection[str]) -> dict[str, Vector]:
         """Linear in the ids."""
@@ -183,12 +196,6 @@ class SqliteEmbeddings(OnDatabase):
             return dropped
 
 
-def in_force(connection: sqlite3.Connection) -> tuple[str, str] | None:
-    row = connection.execute("SELECT fingerprint, settings FROM embedder WHERE is_in_force")
-    found: tuple[str, str] | None = row.fetchone()
-    return found
-
-
 def put_in_force(connection: sqlite3.Connection, fingerprint: str) -> None:
     """Unless a vault is whole under another one: it would be searched by its words only."""
     connection.execute("INSERT OR IGNORE INTO embedder VALUES (?, '', 0)", (fingerprint,))
@@ -197,26 +204,6 @@ def put_in_force(connection: sqlite3.Connection, fingerprint: str) -> None:
         " (SELECT 1 FROM vault v WHERE v.fingerprint != ?)",
         (fingerprint, fingerprint),
     )
-
-
-def lacking(
-    connection: sqlite3.Connection,
-    number: int,
-    fingerprint: str,
-    among: Collection[str] | None = None,
-) -> list[tuple[str, int]]:
-    notes, params = "note n", [number, fingerprint, _LARGE]
-    if among is not None:
-        notes = "json_each(?) q CROSS JOIN note n ON n.rel_path = q.value"
-        params.insert(0, json.dumps(list(among)))
-    return connection.execute(
-        f"SELECT n.rel_path, count(*) FROM {notes} CROSS JOIN chunk c ON c.note_id = n.id"
-        " WHERE n.vault_id = ? AND NOT EXISTS (SELECT 1 FROM embedding e"
-        " WHERE e.text_hash = c.text_hash"
-        " AND e.fingerprint_id = (SELECT id FROM fingerprint WHERE name = ?))"
-        " GROUP BY n.id ORDER BY n.size >= ?, n.date DESC, n.rel_path",
-        params,
-    ).fetchall()
 
 
 def pack(vectors: Sequence[Vector]) -> list[bytes]:

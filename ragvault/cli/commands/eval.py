@@ -35,8 +35,7 @@ def run(
     Ranking, hit rates, refusals, confidence, citations; each with its 95 % interval."""
     from ragvault.cli.render.eval import print_evaluation
     from ragvault.evaluation.dataset import load_questions
-    from ragvault.evaluation.runner import evaluate, vault_for
-    from ragvault.evaluation.summary import evaluation_object
+    from ragvault.evaluation.runner import evaluate, evaluation_object, vault_for
 
     if ranking_only and answers:
         raise UsageError("--ranking-only and --answers don't go together.", "Leave out one.")

@@ -6,7 +6,8 @@ from ragvault.cli.desktop import copy, open_note
 from ragvault.cli.group import command_app
 from ragvault.cli.options import COPY, JSON, argument
 from ragvault.cli.render.ask import AskView
-from ragvault.cli.render.history import print_asked, print_source, print_stats
+from ragvault.cli.render.history import print_source, print_stats
+from ragvault.cli.render.layout import hanging
 from ragvault.cli.render.terminal import print_json
 from ragvault.cli.session import Session
 from ragvault.errors import UsageError
@@ -22,9 +23,10 @@ from ragvault.service.history import (
     source_at,
     stats_of,
 )
-from ragvault.service.json_objects import source_object
+from ragvault.service.json_objects import local_time, source_object
 from ragvault.service.originals import Links, source_today
 from ragvault.service.vaults import find_place
+from ragvault.text import one_line
 
 app = command_app()
 
@@ -39,7 +41,8 @@ def show(session: Session, wanted: str = ANSWER, copies: bool = COPY, as_json: b
     if as_json:
         print_json(entry_object(entry))
     else:
-        print_asked(session.out, entry)
+        asked = f"{one_line(entry.document['question'])} · {local_time(entry.asked_at)}"
+        session.out.print(hanging(session.out, asked, 0), "dim")
         AskView(session).replay(result_of(entry))
     if copies:
         copy(session, as_markdown(result_of(entry)))

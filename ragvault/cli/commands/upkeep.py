@@ -15,7 +15,7 @@ from ragvault.cli.render.terminal import print_json
 from ragvault.cli.session import Session
 from ragvault.service import upkeep as service
 from ragvault.service.doctor import examine, is_well
-from ragvault.service.json_objects import status_object, verify_object
+from ragvault.service.json_objects import status_object
 from ragvault.service.status import status as look
 
 app = command_app()
@@ -56,7 +56,7 @@ def verify(
     nothing. Exits with 1 when anything is found."""
     found = list(service.verify(session.container, quick=quick))
     if as_json:
-        print_json(verify_object(found))
+        print_json({"sound": not found, "findings": found})
     else:
         print_findings(session.out, found)
     return 1 if found else 0
@@ -81,7 +81,7 @@ def repair(session: Session, as_json: bool = JSON) -> int:
             else:
                 view.show(event)
     if as_json:
-        print_json(verify_object(remaining) | {"found": verify_object(found)["findings"]})
+        print_json({"sound": not remaining, "findings": remaining, "found": found})
     else:
         print_findings(session.out, remaining)
     return 1 if remaining else 0

@@ -6,7 +6,7 @@ from ragvault.cli.render.layout import counted, duration, facts, print_table
 from ragvault.cli.render.terminal import Terminal
 from ragvault.evaluation.judging import LABELS, curve, shares
 from ragvault.evaluation.metrics import Estimate
-from ragvault.evaluation.summary import Estimates, Evaluation
+from ragvault.evaluation.runner import Estimates, Evaluation
 from ragvault.text import strip_controls
 
 

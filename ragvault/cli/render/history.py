@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragvault.cli.render.layout import columns, duration, hanging, print_table
+from ragvault.cli.render.layout import columns, duration, print_table
 from ragvault.cli.render.places import highlighted
 from ragvault.cli.render.terminal import Terminal
 from ragvault.cli.session import Session
@@ -33,12 +33,6 @@ def print_history(out: Terminal, entries: Sequence[HistoryEntry]) -> None:
         if out.is_tty:
             question = snippet(question, max(8, out.width - columns(head)))
         out.print(f"{out.style(head, 'dim')}{question}")
-
-
-def print_asked(out: Terminal, entry: HistoryEntry) -> None:
-    """Above the answer."""
-    parts = (one_line(entry.document["question"]), local_time(entry.asked_at))
-    out.print(hanging(out, " · ".join(parts), 0), "dim")
 
 
 def print_source(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ragvault.config.backends import EMBEDDERS, RERANKERS, VECTOR_STORES
+from ragvault.config.profiles import EMBEDDERS, RERANKERS, VECTOR_STORES
 from ragvault.config.settings import EmbeddingSettings, IndexSettings, Settings, StoreSettings
 from ragvault.wiring import Container
 

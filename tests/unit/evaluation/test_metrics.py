@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from ragvault.evaluation import metrics
 from ragvault.evaluation.dataset import Gold, Question
 from ragvault.evaluation.judging import QuestionResult
-from ragvault.evaluation.summary import Evaluation
+from ragvault.evaluation.runner import Evaluation
 from ragvault.model import VaultInfo
 
 RANKED = ["a", "b", "c", "d"]
