@@ -39,7 +39,7 @@ class IndexSettings(_Part):
     path: str | None = _key(
         None, "Folder of the index. null: the platform's data folder. Relative to this file."
     )
-    extensions: tuple[str, ...] = _key(
+    extensions: tuple[Annotated[str, Field(min_length=1)], ...] = _key(
         (".md", ".markdown"), "File names that end so are notes.", min_length=1
     )
     exclude: tuple[str, ...] = _key(

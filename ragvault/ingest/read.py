@@ -151,14 +151,13 @@ class NoteLoader:
         )
 
 
-def is_text(content: ReadOutcome) -> bool:
-    """Whether a file could be read and holds text."""
+def as_text(content: ReadOutcome) -> ReadOutcome:
+    """The same; what could be read and holds no text is Unreadable."""
     from ragvault.formats.decoding import NotTextError, read_lines
 
-    if not isinstance(content, Content):
-        return False
-    try:
-        read_lines(content.data)
-    except NotTextError:
-        return False
-    return True
+    if isinstance(content, Content):
+        try:
+            read_lines(content.data)
+        except NotTextError as error:
+            return Unreadable(error.reason, is_note=False)
+    return content

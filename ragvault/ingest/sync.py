@@ -16,7 +16,7 @@ from ragvault.config.settings import Settings
 from ragvault.errors import Interrupted, ModelError, VaultPathError
 from ragvault.ingest.paths import shown
 from ragvault.ingest.plan import Plan, make_plan, spared, time_of_copy
-from ragvault.ingest.read import Gone, NoteLoader, ReadNote, Unreadable, is_text, read_note
+from ragvault.ingest.read import Content, Gone, NoteLoader, ReadNote, Unreadable, as_text, read_note
 from ragvault.ingest.walk import WalkResult, refuse_vanished, walk
 from ragvault.ingest.write import STORE_SLICE, Writer, batched, watermark_of
 from ragvault.model import Chunk, FileState, IndexReport, NoteFile, NoteWrite, Skipped, VaultInfo
@@ -307,7 +307,13 @@ class Sync:
     def _foresee(self, plan: Plan) -> IndexReport:
         """What a run would do, as though it were done. New files are looked into: one that is
         no text would not be added."""
-        self.report.added = [f.rel_path for f in plan.added if is_text(self.loader.content(f))]
+        for file in plan.added:
+            seen = as_text(self.loader.content(file))
+            if isinstance(seen, Content):
+                self.report.added.append(file.rel_path)
+            elif isinstance(seen, Unreadable):
+                self.report.skipped.append(Skipped(shown(file.rel_path), seen.reason))
+        self.report.skipped.sort(key=lambda s: s.path)
         self.report.changed = [file.rel_path for file in plan.changed]
         self.report.removed = list(plan.removed)
         self.report.renamed = [(old, new.rel_path) for old, new in plan.renamed]

@@ -131,7 +131,7 @@ def _vault_status(
 def coverage(container: Container, vault: VaultInfo) -> Coverage:
     """Linear in the notes (a walk with one stat each). A few new files are opened: one that is no
     text, or is out of reach, is none that `index` could add."""
-    from ragvault.ingest.read import is_text, read_note
+    from ragvault.ingest.read import Content, as_text, read_note
     from ragvault.ingest.walk import max_bytes, walk
 
     try:
@@ -143,7 +143,7 @@ def coverage(container: Container, vault: VaultInfo) -> Coverage:
     new = [f for path, f in files.items() if path not in states]
     if len(new) <= LOOKED_INTO:
         limit = max_bytes(container.settings.index)
-        new = [f for f in new if is_text(read_note(f, limit))]
+        new = [f for f in new if isinstance(as_text(read_note(f, limit)), Content)]
     current = sum((f.size, f.mtime_ns) == (s.size, s.mtime_ns) for f, s in known)
     return Coverage(
         current=current,

@@ -211,9 +211,13 @@ def test_quiet_says_nothing_where_nothing_changed(cli: Cli, vault: Path) -> None
     assert "1 added" in cli("index", "-q").out
 
 
-def test_a_dry_run_counts_no_binary(cli: Cli, vault: Path) -> None:
+def test_a_dry_run_names_a_binary_and_does_not_add_it(cli: Cli, vault: Path) -> None:
     (vault / "bad.md").write_bytes(b"\0" * 9)
-    assert cli("index", str(vault), "--dry-run", "--json").json["vaults"][0]["added"] == 3
+    [would], [did] = (
+        cli("index", str(vault), "--json", *how).json["vaults"] for how in (["--dry-run"], [])
+    )
+    assert would["added"] == did["added"] == 3
+    assert would["skipped"] == did["skipped"] != []
 
 
 def test_vault_is_removed_on_a_yes_and_its_notes_stay(cli: Cli, vault: Path) -> None:

@@ -53,12 +53,18 @@ def print_table(
     out: Terminal, title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> None:
     """Below a blank line, the names of the rows (``title`` heads them) and their cells, which end
-    under one another; nothing without rows."""
+    under one another, or behind their heads in a terminal that is too narrow; nothing without
+    rows."""
     if not rows:
         return
     lines = [(title, *heads), *rows]
     widths = [max(columns(line[at]) for line in lines) for at in range(len(lines[0]))]
     out.print()
+    if out.is_tty and sum(widths) + 2 * len(heads) > out.width:
+        for name, *values in rows:
+            parts = [f"{head} {cell}".strip() for head, cell in zip(heads, values, strict=True)]
+            out.print(f"{name}: {facts(out, parts, lead=columns(name) + 2)}")
+        lines = []
     for line in lines:
         blanks = [" " * (width - columns(cell)) for cell, width in zip(line, widths, strict=True)]
         cells = (blank + cell for cell, blank in zip(line[1:], blanks[1:], strict=True))

@@ -7,7 +7,7 @@ import io
 import pytest
 from hypothesis import given, strategies as st
 
-from ragvault.cli.render.layout import MIN_LINE, columns, facts, hanging
+from ragvault.cli.render.layout import MIN_LINE, columns, facts, hanging, print_table
 from ragvault.cli.render.terminal import Terminal
 
 WORDS = st.lists(st.text("abc日é", min_size=1, max_size=9), min_size=1, max_size=30)
@@ -50,6 +50,16 @@ def test_where_there_is_no_terminal_a_line_stays_whole(text: str) -> None:
     out = terminal(40, is_tty=False)
     assert hanging(out, text, 4) == text
     assert facts(out, text.split()) == " · ".join(text.split())
+
+
+@pytest.mark.parametrize("width", [34, 60, 80])
+def test_a_table_fits_the_terminal(width: int) -> None:
+    stream = io.StringIO()
+    heads, cells = ("answered", "median time", "citations kept"), ("12", "1.2 s", "97 % of 40")
+    print_table(Terminal(stream, True, False, True, width), "", heads, [("2026-11", *cells)])
+    shown = stream.getvalue()
+    assert max(map(columns, shown.splitlines())) <= width
+    assert all(words in shown for words in (*heads, *cells))
 
 
 def test_control_characters_never_reach_the_terminal() -> None:

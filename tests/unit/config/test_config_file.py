@@ -194,6 +194,7 @@ def test_tags_build_no_objects(tmp_path: Path) -> None:
         ("ollama:\n  model: [a]\n", 2, ["ollama.model", "text"]),
         ("index:\n  exclude: drafts\n", 2, ["index.exclude", "list"]),
         ("index:\n  extensions: [[x]]\n", 2, ["index.extensions", "list"]),
+        ('index:\n  extensions: [.md, ""]\n', 2, ["index.extensions", "is empty"]),
         ("store:\n  headers: [a]\n", 2, ["headers", "mapping"]),
         ("output:\n  color: pink\n", 2, ["output.color", "auto, always, never"]),
         ("gate:\n  min_confidence: .nan\n", 2, ["gate.min_confidence"]),
