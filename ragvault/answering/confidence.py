@@ -194,12 +194,14 @@ _NO_STREET = rf"(?i:{'|'.join(MONTHS)}|uhr)\b"  # "1 May" isn't one
 _KINDS = (
     _kind(r"\be-?mail|\bmail(?:adresse| address)?\b|\bcorreo\b|\bcourriel\b", r"\w@\w"),
     _kind(
-        r"\b(?:phone|mobile|cell|telephone|handy\w*|telefon\w*|tel|teléfono|móvil|portable)\b",
+        r"\b(?:phone|mobile|cell|telephone|handy\w*|telefon\w*|tel|teléfono|móvil|portable)\b"
+        r"(?! (?:plan|contract|provider|tariff|bill)\b)",
         r"(?<![\d-])(?!\d{4}-\d\d-\d\d)\d(?:[ ()/.-]?\d){6}",
     ),
     _kind(
-        r"\bbirthday|\bborn\b|\bhow old\b|\bgeburtstag|\bgeboren|\bwie alt\b|\banniversaire"
-        r"|\bcumpleaños",
+        r"\bbirthday|\bhow old\b|\bgeburtstag|\bwie alt\b|\banniversaire|\bcumpleaños"
+        r"|^\W*(?:when|wann|(?:what|which|welche\w*) (?:date|day|month|year|tag|monat|jahr))\b"
+        r".*\b(?:born|geboren)\b",
         r"birth|born|\bb\.|geb|\*\s?\d|\bage|\byears? old|jahre alt|naissance|nacimiento",
     ),
     _kind(
@@ -215,9 +217,9 @@ _KINDS = (
 )
 
 
-# What begins so asks for something else: "how did I lose my phone".
+# What begins so asks for something else: "how did I lose my phone", "who did I phone".
 _OF_OTHER = re.compile(
-    r"\W*(?:how (?!old|can)|why|what happened|warum|pourquoi|cómo|por qué|did|do|does|is|are|was"
+    r"\W*(?:who\w*|wer|wem|wen|qui|quién(?:es)?|how (?!old|can)|why|what happened|warum|pourquoi|cómo|por qué|did|do|does|is|are|was"
     r"|were|when (?:did|do) i (?!last)|where(?! (?:does|do|did) .* live))\b",
     re.IGNORECASE,
 )
