@@ -16,10 +16,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from ragvault.answering.check.support import USUAL_BACKGROUND, Embed, lift, nearness
+from ragvault.answering.check.values import find_dates
 from ragvault.answering.quote.asks import NAME, asks, has_date
-from ragvault.model import Judgement, Quote, Retrieval, Strategy, sigmoid
+from ragvault.model import Judgement, Query, Quote, Retrieval, Strategy, TimeHint, sigmoid
 from ragvault.text import MONTHS, stem, stems, tokens
 
 # Where the model can read less of the question, its cosines tell nothing.
@@ -107,7 +109,8 @@ def features_of(
     ``held``: the share of the question's words, by rarity, that the quote or its place holds; one
     that neither holds counts by the lift of the quote's nearest word;
     ``share``: the probability that it is this quote, if any holds the answer;
-    ``number_missing``: 1 where the question names a number, such as a year, that it lacks;
+    ``number_missing``: 1 where the question names a number, such as a year, that it lacks, or a
+    month that it isn't of;
     ``name_missing``: 1 where a word of the question is in the title of a note that was found, and
     neither in the quote nor its place: it is of another person or thing;
     ``kind_missing``: 1 where the question asks for a kind of thing (an address, a birthday)
@@ -126,7 +129,7 @@ def features_of(
         "quote_lift": lift(quote.cosine or 0.0, base),
         "held": _held(words, held, quote, base, embed),
         "share": quote.share,
-        "number_missing": float(bool(numbers_missing(question, [quote]))),
+        "number_missing": float(bool(numbers_missing(found.query, [quote]))),
         "name_missing": float(any(stem(w) in titles and stem(w) not in held for w in words)),
         "kind_missing": float(kind_missing(question, quote.shown)),
         "form_missing": float(form_missing(question, quote)),
@@ -171,17 +174,32 @@ def _place_stems(quote: Quote) -> frozenset[str]:
 _NUMBER = re.compile(r"\d+")
 
 
-def numbers_missing(question: str, quotes: Sequence[Quote]) -> tuple[str, ...]:
-    """The question's numbers that stand in none of the quotes, nor in the place or day of one."""
-    asked = _NUMBER.findall(question)
-    if not asked:
+def numbers_missing(query: Query, quotes: Sequence[Quote]) -> tuple[str, ...]:
+    """The question's numbers that stand in none of the quotes, nor in the place or day of one; and
+    its time, where that is some months and no quote is of one of them."""
+    asked, hint = _NUMBER.findall(query.text), query.time_hint
+    if not asked and hint is None:
         return ()
-    held: set[str] = set()
-    for quote in quotes:
-        note = quote.hit.note
-        place = (quote.shown, note.rel_path, *quote.hit.chunk.heading_path, str(note.day))
-        held |= {n.lstrip("0") for n in _NUMBER.findall(" ".join(place))}
-    return tuple(dict.fromkeys(n for n in asked if n.lstrip("0") not in held))
+    places = [
+        " ".join((one.shown, note.rel_path, *one.hit.chunk.heading_path, str(note.day)))
+        for one in quotes
+        for note in [one.hit.note]
+    ]
+    held = {n.lstrip("0") for place in places for n in _NUMBER.findall(place)}
+    missing = [n for n in asked if n.lstrip("0") not in held]
+    if hint is not None and not hint.relative and not any(_is_of(hint, place) for place in places):
+        missing.append(hint.phrase)
+    return tuple(dict.fromkeys(missing))
+
+
+def _is_of(hint: TimeHint, text: str) -> bool:
+    """The text names a month of that time; any text is of a time that takes in all twelve."""
+    first, last = (datetime.fromtimestamp(at) for at in (hint.since, hint.until))
+    count = 12 * (last.year - first.year) + last.month - first.month + 1
+    months = {(first.month - 1 + n) % 12 + 1 for n in range(min(count, 12))}
+    said = {MONTHS.get(word) for word in tokens(text)}
+    said |= {day.month for _, meanings in find_dates(text) for day in meanings}
+    return len(months) == 12 or bool(said & months)
 
 
 def _kind(asked: str, held: str, flags: int = re.IGNORECASE) -> tuple[re.Pattern[str], ...]:

@@ -107,7 +107,7 @@ def decide(
 def _caveats(found: Retrieval, quotes: Sequence[Quote], confidence: float) -> tuple[str, ...]:
     caveats: tuple[str, ...] = ()
     if confidence < SURE:
-        missing = " or ".join(f"“{number}”" for number in numbers_missing(found.query.text, quotes))
+        missing = " or ".join(f"“{number}”" for number in numbers_missing(found.query, quotes))
         caveats = (f"{_UNSURE} Nothing quoted mentions {missing}." if missing else _UNSURE,)
     hint = found.query.time_hint
     dates = [quote.hit.note.date for quote in quotes]

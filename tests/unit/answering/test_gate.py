@@ -16,6 +16,7 @@ from ragvault.model import (
     Evidence,
     Hit,
     Intent,
+    Judgement,
     Query,
     Retrieval,
     Scores,
@@ -113,6 +114,18 @@ def test_another_kind_of_thing_than_was_asked_for_is_no_answer(question: str, te
     plain = decided(findings(at(about, 0.6), question="What about Anna Weber?"))
     assert lacking.judgement is not None and plain.judgement is not None
     assert lacking.judgement.confidence < plain.judgement.confidence
+
+
+def test_what_is_of_another_month_is_no_answer() -> None:
+    """ "How much did we save in March 2026?" was answered with July's sum, for certain."""
+    october = TimeHint(1791115200.0, 1793000000.0, "October 2026")
+    said: list[Judgement | None] = []
+    for month in ("July", "October", "2026-10"):
+        about = at(hit("Money 2026.md", "", f"Anna Weber, {month}: 860 saved in 2026."), 0.6)
+        found = findings(about, question="What did Anna Weber save in October 2026?")
+        said.append(decided(replace(found, query=replace(found.query, time_hint=october))).judgement)
+    other, same, in_figures = (one.confidence for one in said if one is not None)
+    assert other < same / 2 and in_figures > 2 * other
 
 
 def test_the_same_of_another_person_is_no_answer() -> None:
