@@ -2,5 +2,5 @@
 
 In: what was found (``gate``), then an ``AnswerRequest`` (question, the gate's evidence and quotes,
 settings, a chat model or none). Out: a generator of ``Cited`` and ``Token`` events whose value is
-an ``AnswerRun``.
+an ``AnswerRun``: ``pipeline`` has the steps, ``page`` what is printed.
 """
