@@ -26,6 +26,7 @@ from ragvault.text import MONTHS, stem, stems, tokens
 
 # Where the model can read less of the question, its cosines tell nothing.
 LEAST_TRUST = 0.5
+_TRANSLATED = 0.75  # what another language's word for one of the question's counts
 MOST_COMPARED = 40  # words of a quote that a missing word is compared with
 
 
@@ -107,7 +108,8 @@ def features_of(
     ``lift``: the best cosine of what was found, 0 at what unrelated questions reach and 1 at 1;
     ``quote_lift``: the same of the quote's cosine; ``best``: of the first passage's score;
     ``held``: the share of the question's words, by rarity, that the quote or its place holds; one
-    that neither holds counts by the lift of the quote's nearest word;
+    that neither holds counts by the lift of the quote's nearest word, one in another language
+    nearly whole;
     ``share``: the probability that it is this quote, if any holds the answer;
     ``number_missing``: 1 where the question names a number, such as a year, that it lacks, or a
     month that it isn't of;
@@ -127,10 +129,15 @@ def features_of(
         "lift": lift(top, base),
         "best": lift(found.near[0].scores.final if found.near else 0.0, base),
         "quote_lift": lift(quote.cosine or 0.0, base),
-        "held": _held(words, held, quote, base, embed),
+        "held": _held(words, found.query, held, quote, base, embed),
         "share": quote.share,
         "number_missing": float(bool(numbers_missing(found.query, [quote]))),
-        "name_missing": float(any(stem(w) in titles and stem(w) not in held for w in words)),
+        "name_missing": float(
+            any(
+                stem(w) in titles and held.isdisjoint(map(stem, (w, *found.query.also(w))))
+                for w in words
+            )
+        ),
         "kind_missing": float(kind_missing(question, quote.shown)),
         "form_missing": float(form_missing(question, quote)),
     }
@@ -145,14 +152,21 @@ def _words(found: Retrieval) -> dict[str, float]:
 
 def _held(
     words: Mapping[str, float],
+    query: Query,
     stems_held: frozenset[str],
     quote: Quote,
     base: float,
     embed: Embed | None,
 ) -> float:
     total = sum(words.values())
-    missing = [word for word in words if stem(word) not in stems_held]
-    held = total - sum(words[word] for word in missing)
+    held, missing = 0.0, []
+    for word, weight in words.items():
+        if stem(word) in stems_held:
+            held += weight
+        elif not stems_held.isdisjoint(map(stem, query.also(word))):
+            held += _TRANSLATED * weight
+        else:
+            missing.append(word)
     said = [w for w in dict.fromkeys(tokens(f"{quote.shown} {quote.hit.note.title}")) if len(w) > 2]
     if embed is not None and missing and said:
         for word, cosine in zip(
@@ -237,8 +251,9 @@ _KINDS = (
 
 # What begins so asks for something else: "how did I lose my phone", "who did I phone".
 _OF_OTHER = re.compile(
-    r"\W*(?:who\w*|wer|wem|wen|qui|quién(?:es)?|how (?!old|can)|why|what happened|warum|pourquoi|cómo|por qué|did|do|does|is|are|was"
-    r"|were|when (?:did|do) i (?!last)|where(?! (?:does|do|did) .* live))\b",
+    r"\W*(?:who\w*|wer|wem|wen|qui|quién(?:es)?|how (?!old|can)|why|what happened|warum|pourquoi"
+    r"|cómo|por qué|did|do|does|is|are|was|were|when (?:did|do) i (?!last)"
+    r"|where(?! (?:does|do|did) .* live))\b",
     re.IGNORECASE,
 )
 

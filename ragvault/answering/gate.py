@@ -85,16 +85,16 @@ def decide(
     if found.strategy is Strategy.TASKS:
         listed = tuple(task_quotes(found.tasks, found.kept))
         return Decision(Evidence(found.kept, READ_CONFIDENCE), listed)
-    question = found.query.text
     beside = (hit for hits in found.neighbours.values() for hit in hits)
     hits = (*found.near, *beside)
-    reading = read(question, hits, embed=embed, today=today)
+    query = found.query
+    reading = read(query.text, hits, wordings=query.wordings, embed=embed, today=today)
     quotes = tuple(reading.quotes(detail))
     if is_recent:
         by_file = not any(hit.note.says_its_day for hit in found.kept)
         told = (_BY_FILE,) if by_file and found.query.time_hint else ()
         return Decision(Evidence(found.kept, READ_CONFIDENCE, told), quotes, reading)
-    judgement = judge(question, found, quotes, embed)
+    judgement = judge(found.query.text, found, quotes, embed)
     confidence = judgement.confidence
     if judgement.topic < LEAST:
         none = _nothing(found, AbstainReason.NO_RELEVANT_CONTEXT, _NOTHING, confidence)

@@ -171,6 +171,19 @@ class TaskPlace:
 
 
 @dataclass(frozen=True, slots=True)
+class Wording:
+    """A question in another ``language`` of the notes, word by word: ``text``, ``terms`` and, for
+    each word that could be translated, what it is there (``said``). ``trust`` (0..1): what a cosine
+    to the text counts for."""
+
+    language: str
+    text: str
+    terms: tuple[str, ...]
+    said: Mapping[str, tuple[str, ...]]
+    trust: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """An analysed question. ``terms`` are the tokens for the word search, in order: its words
     without stopwords and what only frames them, CJK runs as bigrams.
@@ -193,6 +206,11 @@ class Query:
     corrected: tuple[tuple[str, str], ...] = ()
     typed: str = ""
     tasks: TaskQuery | None = None
+    wordings: tuple[Wording, ...] = ()
+
+    def also(self, word: str) -> tuple[str, ...]:
+        """What the word is in other languages of the notes."""
+        return tuple(other for wording in self.wordings for other in wording.said.get(word, ()))
 
     @property
     def asked(self) -> str:

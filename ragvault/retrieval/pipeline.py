@@ -219,7 +219,10 @@ def _begin(context: Context) -> tuple[Meaning, tuple[str, ...]]:
         embedding = pool.submit(_embed, context)
         opening = pool.submit(open_timed)
         with context.timed(Timing.LEXICAL):
-            by_keyword = by_words(context, context.query.terms, context.filters)
+            query = context.query
+            asked = (query.terms, *(wording.terms for wording in query.wordings))
+            found = (by_words(context, terms, context.filters) for terms in asked)
+            by_keyword = tuple(chain.from_iterable(found))
         return replace(embedding.result(), store=opening.result()), by_keyword
     except KeyboardInterrupt:
         wait = False  # the other thread may be fetching a model: Ctrl-C needn't wait for that
@@ -255,7 +258,11 @@ def _embed(context: Context) -> Meaning:
             embedder = context.deps.embedder()
             vector = embedder.embed_query(question)
             trust = trust_of(embedder.vocabulary_share(question))
-            return Meaning(vector, embedder.fingerprint, embedder.model, trust)
+            others = tuple(
+                wording.trust * embedder.embed_query(wording.text)
+                for wording in context.query.wordings
+            )
+            return Meaning(vector, others, embedder.fingerprint, embedder.model, trust)
         except ModelError as error:
             context.notices.append(
                 f"The embedding model can't be used ({error.message.rstrip('. ')}): "
@@ -297,10 +304,15 @@ def _blend(
 
 
 def _term_weights(context: Context) -> tuple[tuple[str, float], ...]:
-    terms, catalog = context.query.terms, context.catalog
+    query, catalog = context.query, context.catalog
     total = catalog.count_chunks(context.where)
-    counts = catalog.document_frequencies(terms, context.where)
-    return tuple((term, _idf(counts.get(term, 0), total)) for term in terms)
+    words = {term: (term, *query.also(term)) for term in query.terms}
+    every = list(dict.fromkeys(word for said in words.values() for word in said))
+    counts = catalog.document_frequencies(every, context.where)
+    return tuple(
+        (term, _idf(max(counts.get(word, 0) for word in said), total))
+        for term, said in words.items()
+    )
 
 
 def _idf(held: int, chunks: int) -> float:

@@ -95,9 +95,11 @@ def retrieve(
 def _analysed(container: Container, request: Request, now: datetime, *, excludes: bool) -> Query:
     from ragvault.retrieval.question.query import analyse
     from ragvault.retrieval.question.spelling import corrected, corrections
+    from ragvault.retrieval.question.translation import worded
 
     catalog = container.catalog
-    languages = tuple(catalog.languages(request.vaults))
+    notes = catalog.languages(request.vaults)
+    languages = tuple(notes)
 
     def is_known(word: str) -> bool:
         with suppress(ModelError):  # without a model the search goes on by words
@@ -106,10 +108,10 @@ def _analysed(container: Container, request: Request, now: datetime, *, excludes
 
     query = analyse(request.question, now, languages, excludes=excludes)
     read = corrections(query, catalog, request.vaults, is_known)
-    if not read:
-        return query
-    again = analyse(corrected(query.asked, read), now, languages, excludes=excludes)
-    return replace(again, corrected=read, typed=query.asked)
+    if read:
+        again = analyse(corrected(query.asked, read), now, languages, excludes=excludes)
+        query = replace(again, corrected=read, typed=query.asked)
+    return replace(query, wordings=worded(query, notes))
 
 
 def period(

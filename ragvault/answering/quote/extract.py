@@ -19,7 +19,7 @@ from ragvault.answering.quote import show
 from ragvault.answering.quote.asks import Asks, asks
 from ragvault.answering.quote.rate import Rated, content_stems, is_idle, rated
 from ragvault.answering.quote.units import Group, Unit, pages_of
-from ragvault.model import Detail, Hit, Quote
+from ragvault.model import Detail, Hit, Quote, Wording
 from ragvault.text import strip_controls
 
 _LIMIT = {Detail.BRIEF: 1, Detail.NORMAL: 3, Detail.DETAILED: 7}
@@ -61,12 +61,17 @@ class Reading:
 
 
 def read(
-    question: str, hits: Sequence[Hit], *, embed: Embed | None = None, today: date | None = None
+    question: str,
+    hits: Sequence[Hit],
+    *,
+    wordings: Sequence[Wording] = (),
+    embed: Embed | None = None,
+    today: date | None = None,
 ) -> Reading:
     """``embed`` gives unit rows for texts; without it the words alone decide. Linear in the hits'
     text."""
     wanted = asks(question)
-    scored = rated(question, wanted, pages_of(hits), embed, today)
+    scored = rated(question, wordings, wanted, pages_of(hits), embed, today)
     return Reading(tuple(hits), wanted, tuple(scored))
 
 

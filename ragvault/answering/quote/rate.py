@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -21,6 +21,7 @@ from ragvault.answering.check.support import Embed, stopwords_of
 from ragvault.answering.context import neutralise
 from ragvault.answering.quote.asks import Asks, days_in
 from ragvault.answering.quote.units import Page, Unit
+from ragvault.model import Wording
 from ragvault.text import MONTHS, stem, stopwords, strip_controls, tokens
 
 _OWN, _PLACE, _COSINE, _PASSAGE = 4.0, 3.0, 3.0, 4.0  # for all of each, 0..1
@@ -49,15 +50,24 @@ class Rated:
 
 
 def rated(
-    question: str, wanted: Asks, pages: Sequence[Page], embed: Embed | None, today: date | None
+    question: str,
+    wordings: Sequence[Wording],
+    wanted: Asks,
+    pages: Sequence[Page],
+    embed: Embed | None,
+    today: date | None,
 ) -> list[Rated]:
     """All units, the best first."""
     small = stopwords_of(question)
-    stems = frozenset(content_stems(question, small))
+    stems = {w: frozenset[str]() for w in content_stems(question, small)}
+    for wording in wordings:
+        for word, said in wording.said.items():
+            stems[stem(word)] = stems.get(stem(word), frozenset()).union(map(stem, said))
     units = [unit for page in pages for unit in page.units]
     bags = [frozenset(content_stems(_said(unit), small)) for unit in units]
     counts = Counter(stem for bag in bags for stem in bag)
-    weight = {w: math.log(1 + (len(bags) + 1) / (1 + counts[w])) for w in stems}
+    held_by = {w: max(counts[other] for other in (w, *also)) for w, also in stems.items()}
+    weight = {w: math.log(1 + (len(bags) + 1) / (1 + held_by[w])) for w in stems}
     total = sum(weight.values()) or 1.0
     best = max((unit.hit.scores.final for unit in units), default=1.0) or 1.0
     scored: list[Rated] = []
@@ -73,17 +83,21 @@ def rated(
         score += _FORM * wanted.form_held(unit.text, unit.hit.note.title)
         score += _OPENS * _introduces(unit, wanted.defined)
         score += _KEY * wanted.key_held(unit.text)
-        score += math.log(_factor(unit, bag - stems, bool(held)))
+        score += math.log(_factor(unit, bag.difference(stems), bool(held)))
         scored.append(Rated(unit, frozenset(held), frozenset(placed), own, place, score))
     _sort(scored)
     if embed is not None and scored:
         near = scored[:_MAX_EMBEDDED]
         told = (f"{_path(s.unit)}\n{s.unit.head}\n{s.unit.text}" for s in near)
-        vectors = embed([question, *told])
-        cosines = [float(cosine) for cosine in vectors[1:] @ vectors[0]]
-        rest = [min(cosines)] * (len(scored) - len(near))
-        for s, cosine in zip(scored, [*cosines, *rest], strict=True):
-            s.cosine, s.score = cosine, s.score + _COSINE * cosine
+        asked = [question, *(wording.text for wording in wordings)]
+        vectors = embed([*asked, *told])
+        trust = [1.0, *(wording.trust for wording in wordings)]
+        cosines = vectors[len(asked) :] @ vectors[: len(asked)].T * trust
+        farthest = cosines.min(axis=0)[0], cosines.max(axis=1).min()
+        for n, s in enumerate(scored):
+            own, best = (cosines[n][0], cosines[n].max()) if n < len(near) else farthest
+            # For the confidence as it was asked: put word by word it is near to too much.
+            s.cosine, s.score = float(own), s.score + _COSINE * float(best)
         _sort(scored)
     if today and wanted.direction:
         _by_time(scored[:_MAX_EMBEDDED], wanted, today)
@@ -134,13 +148,15 @@ def content_stems(text: str, small: frozenset[str] = stopwords()) -> list[str]:
 _MIN_PART = 4
 
 
-def _held(wanted: Iterable[str], bag: frozenset[str]) -> dict[str, float]:
-    """The wanted stems that the bag holds, whole or as a part of a compound, with the share."""
+def _held(wanted: Mapping[str, frozenset[str]], bag: frozenset[str]) -> dict[str, float]:
+    """The wanted stems that the bag holds, whole or as a part of a compound, themselves or in
+    another language, with the share."""
     held: dict[str, float] = {}
-    for asked in wanted:
-        if asked in bag:
+    for asked, also in wanted.items():
+        words = [asked, *also]
+        if not bag.isdisjoint(words):
             held[asked] = 1.0
-        elif len(asked) >= _MIN_PART and any(_akin(asked, other) for other in bag):
+        elif any(len(w) >= _MIN_PART and any(_akin(w, other) for other in bag) for w in words):
             held[asked] = 0.7
     return held
 

@@ -36,6 +36,8 @@ def _facts(retrieval: Retrieval, result: AskResult | None) -> Iterator[tuple[str
     """What stands above the tables, each behind its label."""
     query, folders = retrieval.query, retrieval.folder_selection
     yield "keywords", ", ".join(query.terms) or "none"
+    for wording in query.wordings:
+        yield f"words ({wording.language})", ", ".join(wording.terms)
     if (hint := query.time_hint) is not None:
         yield "time", f'"{hint.phrase}": {local_day(hint.since)} to {local_day(hint.until)}'
     kept = sum(hit.kept for hit in retrieval.hits)

@@ -123,7 +123,8 @@ def test_what_is_of_another_month_is_no_answer() -> None:
     for month in ("July", "October", "2026-10"):
         about = at(hit("Money 2026.md", "", f"Anna Weber, {month}: 860 saved in 2026."), 0.6)
         found = findings(about, question="What did Anna Weber save in October 2026?")
-        said.append(decided(replace(found, query=replace(found.query, time_hint=october))).judgement)
+        asked = replace(found, query=replace(found.query, time_hint=october))
+        said.append(decided(asked).judgement)
     other, same, in_figures = (one.confidence for one in said if one is not None)
     assert other < same / 2 and in_figures > 2 * other
 
