@@ -257,6 +257,11 @@ class NoteInfo:
         """``date`` stands in the note or its name: it is not its file's time."""
         return self.day is not None and abs(self.date - self.mtime) > 1
 
+    @property
+    def said_day(self) -> str:
+        """As YYYY-MM-DD; "" where it says none."""
+        return f"{self.day:%Y-%m-%d}" if self.says_its_day else ""
+
 
 @dataclass(frozen=True, slots=True)
 class StoredChunk:

@@ -54,10 +54,12 @@ def hit(
     vault: str = "personal",
     title: str | None = None,
     date: float = 1_709_251_200.0,  # 2024-03-01
+    mtime: float | None = None,
     ordinal: int = 0,
     first_line: int = 1,
 ) -> Hit:
-    """A kept hit; ``section`` is the heading path joined by " > "."""
+    """A kept hit; ``section`` is the heading path joined by " > ". Without ``mtime`` its date is
+    its file's."""
     path = tuple(section.split(" > ")) if section else ()
     digest = hashlib.sha256(f"{vault}/{rel_path}/{section}/{ordinal}/{text}".encode()).hexdigest()
     chunk = Chunk(
@@ -75,7 +77,7 @@ def hit(
     )
     name = rel_path.rsplit("/", 1)[-1].removesuffix(".md") if title is None else title
     folder = rel_path.rsplit("/", 1)[0] if "/" in rel_path else ""
-    note = NoteInfo(vault, rel_path, name, folder, (), (), date, date)
+    note = NoteInfo(vault, rel_path, name, folder, (), (), date, date if mtime is None else mtime)
     scores = Scores(0.8, 0.8, None, 1.0, max(0.0, 0.9 - 0.05 * rank))
     return Hit(rank, StoredChunk(chunk, note), scores)
 

@@ -112,12 +112,10 @@ def evidence_text(hit: Hit) -> str:
 
 
 def place_text(hit: Hit) -> str:
-    """What is known of the chunk's note."""
+    """What the chunk's note says of itself: when its file was last written proves nothing."""
     note = hit.note
-    when = note.day
-    day = f"{when:%Y-%m-%d}" if when is not None else ""
-    place = (note.title, *hit.chunk.heading_path, *note.aliases, *note.tags, note.rel_path, day)
-    return "\n".join(place)
+    names = (note.title, *hit.chunk.heading_path, *note.aliases, *note.tags, note.rel_path)
+    return "\n".join((*names, note.said_day))
 
 
 def unsupported(

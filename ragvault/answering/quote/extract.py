@@ -149,22 +149,16 @@ def _newest_first(chosen: list[list[Rated]]) -> list[list[Rated]]:
     """What another note says of the same as the best one, and later, comes first: the latest,
     where it is likely enough or says that it is so now."""
     best = chosen[0][0]
-    since = _day(best.unit.hit)
+    since = best.unit.hit.note.said_day
     later = [
         (day, -n)
         for n, (other, *_) in enumerate(chosen[1:], 1)
-        if (day := _day(other.unit.hit)) > since
+        if (day := other.unit.hit.note.said_day) > since
         and ((since and other.share >= _LEAST_LATER * best.share) or _NOW.search(other.unit.text))
         and _rivals(other, best)
     ]
     n = -max(later)[1] if later else 0
     return [chosen[n], *chosen[:n], *chosen[n + 1 :]]
-
-
-def _day(hit: Hit) -> str:
-    """The day that the note is from by its own word, not by its file's time."""
-    note = hit.note
-    return f"{note.day:%Y-%m-%d}" if note.says_its_day else ""
 
 
 def _same(a: Rated, b: Rated) -> bool:
@@ -340,7 +334,7 @@ def _subject(best: Rated, body: str) -> str:
         is_asked = bool(stems & best.placed) or name == titled
         if is_asked and stems - said:
             names.append(name)
-    day = _day(hit)
+    day = hit.note.said_day
     if day and day not in " ".join((*names, body)):
         names.insert(0, day)
     return " · ".join(names)

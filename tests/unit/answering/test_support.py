@@ -22,7 +22,16 @@ CHUNK = hit(
     "It needs three retries and version v2.3.1 of `ragtool index --full`.\n"
     "- Deploys run every 20 minutes\n",
     title="Launch plan",
+    mtime=0.0,
 )
+
+
+def test_the_day_that_a_note_says_holds_a_date_and_that_of_its_file_does_not() -> None:
+    """ "In 2026-11-23, expansion engines were common": the vault had been copied that day."""
+    said = "Alice Moreau approved 1,500 dollars on 1 March 2024."
+    noted = "Alice Moreau approved 1,500 dollars."
+    assert unsupported(said, [hit("Budget.md", "", noted)])
+    assert not unsupported(said, [hit("Budget.md", "", noted, mtime=0.0)])
 
 
 @pytest.mark.parametrize(
