@@ -85,7 +85,8 @@ class Database:
 
     Every access is a transaction: ``read()`` sees one state of the file throughout, also while
     another process writes (WAL); ``write()`` takes the write lock at once, commits at the end
-    and rolls back on any exception. One within another is a part of that.
+    and rolls back on any exception. One within another is a part of that; what is to be written
+    in the end begins with ``write()``, as a read that another process overtook may not write.
     """
 
     what = "index"  # that the file is, for people

@@ -24,6 +24,8 @@ _COMPOUNDING = frozenset({"de", "nl"})
 _SHORTEST = 4  # letters of a part
 _LINKS = ("", "s", "es", "n", "en")  # between two parts
 
+Sense = tuple[tuple[str, ...], ...]  # the words for it in each of LANGUAGES
+
 
 def worded(query: Query, notes: Mapping[str, int]) -> tuple[Wording, ...]:
     """The question in each other language that a share of the ``notes`` (numbers by language) is
@@ -67,9 +69,6 @@ def _parts(word: str, language: str) -> tuple[Sense, ...]:
             if head and tail and word[:end].endswith(link):
                 return (*head, *tail)
     return ()
-
-
-Sense = tuple[tuple[str, ...], ...]
 
 
 @cache
