@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import stat
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ragvault.errors import VaultPathError
@@ -33,6 +34,15 @@ def start_of(path: Path, limit: int) -> bytes:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file")
         return handle.read(limit)
+
+
+def holds_nothing(folder: Path) -> bool:
+    """Not even a hidden entry, as an unmounted drive; or it can't be listed."""
+    try:
+        with os.scandir(folder) as entries:
+            return next(entries, None) is None
+    except OSError:
+        return True
 
 
 def key_of(rel: str) -> str:
@@ -88,6 +98,20 @@ def check_vault_path(given: str | Path, index_dir: Path, known: Sequence[VaultIn
     if Path(real).is_relative_to(index):
         raise VaultPathError(f"{shown(real)} lies in ragvault's own index folder {shown(index)}.")
     return Path(real)
+
+
+def is_within(path: str, places: Iterable[str]) -> bool:
+    """Whether a note is one of the places, or below one that is a folder (it ends with a slash)."""
+    return any(path.startswith(p) if p.endswith("/") else path == p for p in places)
+
+
+def emptied(vault: VaultInfo) -> VaultPathError:
+    """For a folder that notes are indexed from, and that holds nothing at all."""
+    return VaultPathError(
+        f"{shown(str(vault.path))} is empty, but notes are indexed from it; they are kept.",
+        "Mount the drive that it is on. If the notes are gone for good: "
+        f"`ragvault vault remove {shlex.quote(vault.name)}`.",
+    )
 
 
 def unusable(folder: str, error: OSError, *, is_vault: bool) -> VaultPathError:

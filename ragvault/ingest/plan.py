@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ragvault.config.settings import MAX_TOKENS, ChunkingSettings
+from ragvault.ingest.paths import is_within
 from ragvault.model import FileState, NoteFile
 
 CHUNK_FORMAT = "c4"  # changes whenever the same note would give other chunks or embed texts
@@ -88,7 +89,8 @@ class Plan:
                 f"{self.outdated:,} notes are read again."
             )
         if self.kept:
-            yield f"{len(self.kept):,} notes in places that can't be read now stay in the index."
+            stay = "1 note stays" if len(self.kept) == 1 else f"{len(self.kept):,} notes stay"
+            yield f"{stay} in the index, in places that can't be read now."
         if self.spared:
             yield (
                 f"{len(self.spared):,} notes, more than half, are gone from the folder and stay in"
@@ -133,10 +135,8 @@ def make_plan(
             touched.append(file)
         else:
             changed.append(file)
-    places = tuple(unreadable)
-    folders = tuple(place for place in places if place.endswith("/"))
     gone = sorted(states.keys() - {f.rel_path for f in files})
-    kept = [path for path in gone if path in places or path.startswith(folders)]
+    kept = [path for path in gone if is_within(path, unreadable)]
     lost = sorted(set(gone).difference(kept))
     renamed = _renames(states, added, lost, hash_of)
     old_paths = {old for old, _ in renamed}

@@ -7,14 +7,13 @@ vectors exist of. The caller holds the writer's lock.
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ragvault.config.settings import Settings
 from ragvault.errors import Interrupted, ModelError, VaultPathError
-from ragvault.ingest.paths import shown
+from ragvault.ingest.paths import emptied, shown
 from ragvault.ingest.plan import Plan, make_plan, spared, time_of_copy
 from ragvault.ingest.read import Content, Gone, NoteLoader, ReadNote, Unreadable, as_text, read_note
 from ragvault.ingest.walk import WalkResult, refuse_vanished, walk
@@ -292,17 +291,11 @@ class Sync:
         """An empty folder is far more often an unmounted drive, or a wrong path, than a wish."""
         if found.files or found.unreadable:
             return
-        path = shown(str(self.vault.path))
         if not self.states:
             kinds = ", ".join(self.settings.index.extensions)
-            raise VaultPathError(f"There are no notes ({kinds}) in {path}.")
+            raise VaultPathError(f"There are no notes ({kinds}) in {shown(str(self.vault.path))}.")
         if found.is_empty:
-            raise VaultPathError(
-                f"{path} is empty, but {len(self.states):,} notes are indexed from it; "
-                "they are kept.",
-                "Mount the drive that it is on. If the notes are gone for good: "
-                f"`ragvault vault remove {shlex.quote(self.vault.name)}`.",
-            )
+            raise emptied(self.vault)
 
     def _foresee(self, plan: Plan) -> IndexReport:
         """What a run would do, as though it were done. New files are looked into: one that is

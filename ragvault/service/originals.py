@@ -18,8 +18,8 @@ from urllib.parse import quote
 from ragvault.answering.gate import nearest
 from ragvault.config.settings import IndexSettings
 from ragvault.formats.decoding import NotTextError, read_lines
-from ragvault.ingest.paths import printable
-from ragvault.ingest.read import Content, read_note
+from ragvault.ingest.paths import holds_nothing, printable
+from ragvault.ingest.read import Content, ReadOutcome, Unreadable, read_note
 from ragvault.ingest.walk import max_bytes
 from ragvault.model import Chunk, DroppedBy, HeadingPath, Hit, NoteFile, Retrieval, VaultInfo
 from ragvault.model.retrieval import NEAR
@@ -132,12 +132,13 @@ def _quoted(text: str) -> str:
 
 class Originals:
     """What was found, held against the notes as they are: at today's lines, what is gone dropped.
-    A vault whose folder is out of reach is taken as it was indexed. Reads each note once."""
+    A vault or note that is out of reach is taken as it was indexed. Reads each note once."""
 
     def __init__(self, container: Container) -> None:
         self._roots = {vault.name: vault.path for vault in container.catalog.vaults()}
-        self._content = cache(partial(content_of, settings=container.settings.index))
-        self._lines = cache(lambda path: _lines_of(self._content(path)) or [])
+        self._is_away = cache(holds_nothing)
+        self._read = cache(partial(_read, settings=container.settings.index))
+        self._lines = cache(lambda path: _lines_of(self._read(path)) or [])
         self.changed: dict[tuple[str, str], None] = {}  # notes that are left out: vault, path
 
     def notices(self) -> list[str]:
@@ -172,11 +173,13 @@ class Originals:
         """At its lines of today; dropped where it isn't in its file any more."""
         chunk = hit.chunk
         root = self._roots.get(chunk.vault)
-        if root is None or not _is_there(root):
+        if root is None or self._is_away(root):
             return hit
         path = on_disk(root, chunk.rel_path)
-        content = self._content(path)
-        if content is not None and content.content_hash == hit.note.content_hash:
+        read = self._read(path)
+        if isinstance(read, Unreadable) and read.is_note:
+            return hit
+        if isinstance(read, Content) and read.content_hash == hit.note.content_hash:
             return hit
         place = place_of(chunk, self._lines(path), whole=True)
         if place is None:
@@ -192,13 +195,17 @@ def _as_today(retrieval: Retrieval, today: Mapping[str, Hit]) -> tuple[Hit, ...]
 
 def content_of(path: Path, settings: IndexSettings) -> Content | None:
     """A note's bytes; None for what was put in its place: a pipe, a link, more than may be read."""
-    read = read_note(NoteFile(path.name, str(path), 0, 0), max_bytes(settings))
+    read = _read(path, settings)
     return read if isinstance(read, Content) else None
 
 
-def _lines_of(content: Content | None) -> list[str] | None:
+def _read(path: Path, settings: IndexSettings) -> ReadOutcome:
+    return read_note(NoteFile(path.name, str(path), 0, 0), max_bytes(settings))
+
+
+def _lines_of(read: ReadOutcome | None) -> list[str] | None:
     try:
-        return read_lines(content.data)[0] if content is not None else None
+        return read_lines(read.data)[0] if isinstance(read, Content) else None
     except NotTextError:
         return None
 

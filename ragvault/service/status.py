@@ -131,14 +131,18 @@ def _vault_status(
 def coverage(container: Container, vault: VaultInfo) -> Coverage:
     """Linear in the notes (a walk with one stat each). A few new files are opened: one that is no
     text, or is out of reach, is none that `index` could add."""
+    from ragvault.ingest.paths import emptied, is_within
     from ragvault.ingest.read import Content, as_text, read_note
     from ragvault.ingest.walk import max_bytes, walk
 
+    states: dict[str, FileState] = container.catalog.file_states(vault.name)
     try:
-        files = {f.rel_path: f for f in walk(vault.path, container.settings.index).files}
+        found = walk(vault.path, container.settings.index)
+        if found.is_empty and states:
+            raise emptied(vault)
     except RagvaultError as error:
         return Coverage(problem=error.message)
-    states: dict[str, FileState] = container.catalog.file_states(vault.name)
+    files = {f.rel_path: f for f in found.files}
     known = [(f, states[path]) for path, f in files.items() if path in states]
     new = [f for path, f in files.items() if path not in states]
     if len(new) <= LOOKED_INTO:
@@ -149,7 +153,7 @@ def coverage(container: Container, vault: VaultInfo) -> Coverage:
         current=current,
         changed=len(known) - current,
         new=len(new),
-        gone=len(states.keys() - files.keys()),
+        gone=sum(not is_within(path, found.unreadable) for path in states.keys() - files.keys()),
     )
 
 

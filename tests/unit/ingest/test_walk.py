@@ -308,6 +308,13 @@ def test_a_root_that_cant_be_listed_is_an_error_not_an_empty_vault(
     assert "kept" in caught.value.hint
 
 
+def test_a_root_that_may_not_be_looked_into_is_told_in_one_sentence(tmp_path: Path) -> None:
+    """Looking for Obsidian's settings in it ended an answer in a traceback. (A name too long fails
+    for root as well, whom no permission keeps out.)"""
+    with pytest.raises(VaultPathError, match="can't be read"):
+        walk(tmp_path / ("n" * 300), IndexSettings())
+
+
 def test_an_empty_root_is_told_from_one_without_notes(tmp_path: Path) -> None:
     assert walk(tmp_path, IndexSettings()).is_empty
     (tmp_path / ".obsidian").mkdir()

@@ -16,7 +16,7 @@ from ragvault.ingest.walk import walk
 from ragvault.model import Abstention, Answer, AskResult, FileState, Request
 from ragvault.service.ask import answer_of, ask
 from ragvault.service.json_objects import search_object
-from ragvault.service.originals import Links, on_disk, place_of, source_today
+from ragvault.service.originals import Links, Originals, on_disk, place_of, source_today
 from ragvault.service.search import search
 from ragvault.service.status import VaultLook
 from tests.support.answering import hit
@@ -128,9 +128,25 @@ def test_answers_quote_the_note_as_it_stands(tmp_path: Path) -> None:
             ferry.unlink(missing_ok=True)
         assert isinstance(gone.outcome, Abstention | Answer)
         vault.rename(tmp_path / "away")
-        away = asked()
-        assert isinstance(away.outcome, Answer) and "nine" in away.outcome.text
-        assert "what was indexed" in "".join(VaultLook(container).notices())
+        for _ in range(2):
+            away = asked()
+            assert isinstance(away.outcome, Answer) and "nine" in away.outcome.text
+            (told,) = VaultLook(container).notices()  # `index` would refuse: nobody is sent there
+            assert "what was indexed" in told and "ragvault index" not in told
+            vault.mkdir(exist_ok=True)  # the place that a drive is mounted at
+
+
+def test_a_note_that_is_out_of_reach_is_taken_as_it_was_indexed(tmp_path: Path) -> None:
+    """As `index` keeps it. (No permission keeps root out; a name too long does.)"""
+    vault = make_vault(tmp_path / "notes", NOTES)
+    with stack(tmp_path / "index", vault) as container:
+        originals = Originals(container)
+        for name, is_out_of_reach in (("n" * 300, True), ("gone", False)):
+            found = hit(f"{name}.md", "A", "The ferry leaves at nine")
+            chunk = replace(found.chunk, vault="notes")
+            found = replace(found, stored=replace(found.stored, chunk=chunk))
+            assert (originals.today(found) == found) is is_out_of_reach
+        assert list(originals.changed) == [("notes", "gone.md")]
 
 
 def test_what_index_cannot_read_is_not_called_new_for_ever(tmp_path: Path) -> None:
