@@ -175,7 +175,8 @@ class Database:
     def connection(self) -> Iterator[sqlite3.Connection]:
         """The bare connection, for what can't run in a transaction (pragmas, migrations)."""
         with self._lock, self.translated():
-            if self._on_disk() not in (None, self._file):  # restored, or set aside and made anew
+            is_open = self._connection.in_transaction  # which ends on the file that it began on
+            if not is_open and self._on_disk() not in (None, self._file):  # restored, made anew
                 self._connection.close()
                 self._connection = self._prepared()
             yield self._connection

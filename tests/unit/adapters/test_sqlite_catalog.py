@@ -438,6 +438,29 @@ def test_a_full_disk_keeps_what_was_there(catalog: SqliteCatalog) -> None:
     assert catalog.database.problems() == []
 
 
+def test_what_is_read_in_one_transaction_is_of_one_file(path: Path, tmp_path: Path) -> None:
+    """Also where another catalog is put in its place meanwhile, as by `restore`."""
+    catalog = open_catalog(path)
+    SqliteCatalog(tmp_path / "other" / path.name).close()
+    with catalog.database.read():
+        path.parent.rename(tmp_path / "aside")
+        (tmp_path / "other").rename(path.parent)
+        assert [vault.name for vault in catalog.vaults()] == ["notes"]
+    assert catalog.vaults() == []
+    catalog.close()
+
+
+def test_a_write_within_a_write_is_undone_with_it(catalog: SqliteCatalog) -> None:
+    def half() -> None:
+        with catalog.database.write():
+            catalog.remove_vault("notes")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        half()
+    assert [vault.name for vault in catalog.vaults()] == ["notes"]
+
+
 def test_a_second_writer_is_told_that_the_index_is_busy(path: Path) -> None:
     first = open_catalog(path)
     second = SqliteCatalog(path, busy_timeout_s=0.0)
