@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from ragvault.model import Query, Wording
-from ragvault.text import ENGLISH, stem, tokens
+from ragvault.text import ENGLISH, stem, stopwords, tokens
 
 LANGUAGES = ("en", "de", "es", "fr", "it", "pt", "nl")
 # Of a question in the words' order alone; texts in a language that the bundled model doesn't read
@@ -50,14 +50,15 @@ def _wording(query: Query, language: str) -> Wording:
 
 
 def _said(word: str, language: str, other: str) -> tuple[str, ...]:
-    """The word in the other language; () where it isn't known."""
+    """The word in the other language; () where it isn't known. A small word there ("in" of
+    "mother-in-law", the Dutch "was", which is laundry) stands in every note, and leads to none."""
     known = _senses(language)
     senses = known.get(stem(word, language), ())
     if not senses and language in _COMPOUNDING:
         senses = _parts(word, language)
     at = LANGUAGES.index(other)
     words = (token for sense in senses for said in sense[at] for token in tokens(said))
-    return tuple(dict.fromkeys(words))
+    return tuple(dict.fromkeys(word for word in words if word not in stopwords(other)))
 
 
 def _parts(word: str, language: str) -> tuple[Sense, ...]:

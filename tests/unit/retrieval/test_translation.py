@@ -14,6 +14,7 @@ from ragvault.model import Query, Request, Retrieval
 from ragvault.retrieval.pipeline import retrieve
 from ragvault.retrieval.question.query import analyse
 from ragvault.retrieval.question.translation import worded
+from ragvault.text import stopwords
 from tests.support.search_index import NOW, SearchIndex, paths, source
 
 TWO = {"es": 60, "en": 40}
@@ -45,6 +46,23 @@ def test_words_of_every_day_are_looked_for_in_each_language_of_the_notes(
     (wording,) = asked(question, notes).wordings
     assert wording.language == language
     assert terms <= set(wording.terms)
+
+
+@pytest.mark.parametrize(
+    ("question", "notes", "terms"),
+    [
+        ("Wo wohnt meine Schwiegermutter?", {"de": 9, "en": 3}, ("mother", "law")),
+        ("where is the laundry", {"nl": 9, "en": 3}, ("wassen",)),
+    ],
+)
+def test_a_word_that_all_notes_hold_says_nothing_of_another(
+    question: str, notes: Mapping[str, int], terms: tuple[str, ...]
+) -> None:
+    """Held by every quote, and so common that the question's own word would weigh nothing."""
+    (wording,) = asked(question, notes).wordings
+    said = {other for others in wording.said.values() for other in others}
+    assert said >= set(terms)
+    assert said.isdisjoint(stopwords(wording.language))
 
 
 @pytest.mark.parametrize(
