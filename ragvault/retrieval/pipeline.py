@@ -88,6 +88,9 @@ def retrieve(
         total = {Timing.TOTAL: (perf_counter() - started) * 1000.0}
         return Retrieval(query, (), Strategy.NONE, timings_ms=total)
     context = make_context(request, query, deps, settings, now.timestamp())
+    if query.recent_only and (date := _told_elsewhere(context)):
+        query = replace(query, phrases=(date,), recent_only=False, time_hint=None)
+        context = make_context(request, query, deps, settings, now.timestamp())
     found = None
     if query.tasks and for_answer:
         from ragvault.retrieval.candidates.tasks import find_tasks
@@ -114,6 +117,17 @@ def retrieve(
 
 
 _DATED = 4  # times k: so many notes are looked through for those that say their day
+
+
+def _told_elsewhere(context: Context) -> str:
+    """The date that the question names, as a note of another day has it; "" where a note is of that
+    time, or none tells of it."""
+    hint, of_time = context.query.time_hint, context.of_time
+    if hint is None or hint.relative or of_time is None or context.catalog.recent(1, of_time):
+        return ""
+    vaults = context.where.vaults
+    written = (hint.phrase, datetime.fromtimestamp(hint.since).date().isoformat())
+    return next((date for date in written if context.catalog.notes_with(date, vaults)), "")
 
 
 def _recent(context: Context) -> Retrieval | None:

@@ -140,7 +140,7 @@ def _write(vault: str, note: Source) -> NoteWrite:
         frontmatter_text="",
         frontmatter_lines=None,
         sections=(),
-        lines=(),
+        lines=tuple(line for _, text in note.sections for line in text.split("\n")),
         blocks=(),
     )
     chunks = []

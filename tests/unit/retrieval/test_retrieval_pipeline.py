@@ -226,6 +226,16 @@ def test_recent_notes_of_a_named_time_are_of_that_time(real: SearchIndex) -> Non
     assert "No note is dated" in found.notices[0]
 
 
+def test_a_day_of_which_no_note_is_may_be_told_of_in_one(fake: SearchIndex) -> None:
+    """ "Broke his collarbone on 8 February 2024" stood there, and was refused."""
+    fake.add(
+        "more",
+        [source("kid.md", "Broke his collarbone on 8 February 2024."), source("a.md", "Rain.")],
+    )
+    found = fake.search(Request("What happened on 8 February 2024?", vaults=("more",)))
+    assert found.strategy != "recent" and paths(found)[0] == "kid.md"
+
+
 def test_a_note_that_says_its_day_comes_before_one_that_was_only_saved_then(
     fake: SearchIndex,
 ) -> None:
