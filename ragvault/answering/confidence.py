@@ -131,7 +131,7 @@ def features_of(
         "quote_lift": lift(quote.cosine or 0.0, base),
         "held": _held(words, found.query, held, quote, base, embed),
         "share": quote.share,
-        "number_missing": float(bool(numbers_missing(found.query, [quote]))),
+        "number_missing": float(bool(unmentioned(found.query, [quote]))),
         "name_missing": float(
             any(
                 stem(w) in titles and held.isdisjoint(map(stem, (w, *found.query.also(w))))
@@ -188,7 +188,7 @@ def _place_stems(quote: Quote) -> frozenset[str]:
 _NUMBER = re.compile(r"\d+")
 
 
-def numbers_missing(query: Query, quotes: Sequence[Quote]) -> tuple[str, ...]:
+def unmentioned(query: Query, quotes: Sequence[Quote]) -> tuple[str, ...]:
     """The question's numbers that stand in none of the quotes, nor in the place or day of one; and
     its time, where that is some months and no quote is of one of them."""
     asked, hint = _NUMBER.findall(query.text), query.time_hint
@@ -210,7 +210,8 @@ def _is_of(hint: TimeHint, text: str) -> bool:
     """The text names a month of that time; any text is of a time that takes in all twelve."""
     first, last = (datetime.fromtimestamp(at) for at in (hint.since, hint.until))
     count = 12 * (last.year - first.year) + last.month - first.month + 1
-    months = {(first.month - 1 + n) % 12 + 1 for n in range(min(count, 12))}
+    months: set[int | None] = {(first.month - 1 + n) % 12 + 1 for n in range(min(count, 12))}
+    months |= {MONTHS[word] for word in tokens(hint.phrase) if word in MONTHS}
     said = {MONTHS.get(word) for word in tokens(text)}
     said |= {day.month for _, meanings in find_dates(text) for day in meanings}
     return len(months) == 12 or bool(said & months)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from ragvault.answering.check.support import Embed
-from ragvault.answering.confidence import judge, numbers_missing
+from ragvault.answering.confidence import judge, unmentioned
 from ragvault.answering.quote.extract import Reading, read
 from ragvault.answering.quote.tasks import task_quotes
 from ragvault.model import (
@@ -107,7 +107,7 @@ def decide(
 def _caveats(found: Retrieval, quotes: Sequence[Quote], confidence: float) -> tuple[str, ...]:
     caveats: tuple[str, ...] = ()
     if confidence < SURE:
-        missing = " or ".join(f"“{number}”" for number in numbers_missing(found.query, quotes))
+        missing = " or ".join(f"“{number}”" for number in unmentioned(found.query, quotes))
         caveats = (f"{_UNSURE} Nothing quoted mentions {missing}." if missing else _UNSURE,)
     hint = found.query.time_hint
     dates = [quote.hit.note.date for quote in quotes]

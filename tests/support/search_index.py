@@ -137,10 +137,10 @@ def _write(vault: str, note: Source) -> NoteWrite:
         aliases=(),
         tags=note.tags,
         date=note.date.timestamp(),
-        frontmatter_text="",
+        frontmatter_text="\n".join(text for _, text in note.sections),
         frontmatter_lines=None,
         sections=(),
-        lines=tuple(line for _, text in note.sections for line in text.split("\n")),
+        lines=(),
         blocks=(),
     )
     chunks = []
