@@ -192,8 +192,6 @@ def unmentioned(query: Query, quotes: Sequence[Quote]) -> tuple[str, ...]:
     """The question's numbers that stand in none of the quotes, nor in the place or day of one; and
     its time, where that is some months and no quote is of one of them."""
     asked, hint = _NUMBER.findall(query.text), query.time_hint
-    if not asked and hint is None:
-        return ()
     places = [
         " ".join((one.shown, note.rel_path, *one.hit.chunk.heading_path, str(note.day)))
         for one in quotes
