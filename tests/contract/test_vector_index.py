@@ -543,6 +543,17 @@ def test_the_rust_cores_words_decide(words: str, expected: type[RagvaultError]) 
     assert type(translate(InternalError(words), "/index", server=False)) is expected
 
 
+def test_a_log_that_cant_be_read_is_damage_though_chroma_calls_it_an_argument() -> None:
+    """A catalog in the place of chroma.sqlite3: every fifth `repair` ended at this."""
+    from chromadb.errors import InvalidArgumentError
+
+    torn = "Error in compaction: Failed to pull logs from the log store"
+    made = translate(InvalidArgumentError(torn), "/index", server=False)
+    assert type(made) is StoreDamagedError
+    refused = translate(InvalidArgumentError("expecting dimension 3"), "/index", server=False)
+    assert type(refused) is StoreError
+
+
 def test_a_readonly_store_is_no_damage() -> None:
     from chromadb.errors import InternalError
 

@@ -55,7 +55,7 @@ _BY_MESSAGE = (
     (r"\(code: (?:3|8|14|23|\d*08|\d*14)\)|read-?only|permission denied|unable to open", _DENIED),
     (
         r"\(code: (?:11|26)\)|malformed|not a database|hnsw|pickle|finding id|getting embedding"
-        r"|no such table|migration|corrupt",
+        r"|no such table|migration|corrupt|log store",
         _DAMAGED,
     ),
 )
@@ -96,7 +96,9 @@ def _row(link: BaseException, server: bool) -> Translation | None:
     row = next(filter(None, map(BY_CLASS.get, names)), None)
     if server:  # what is wrong behind it is not for this machine's `index --full`
         return _UNKNOWN if row is _DAMAGED else row
-    return _by_message(link) or row if row in (None, _DAMAGED, _UNKNOWN) else row
+    # A log that can't be read is called an invalid argument.
+    vague = (None, _DAMAGED, _REJECTED, _UNKNOWN)
+    return _by_message(link) or row if row in vague else row
 
 
 def _by_message(error: BaseException) -> Translation | None:
