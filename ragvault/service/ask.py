@@ -42,6 +42,7 @@ from ragvault.service.history import keep
 from ragvault.service.originals import Originals
 from ragvault.service.search import retrieve
 from ragvault.service.status import VaultLook
+from ragvault.service.vaults import find_note
 from ragvault.text import one_line, snippet
 from ragvault.wiring import Container
 
@@ -245,8 +246,6 @@ def why(container: Container, note: str, request: Request, *, now: datetime) -> 
     with or without the extension. Asks without a model, and keeps nothing where the history is
     off. Raises UsageError for a note that isn't indexed or a name that several have, and as
     ``ask``."""
-    from ragvault.service.vaults import find_note
-
     vault, rel_path = find_note(container, note, request.vaults)
     result = answer_of(ask(container, request, now=now))
     retrieval = result.retrieval
