@@ -69,6 +69,7 @@ def run(argv: list[str] | None = None, *, clock: Callable[[], float] = time.time
     argv = sys.argv[1:] if argv is None else argv
     prepare_streams()
     os.umask(0o077)  # what is written holds the notes' text, or what was asked of them
+    sys.unraisablehook = _interrupt_again
     try:
         if clock() < 0:
             raise UsageError("This machine's clock is before 1970.", "Set it: `date` shows it.")
@@ -91,6 +92,16 @@ def run(argv: list[str] | None = None, *, clock: Callable[[], float] = time.time
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     sys.exit(code)
+
+
+def _interrupt_again(lost: sys.UnraisableHookArgs) -> None:
+    """Python drops what is raised while it frees an object; an interrupt comes once more."""
+    if isinstance(lost.exc_value, KeyboardInterrupt):
+        from threading import Timer
+
+        Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+    else:
+        sys.__unraisablehook__(lost)
 
 
 def _called(argv: list[str]) -> int:

@@ -7,12 +7,26 @@ import os
 import signal
 import stat
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from ragvault.cli.main import run
 from tests.support.cli import Cli, make_vault
+
+
+@pytest.fixture
+def own_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What `run` sets for the whole process, which is the tests' own here, is put back."""
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
+    umask = os.umask(0o022)
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    os.umask(umask)
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
 def test_files_are_the_owners_also_in_a_folder_that_was_there(tmp_path: Path) -> None:
@@ -37,17 +51,15 @@ def test_files_are_the_owners_also_in_a_folder_that_was_there(tmp_path: Path) ->
     assert checks["Privacy"]["state"] == "ok"
 
 
+@pytest.mark.usefixtures("own_process")
 def test_a_clock_before_1970_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
-    before = os.umask(0o022)  # `run` sets it for the whole process, which is the tests' own here
-    try:
-        with pytest.raises(SystemExit) as ended:
-            run(["search", "pump"], clock=lambda: -1.0)
-    finally:
-        os.umask(before)
+    with pytest.raises(SystemExit) as ended:
+        run(["search", "pump"], clock=lambda: -1.0)
     assert ended.value.code == 2
     assert "clock is before 1970" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("own_process")
 def test_a_second_ctrl_c_while_the_first_is_told_changes_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -61,15 +73,30 @@ def test_a_second_ctrl_c_while_the_first_is_told_changes_nothing(
     def stopped() -> float:
         raise KeyboardInterrupt
 
-    umask, handler = os.umask(0o022), signal.getsignal(signal.SIGINT)
     monkeypatch.setattr(sys, "stderr", shown := Impatient())
-    try:
-        with pytest.raises(SystemExit) as ended:
-            run(["search", "pump"], clock=stopped)
-    finally:
-        os.umask(umask)
-        signal.signal(signal.SIGINT, handler)
+    with pytest.raises(SystemExit) as ended:
+        run(["search", "pump"], clock=stopped)
     assert ended.value.code == 130 and "Interrupted" in shown.getvalue()
+
+
+@pytest.mark.usefixtures("own_process")
+def test_an_interrupt_while_an_object_is_freed_is_not_lost(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Python only printed "Exception ignored in", and the command went on."""
+
+    class Freed:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    def clock() -> float:
+        Freed()
+        time.sleep(30)
+        return -1.0
+
+    with pytest.raises(SystemExit) as ended:
+        run(["search", "pump"], clock=clock)
+    assert ended.value.code == 130 and capsys.readouterr().err == "Interrupted.\n"
 
 
 def test_names_with_line_ends_are_whole_behind_nul(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
@@ -54,12 +54,17 @@ def chat(
 ) -> int:
     """Each may go on from the one before. /help lists the commands. Ctrl-C stops an answer, Ctrl-D
     ends the chat. Questions may also be piped in, a line each."""
-    for name in ("SIGTERM", "SIGHUP"):  # Ctrl-C alone stops an answer; Windows has no SIGHUP
-        if number := getattr(signal, name, None):
-            signal.signal(number, lambda *_: sys.exit(130))
+    _when_told_to_end(lambda: sys.exit(130))
     writer.chosen_in(session)
     asked = request_of([], filters, options, datetime.now(), use_model=not writer.no_llm)
     return _Chat(session, asked, conversation).run()
+
+
+def _when_told_to_end(end: Callable[[], object]) -> None:
+    """What SIGTERM and SIGHUP (a closed terminal) do; Ctrl-C stops an answer only."""
+    for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
+        if number := getattr(signal, name, None):
+            signal.signal(number, lambda *_: end())
 
 
 class _Chat:
@@ -112,13 +117,36 @@ class _Chat:
         prompt: PromptSession[str] = PromptSession(
             "> ", history=InMemoryHistory(asked), key_bindings=keys
         )
+        told = asking = False
+
+        def leave() -> None:
+            """An exit raised within one of the prompt's tasks would have it ask for Enter."""
+            nonlocal told
+            told = True
+            if not asking:
+                sys.exit(130)
+            if prompt.app.loop:
+                prompt.app.loop.call_soon_threadsafe(close)
+
+        def close() -> None:
+            if told and prompt.app.future and not prompt.app.future.done():
+                prompt.app.exit(exception=EOFError)
+
+        _when_told_to_end(leave)
         while True:
+            asking = True
             try:
-                yield prompt.prompt()
+                line = prompt.prompt(pre_run=close)
             except KeyboardInterrupt:  # what was begun is thrown away
-                continue
+                line = ""
             except EOFError:
+                line = None
+            asking = False
+            if told:
+                sys.exit(130)
+            if line is None:
                 return
+            yield line
 
     def _piped(self) -> Iterator[str]:
         """The lines of standard input as they come, shown above what they bring."""
