@@ -14,6 +14,7 @@ from ragvault.answering.quote.units import ITEM_MARK, QUOTE_MARK
 from ragvault.formats import reader_for
 from ragvault.formats.inline import CODE_SPAN, plain_links, without_html
 from ragvault.model import Block, BlockKind
+from ragvault.text import is_link_definition
 
 CUT = "[…]"
 
@@ -136,6 +137,7 @@ def _block(block: Block, lines: tuple[str, ...]) -> str:
         return "\n".join(" · ".join(cells(row)) for row in rows)
     if block.kind == "list" and _has_code(block):
         return text
+    text = "\n".join(line for line in text.split("\n") if not is_link_definition(line))
     return "" if _RULE.fullmatch(text) else readable(text)
 
 

@@ -157,6 +157,11 @@ def test_an_item_is_one_line_however_it_was_wrapped() -> None:
     )
 
 
+def test_where_links_lead_is_not_shown_of_a_place() -> None:
+    text = "See [[list|foam list orphans]].\n\n[list|foam list orphans]: cli/list.md 'foam list'\n"
+    assert show.passage(text, "Orphans.md") == "See foam list orphans."
+
+
 def test_a_passage_that_is_pointed_at_is_shown_as_people_read_it() -> None:
     text = (
         "---\nowner: '[[Ann]]'\n---\n## Boiler\n\n> [!info] **Boiler** of [[Gas|gas works]] ^b\n\n"
