@@ -6,7 +6,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 import tomllib
 from collections.abc import Iterator
 from itertools import chain
@@ -19,6 +18,7 @@ from ragvault.config.settings import Settings
 from ragvault.retrieval.question.scope import K_MAX, K_MIN
 from ragvault.retrieval.ranking.blend import HALF_LIFE_DAYS, MEASURED, RECENCY, WEIGHT
 from tests.support import docs
+from tests.support.cli import Cli
 
 ROOT = Path(__file__).parents[3]
 PAGES = {
@@ -69,29 +69,17 @@ def test_every_command_of_the_docs_works(tmp_path: Path) -> None:
         return {file: file.read_bytes() for file in files if file.is_file()}
 
     before = notes()
-    variables = docs.environment(tmp_path / "own")
-    variables |= {"VISUAL": "cat", "EDITOR": "cat"}
-    # Port 9 is "discard": nobody listens, and a user's own Ollama stays out of the test.
-    variables |= {"HOME": str(home), "RAGVAULT_OLLAMA_HOST": "http://127.0.0.1:9"}
+    cli = Cli(tmp_path, {"VISUAL": "cat", "EDITOR": "cat"})
     for words in commands():
         if words[1:2] == ["ask"] or words[1:2] == ["doctor"]:
             allowed = {0, 3} if words[1] == "ask" else {0, 1, 5}
         else:
             allowed = {0}
         typed = [word.replace("~", str(home), 1) if word[:1] == "~" else word for word in words[1:]]
-        done = subprocess.run(
-            [sys.executable, "-m", "ragvault", *typed],
-            env=variables,
-            input="/help\n",  # for the chat
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            timeout=120,
-            check=False,
-        )
-        assert done.returncode in allowed, (words, done.returncode, done.stderr)
-        assert "Traceback" not in done.stderr, words
-        assert done.stdout.strip(), words
+        run = cli(*typed, stdin="/help\n")  # for the chat
+        assert run.code in allowed, (words, run)
+        assert "Traceback" not in run.err, words
+        assert run.out.strip(), words
     assert notes() == before
 
 
