@@ -19,7 +19,8 @@ from dataclasses import replace
 from itertools import chain, combinations
 
 from ragvault.answering.check.facts import PART, Fact, Item, facts_of, items, keys_of
-from ragvault.answering.check.moods import is_opposite, moods, not_said
+from ragvault.answering.check.moods import ALL, is_opposite, moods, not_said
+from ragvault.answering.check.order import turned
 from ragvault.model import Hit
 
 _MOST_LOST = 0.34  # of the words that the passage has elsewhere
@@ -39,6 +40,8 @@ Segments = Sequence[Sequence[Item]]
 def loose_parts(statement: str, cited: Sequence[Hit], about: str) -> list[str]:
     """Why the parts of the statement don't belong together in the passages; empty when they do.
     ``about`` is what is known of their notes."""
+    if swapped := turned(statement, "\n".join(hit.chunk.text for hit in cited)):
+        return [swapped]
     place = items(about)
     facts = facts_of(tuple(cited))
     known = keys_of(place).union(*(fact.keys for fact in facts))
@@ -124,6 +127,8 @@ def _told(said: Segments, fact: Fact, how: frozenset[str]) -> str:
     if is_opposite(how, frozenset().union(*(fact.moods[number] for number in touched))):
         return "it says the opposite of its source"
     homes = [fact.moods[number] for number in fact.home([*chain(*said)], whole=False)]
+    if ALL in how and homes and not any(ALL in home for home in homes):
+        return "not of all, there"
     kept_back = homes and not_said(how, frozenset.intersection(*homes))
     return f"it is {kept_back} there" if kept_back else ""
 

@@ -26,6 +26,8 @@ from ragvault.answering.check.values import (
     find_numbers,
     is_value,
     spelled_counts,
+    weekday,
+    weekdays,
     without_dates,
 )
 from ragvault.model import Hit
@@ -60,7 +62,7 @@ _META = frozenset(
 # With which a sentence begins that names its source or a time; names of nobody.
 _NO_NAMES = _META.union(
     """
-    since notiz notizen laut zufolge nota notas según selon
+    since notiz notizen laut zufolge nota notas según selon am pm
     """.split()
 )
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
@@ -218,6 +220,7 @@ def _missing_names(statement: str, text: str, *, opening: bool) -> list[str]:
     is_german = language_of(statement, (ENGLISH,)) == "de"
     held = {stem(word) for word in tokens(re.sub(r"['’]s\b", "", text))}
     stop = stopwords_of(statement)
+    days = weekdays(text)
     missing: list[str] = []
     for match in _WORD.finditer(statement):
         word = match.group()
@@ -228,6 +231,8 @@ def _missing_names(statement: str, text: str, *, opening: bool) -> list[str]:
         if is_german and _BEFORE_NOUN.search(before):
             continue
         if (opens or is_german) and not opening:
+            continue
+        if (day := weekday(word)) is not None and day in days:
             continue
         parts = [t for t in tokens(re.sub(r"['’]s?$", "", word)) if t not in stop | _NO_NAMES]
         if any(not is_value(part) and stem(part) not in held for part in parts):

@@ -8,9 +8,12 @@ number words are known.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import date
+from itertools import chain
 
-from ragvault.text import MONTHS
+from ragvault.text import MONTHS, WEEKDAYS
 
 Span = tuple[int, int]
 
@@ -58,8 +61,17 @@ _DATE_FORMS = tuple(
         r"(?P<y>(?:19|20)\d\d)(?![\d/]|[.,]\d)",
     )
 )
+_ENGLISH_DAYS = {day: n for day, n in WEEKDAYS.items() if day.endswith("day")}.items()
+# A range says its month once: "2–7 May 2026", "May 2 to 9", "vom 2. bis 5. Juni".
+_TO = r"\s*(?:-|–|—|to|until|till|through|and|bis(?: zum)?|und|al?|au|et|y)\s*"
+_FROM = re.compile(rf"(?<![\w.,:/-])(\d{{1,2}})(?:st|nd|rd|th|er|\.)?{_TO}\Z", re.IGNORECASE)
+_UNTIL = re.compile(rf"{_TO}(\d{{1,2}})(?:st|nd|rd|th)?(?![\w:/-]|[.,]\d| \w*m\b)", re.IGNORECASE)
 
 _UNITS = {
+    **{unit: unit for unit in ("mm", "cm", "ml")},
+    "m": "m meter meters metern metre metres",
+    "g": "g gram grams gramm",
+    "l": "l litre litres liter liters litros",
     "%": "% percent pct prozent pourcent",
     "ms": "ms millisecond milliseconds millisekunden",
     "s": "sec secs second seconds sekunde sekunden segundos secondes",
@@ -86,7 +98,10 @@ _DIGITS = re.compile(
     r"(?:[$€£]\s?)?(?<!\d)\d+(?:[.,:'’]\d+|[\u00a0\u202f ]\d{3}(?!\d))*", re.UNICODE
 )
 _AFTER = re.compile(r"[\s\u00a0-]?([%$€£]|[^\W\d_]+)")
-_HALF = re.compile(r"\s?([ap])\.?m\b", re.IGNORECASE)  # of the day
+# What makes a time of day of a number: "7.30pm", "19.30 Uhr", "19h30".
+_CLOCK = re.compile(
+    r"\s?(?:(?P<half>[ap])\.?m\b|uhr\b|o['’]clock\b|h(?P<min>\d\d)\b)", re.IGNORECASE
+)
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b", re.IGNORECASE)
 
 _NUMBER_WORDS = {
@@ -139,7 +154,42 @@ def find_dates(text: str) -> list[tuple[Span, tuple[Date, ...]]]:
             if dates:
                 taken.append(match.span())
                 found.append((match.span(), dates))
+                found += _other_ends(text, match, dates)
     return found
+
+
+def _other_ends(
+    text: str, match: re.Match[str], dates: tuple[Date, ...]
+) -> Iterator[tuple[Span, tuple[Date, ...]]]:
+    """The days of a range that stand without their month, before a date or behind one."""
+    if dates[0].day is None:
+        return
+    ends = [_FROM.search(text, max(0, match.start() - 20), match.start())]
+    if "name" in match.re.groupindex and match.start("name") < match.start("d"):
+        ends.append(_UNTIL.match(text, match.end()))
+    for end in filter(None, ends):
+        if 1 <= int(end[1]) <= 31:
+            yield end.span(1), tuple(replace(day, day=int(end[1])) for day in dates)
+
+
+def weekday(word: str) -> int | None:
+    """The day that the word names, 0 for a Monday: "Tue", "Dienstag", "Fridays"."""
+    said = word.casefold().rstrip("s.")
+    short = (n for day, n in _ENGLISH_DAYS if len(said) > 2 and day.startswith(said))
+    return WEEKDAYS.get(said, next(short, None))
+
+
+def weekdays(text: str) -> frozenset[int | None]:
+    """Those that the text names, and those of its whole dates."""
+    named = (weekday(word) for word in re.findall(r"[^\W\d_]{3,}", text))
+    return frozenset((*named, *map(_weekday_of, chain(*(dates for _, dates in find_dates(text))))))
+
+
+def _weekday_of(day: Date) -> int | None:
+    try:
+        return date(day.year or 0, day.month, day.day or 0).weekday()
+    except ValueError:  # not whole, or no such day
+        return None
 
 
 def is_value(word: str) -> bool:
@@ -201,10 +251,12 @@ def _number(text: str, match: re.Match[str]) -> Number:
     values = _values(digits)
     if unit in _SCALE:
         values |= {value * _SCALE[unit] for value in values}
-    half = _HALF.match(text, match.end())
-    if half and (clock := re.fullmatch(r"(\d\d?)(?::(\d\d))?", digits)):  # "2:30 pm" is 14:30
-        unit = half[1].lower()
-        values |= _values(f"{int(clock[1]) % 12 + 12 * (unit == 'p')}:{clock[2] or '00'}")
+    said = _CLOCK.match(text, match.end())
+    if said and (clock := re.fullmatch(r"(\d\d?)(?:[:.](\d\d))?", digits)):
+        hour, half = int(clock[1]), (said["half"] or "").lower()
+        unit = half or unit
+        hour = hour % 12 + 12 * (half == "p") if half else hour  # "2:30 pm" is 14:30
+        values |= _values(f"{hour}:{said['min'] or clock[2] or '00'}")
     before = text[match.start() - 1] if match.start() else " "
     glued = bool(after and after.start(1) == match.end()) and unit is None
     is_ordinal = bool(_ORDINAL.match(text, match.end()))
