@@ -16,7 +16,8 @@ from datetime import date
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from ragvault.answering.check.support import Embed, is_verbatim
+from ragvault.answering.check.support import Embed, coverage, is_verbatim, place_text
+from ragvault.answering.check.values import find_numbers
 from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle, Marks
 from ragvault.answering.context import Neighbours, joined
 from ragvault.answering.quote import show
@@ -39,7 +40,7 @@ from ragvault.ports import ChatModel
 from ragvault.text import one_line, snippet, strip_controls
 
 if TYPE_CHECKING:
-    from ragvault.answering.citations.stream import CitedText
+    from ragvault.answering.citations.stream import CitedText, Statement
 
 _LONGEST = 2400  # characters of a section that is shown whole
 # Of the first passage's score, for another to be shown: where nothing answers, and beneath an
@@ -159,6 +160,8 @@ def _passage(hits: Sequence[Hit]) -> str:
 
 _ELSEWHERE = "Another passage matches the question better; what it says is shown too."
 
+_OTHER_VALUE = "Another passage has another value; it is shown too."
+
 
 def quoted(request: AnswerRequest) -> Answer:
     """The extractive answer: each quotation with its citation, as a paragraph of its own; those of
@@ -216,13 +219,15 @@ def written(request: AnswerRequest, text: CitedText) -> Answer:
     references = _references(request.question, text, quotes)
     page = "\n".join((text.text, *(one.evidence for one in references)))
     rest = [quote for quote in quotes if not _says(page, body(quote))]
-    more = [Reference(0, quote.hit, snippet(quote.shown), quote.shown) for quote in rest]
+    more = [Reference(0, quote.hit, snippet(quote.shown), body(quote)) for quote in rest]
     if evidence.caveats:
         more += [one for one in beside(request) if not _says(page, one.evidence)]
     also = tuple(replace(one, marker=n) for n, one in enumerate(more, len(references) + 1))
     caveats = list(evidence.caveats)
     if rest and rest[0] == quotes[0] and rest[0].hit not in text.cited:
         caveats.append(_ELSEWHERE)
+    elif any(_has_other_value(quote, said) for quote in rest for said in text.statements):
+        caveats.append(_OTHER_VALUE)
     if text.uncertain or any(
         admits(s.text) and not is_verbatim(s.text, s.cited) for s in text.statements
     ):
@@ -250,13 +255,36 @@ def _references(question: str, text: CitedText, quotes: Sequence[Quote]) -> tupl
     references: list[Reference] = []
     for marker, hit in enumerate(text.cited, 1):
         said = " ".join(s.text for s in text.statements if hit in s.cited)
-        best = read(f"{question} {said}", [hit]).quotes(Detail.BRIEF)
-        words = best[0].shown if best else ""
-        quoted_of = (quote.shown for quote in quotes if quote.hit == hit)
-        words = next((whole for whole in quoted_of if _says(whole, words)), words)
+        best = read(f"{question} {said}", [hit]).quotes(Detail.BRIEF)[:1]
+        quoted_of = [quote for quote in quotes if quote.hit == hit]
+        wholes = [q for one in best for q in quoted_of if _holds(q.shown, body(one))]
+        shown = next(iter((*wholes, *best)), None)
+        words = body(shown) if shown else ""
         beneath = "" if _says(said, words) else words
-        references.append(Reference(marker, hit, snippet(words), beneath))
+        references.append(Reference(marker, hit, snippet(shown.shown if shown else ""), beneath))
     return tuple(references)
+
+
+def _has_other_value(quote: Quote, said: Statement) -> bool:
+    """A line of another passage has all the statement's words, and other numbers: last year's rate
+    beside this year's."""
+    values = _values(said.text)
+    if not values or quote.hit in said.cited:
+        return False
+    of = f"\n{place_text(quote.hit)}"
+    return any(
+        (there := _values(line)) and not there & values and coverage(said.text, line + of) == 1
+        for line in quote.shown.split("\n")
+    )
+
+
+def _values(text: str) -> frozenset[float]:
+    return frozenset().union(*(number.values for number in find_numbers(text)))
+
+
+def _holds(text: str, words: str) -> bool:
+    """Each line, and each piece that a mark of what is left out parts."""
+    return all(_says(text, piece) for piece in re.split(rf"\n|{re.escape(show.CUT)}", words))
 
 
 def _says(text: str, words: str) -> bool:

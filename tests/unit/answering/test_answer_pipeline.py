@@ -9,7 +9,7 @@ import pytest
 from ragvault.answering.check.uncertainty import is_uncertain
 from ragvault.answering.citations.styles import STYLES
 from ragvault.answering.context import Neighbours
-from ragvault.answering.page import AnswerRequest, beside, point
+from ragvault.answering.page import AnswerRequest, beside, body, point
 from ragvault.answering.pipeline import AnswerRun, answer, small_talk
 from ragvault.config.settings import AnswerSettings, OllamaSettings
 from ragvault.errors import (
@@ -153,6 +153,43 @@ def test_an_answer_from_another_passage_than_the_best_quote_says_so() -> None:
 
 
 @pytest.mark.parametrize(
+    ("other", "is_said"),
+    [
+        ("- Editing: £46 / hour\n- Sound day: £360\n", True),
+        ("- Editing: £38 / hour\n- Sound day: £360\n", False),
+        ("- Sound day: £360\n- Half day: £205\n", False),
+    ],
+)
+def test_another_value_of_another_note_is_said_to_be_one(other: str, is_said: bool) -> None:
+    old = hit("Rates 2024.md", "Rates 2024", "- Editing: £38 / hour\n- Sound day: £290\n")
+    new = hit("Rates 2026.md", "Rates 2026", other)
+    quotes = extract("rate of editing and a sound day", (old, new))
+    chat = ScriptedChat("The rate for editing is £38 an hour.")
+    request = AnswerRequest(
+        "rate of editing", evidence(old, new), AnswerSettings(), OllamaSettings(), chat,
+        quotes=quotes,
+    )  # fmt: skip
+    result = answered(finished(answer(request))[0])
+    assert [one.hit for one in result.also] == [new]
+    assert any("Another passage has another value" in c for c in result.caveats) is is_said
+
+
+def test_the_line_that_a_statement_rests_on_does_not_stand_in_a_quote_once_more() -> None:
+    lines = "# Codes\n- Alarm: the year backwards\n- Key safe: 6083\n- Shed: 714\n- Gate: 1290\n"
+    codes = hit("Keys/Codes.md", "Codes", lines)
+    quotes = extract("alarm, key safe, shed and gate codes", (codes,))
+    for draft in ("The key safe code is 6083.", "The shed is 714 and the key safe 6083."):
+        request = AnswerRequest(
+            "key safe code", evidence(codes), AnswerSettings(), OllamaSettings(),
+            ScriptedChat(draft), quotes=quotes,
+        )  # fmt: skip
+        result = answered(finished(answer(request))[0])
+        shown = "\n".join(one.evidence for one in (*result.references, *result.also))
+        assert result.mode == "llm"
+        assert shown.count("6083") == 1
+
+
+@pytest.mark.parametrize(
     "draft",
     [
         "Bob writes the docs.",
@@ -186,7 +223,7 @@ def test_whatever_a_model_says_what_the_notes_say_stands_on_the_page_once(
     )
     under = [one.evidence for one in (*by_model.references, *by_model.also)]
     printed = "\n".join((by_model.text, *under))
-    wanted = [*(quote.shown for quote in quotes), *(one.evidence for one in by_none.also)]
+    wanted = [*(body(quote) for quote in quotes), *(one.evidence for one in by_none.also)]
     assert all(printed.count(words) == 1 for words in wanted)
     markers = [one.marker for one in (*by_model.references, *by_model.also)]
     assert markers == list(range(1, len(markers) + 1))
