@@ -43,7 +43,9 @@ _BOUND = re.compile(
     r"|(?P<after>after|nach|después\s+del?|après))\s*$",
     re.IGNORECASE,
 )
-_RANGE = re.compile(r"\s*(?:and|to|until|till|through|-|–|und|bis|y|a|et|à)\s*$", re.IGNORECASE)
+_RANGE = re.compile(
+    r"\s*(?:and|or|to|until|till|through|-|–|und|oder|bis|y|o|a|et|ou|à)\s*$", re.IGNORECASE
+)
 
 
 # A name that is written out: code, a quotation, the word behind a slash.
@@ -103,7 +105,11 @@ def find_hint(text: str, now: datetime) -> TimeHint | None:
     kind = bound.lastgroup if bound else None
     if len(periods) > 1 and _RANGE.match(text[period.end : periods[1].begin]):
         last = periods[1]
-        after = max(after, last.after)
+        if last.first < first and not re.search(r"\d{4}", text[period.begin : period.end]):
+            # "between November and January", "between April and June 2024"
+            first = back(first, first.year - last.first.year, "year")
+            first = first if first <= last.first else back(first, 1, "year")
+        after = last.after
     elif kind in ("since", "after"):
         first = first if kind == "since" else after
         after = max(today, first) + DAY

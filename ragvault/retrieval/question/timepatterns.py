@@ -218,8 +218,9 @@ _YEAR_TAIL = rf"(?:,?\s+(?:del?\s+|of\s+)?(?P<y>{_YEAR})(?!\d))"
 # What has to stand before a month or a year, when the words alone are not enough.
 _LEAD = (
     r"in|during|since|before|after|until|till|by|of|from|for|early|late|mid|seit|vor|nach|bis|en"
-    r"|desde|hasta|antes\s+de|depuis|avant|après|between"
-    r"|(?:between|from)\s+\w+(?:\s+\d{4})?\s+(?:and|to|until|till)"
+    r"|desde|hasta|antes\s+de|depuis|avant|après|between|zwischen|von|entre"
+    rf"|(?:between|from|in|im|zwischen|von|entre|en|de)\s+(?:{_MONTH})(?:\s+\d{{4}})?"
+    r"\s+(?:and|or|to|until|till|und|oder|bis|y|o|a|et|ou|à)"
 )
 # What stands before a unit or a weekday that is over, and what after it.
 _LAST = (
