@@ -44,6 +44,7 @@ _WEEK = re.compile(rf"(?<!\d){_Y}-?[Ww](?P<w>\d\d)(?!\d)")
 _MONTH = re.compile(rf"(?<!\d){_Y}-{_M}(?![\d])")
 _FOLDERS = re.compile(rf"(?:^|/){_Y}/(?:(?:19|20)\d\d-)?{_M}(?:[ _-][^/]*)?/{_D}(?:\D[^/]*)?$")
 _FOLDER_DATE = re.compile(rf"(?:^|/){_Y}-{_M}-{_D}(?=[^\d/][^/]*/|/)")
+_LONGEST_MONTH_S = 31 * 86_400
 _EPOCH = re.compile(r"\d{9,10}(?:\.\d+)?|\d{12,13}")
 _DAY_FIRST = re.compile(r"(?<!\d)(\d\d?)([./-])(\d\d?)\2((?:19|20)\d\d)(?!\d)")
 _WORDS = "|".join(MONTHS)
@@ -90,12 +91,16 @@ def parse_date(text: str) -> float | None:
     return _week_or_month(text) or _epoch(text)
 
 
-def date_from_path(rel_path: str) -> float | None:
-    """The date in a note's file name, else in its daily folders (``2024/03/01.md``), or None."""
+def date_from_path(rel_path: str, title: str = "") -> float | None:
+    """The date in a note's file name, else in its daily folders (``2024/03/01.md``), or None; where
+    the name says a week or a month, the day of it that the title says."""
     stem = rel_path.rpartition("/")[2].rpartition(".")[0] or rel_path
     whole = rel_path.rpartition(".")[0] or rel_path
     found = _first_day(stem, _FULL, _COMPACT) or _first_day(whole, _FOLDERS)
-    if found is None and (found := _week_or_month(stem)) is None:
+    if found is None and (begun := _week_or_month(stem)) is not None:
+        said = parse_date(title) or 0.0
+        return said if 0 <= said - begun < _LONGEST_MONTH_S else begun
+    if found is None:
         for match in reversed(list(_FOLDER_DATE.finditer(whole))):
             return noon(match["y"], match["m"], match["d"])
     return found

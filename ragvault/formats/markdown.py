@@ -41,10 +41,11 @@ def read_markdown(
     tags = inline_tags(lines, body, found.code_lines)
     sections = _sections(lines, named, body)
     date = date_from_fields(front.fields())
-    date = date_from_path(rel_path) if date is None else date
+    title = _title(front, named, sections, rel_path)
+    date = date_from_path(rel_path, title) if date is None else date
     return Note(
         rel_path=rel_path,
-        title=_title(front, named, sections, rel_path),
+        title=title,
         aliases=unique(front.listed("aliases", "alias")),
         tags=unique([*_frontmatter_tags(front), *tags]),
         date=mtime if date is None else date,

@@ -9,6 +9,7 @@ import pytest
 
 from ragvault.formats.dates import date_from_path, parse_date
 from ragvault.formats.frontmatter import read_frontmatter
+from ragvault.formats.markdown import read_markdown
 from tests.support.chunking import parsed
 
 
@@ -216,6 +217,21 @@ def test_what_is_no_date_gives_none(text):
 )
 def test_dates_in_paths(path, day):
     assert date_from_path(path) == _noon(*day)
+
+
+@pytest.mark.parametrize(
+    ("path", "title", "day"),
+    [
+        ("2024-03.md", "Parents' council, 20 March 2024", (2024, 3, 20)),
+        ("2024-W09.md", "Week of 2024-02-28", (2024, 2, 28)),
+        ("2024-03.md", "March 2024", (2024, 3, 1)),
+        ("2024-03.md", "Before the move of 1 May 2024", (2024, 3, 1)),
+        ("2024-03-01.md", "Back from 20 March 2024", (2024, 3, 1)),
+    ],
+)
+def test_the_day_of_a_month_that_only_the_title_says(path, title, day):
+    note = read_markdown(path, f"# {title}\n\nText.", 0.0)
+    assert note.date == _noon(*day)
 
 
 @pytest.mark.parametrize("path", ["note.md", "Room 2024.md", "v1.2.3.md", "12345678901234567.md"])
