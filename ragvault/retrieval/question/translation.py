@@ -38,11 +38,16 @@ def worded(query: Query, notes: Mapping[str, int]) -> tuple[Wording, ...]:
 
 def _wording(query: Query, language: str) -> Wording:
     said = {term: _said(term, query.language, language) for term in query.terms}
+    whole = " ".join(stem(word, query.language) for word in tokens(query.text))
+    for words in _senses(query.language):  # "washing machine" is "washing-machine"
+        if " " in words and f" {words} " in f" {whole} ":
+            meant, parts = _said(words, query.language, language), words.split()
+            said |= {t: meant for t in query.terms if stem(t, query.language) in parts}
     terms = (word for term in query.terms for word in said[term] or (term,))
-    text = " ".join((said[term] or (term,))[0] for term in query.terms)
+    text = dict.fromkeys((said[term] or (term,))[0] for term in query.terms)
     return Wording(
         language,
-        text,
+        " ".join(text),
         tuple(dict.fromkeys(terms)),
         {term: words for term, words in said.items() if words},
         _TRUST if language == ENGLISH else _TRUST_UNREAD,
@@ -50,7 +55,7 @@ def _wording(query: Query, language: str) -> Wording:
 
 
 def _said(word: str, language: str, other: str) -> tuple[str, ...]:
-    """The word in the other language; () where it isn't known. A small word there ("in" of
+    """It in the other language; () where it isn't known. A small word there ("in" of
     "mother-in-law", the Dutch "was", which is laundry) stands in every note, and leads to none."""
     known = _senses(language)
     senses = known.get(stem(word, language), ())
@@ -81,7 +86,8 @@ def _senses(language: str) -> Mapping[str, Sequence[Sense]]:
     at = LANGUAGES.index(language)
     for sense in _listed():
         for word in sense[at]:
-            senses = found.setdefault(stem(word, language), [])
+            stems = " ".join(stem(part, language) for part in tokens(word))
+            senses = found.setdefault(stems, [])
             if sense not in senses:
                 senses.append(sense)
     return found

@@ -38,6 +38,9 @@ def asked(question: str, notes: Mapping[str, int]) -> Query:
         ("where is Irene's passport", TWO, "es", {"irene", "pasaporte"}),
         ("Wo ist der Kellerschlüssel?", {"de": 9, "en": 3}, "en", {"cellar", "key"}),
         ("Wat kost de fietssleutel?", {"nl": 9, "en": 3}, "en", {"bike", "key", "price"}),
+        ("the washing machine's warranty", {"en": 9, "de": 3}, "de", {"waschmaschine", "garantie"}),
+        ("my mother-in-law's birthday", {"en": 9, "de": 3}, "de", {"schwiegermutter"}),
+        ("À quelle heure est le rendez-vous ?", {"fr": 9, "en": 3}, "en", {"appointment"}),
     ],
 )
 def test_words_of_every_day_are_looked_for_in_each_language_of_the_notes(
