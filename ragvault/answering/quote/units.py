@@ -35,6 +35,7 @@ _KEY = re.compile(r"[^\s:#\-\"'\[\]{}|][^:\n|]{0,60}?::?(?=\s|$)")
 _INLINE_FIELD = re.compile(r"[ \t]*(?:[-*+][ \t]+)?[^\s:|][^:\n|]{0,60}?::(?:[ \t]|$)")
 _EMPTY_FIELD = re.compile(r"[^:\n]{1,60}::?[ \t]*(?:\[[ \t]*\]|\{[ \t]*\}|[\"']{2})?[ \t]*")
 _DULL_KEY = re.compile(r"[ \t]*(?:title|alias(?:es)?|tags?|css\w*)[ \t]*:", re.IGNORECASE)
+_SHORTENED = re.compile(r"\w{1,5}\.\s?\d")  # "p. 41", "ch. 3"
 _PLACEHOLDER = re.compile(r"\{\{.*?\}\}|<%.*?%>")
 
 
@@ -317,7 +318,8 @@ class _Reader:
         group = self._open("field" if 2 * fields > len(stretches) else "paragraph")
         for n, (start, end) in enumerate(pieces):
             text = self.page.text[start:end]
-            if start == 0 and self.page.first_line > 1 and text[0].islower():
+            begins_within = start == 0 and self.page.first_line > 1 and text[0].islower()
+            if begins_within and not _SHORTENED.match(text):
                 continue  # the end of a sentence that another passage begins
             if self._leads(text):
                 # What it announces may be in this paragraph or be the next block.

@@ -203,6 +203,14 @@ def test_a_sentence_without_its_beginning_is_not_quoted() -> None:
     assert "representation" not in shown("integers representation", cut)
 
 
+def test_a_line_that_begins_with_a_page_is_whole() -> None:
+    note = hit("b.md", "Against Fluency", "p. 41 It had wiped its feet.\n\npp. 77 on dialect.\n")
+    chunk = replace(note.chunk, start_line=10, end_line=12)
+    assert "wiped its feet" in shown(
+        "against fluency", replace(note, stored=replace(note.stored, chunk=chunk))
+    )
+
+
 def test_the_command_is_quoted_rather_than_what_it_prints() -> None:
     note = hit(
         "i.md",
