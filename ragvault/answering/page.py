@@ -1,10 +1,11 @@
 """What is printed of an answer: quotations of the notes, or what a model wrote with the words of
 the notes beneath it. A model's page holds whatever would have been printed without one.
 
-Where no words answer for certain, the place that most likely holds the answer is printed: its first
-passage with the rest of its section, since that is what one would open and read; each other one
-that comes about as near, as it would be quoted. What a model found its answer in stands before
-them. Beneath an answer that isn't sure stand a few other places.
+Where no words answer for certain, the place that most likely holds the answer is printed: its
+passage with the rest of its section, since that is what one would open and read; the next ones that
+come about as near, as they would be quoted. Which come first, what is quoted of them says, better
+than their rank. What a model found its answer in stands before them. Beneath an answer that isn't
+sure stand a few other places.
 """
 
 from __future__ import annotations
@@ -43,14 +44,13 @@ if TYPE_CHECKING:
     from ragvault.answering.citations.stream import CitedText, Statement
 
 _LONGEST = 2400  # characters of a section that is shown whole
-# Of the first passage's score, for another to be shown: where nothing answers, and beneath an
-# answer.
-_PLAUSIBLE, _CLOSE = 0.5, 0.6
-# Beside the first so many are shown as they would be quoted, the others by their best line. Where
-# the answer isn't there at all, as below UNLIKELY, nobody reads nine places in vain: so many lines.
-_FEW = 3
+_PLAUSIBLE = 0.5  # of the first passage's score, for another to be shown where nothing answers
+# Places beside the first, as they would be quoted. Where the answer isn't there at all, as below
+# UNLIKELY, nobody reads them in vain: by their best line.
+_BESIDE = 4
 UNLIKELY = 0.1
-_BENEATH = 4  # places beneath an answer
+_CLOSE = 0.05  # of the best unit's probability, for a place beneath an answer,
+_BENEATH = 3  # of which there are so many
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,25 +85,22 @@ class AnswerRequest:
 
 
 def point(request: AnswerRequest, held: Hit | None = None) -> Abstention:
-    """Where the first passage is, with what is shown of it and of each plausible one; the others
+    """Where the likeliest passage is, with what is shown of it and of the next ones; the others
     stand behind them, for who wants more. ``held``: what a model says is in this one."""
     evidence, neighbours = request.evidence, request.neighbours
     hits = evidence.near or evidence.hits
-    tops = list({hit.chunk.place: hit for hit in (held or hits[0], hits[0])}.values())
+    likely = {h.chunk.id: h for h in hits if h.scores.final >= _PLAUSIBLE * hits[0].scores.final}
+    reading = request.reading or read(request.question, tuple(likely.values()))
+    lines = reading.of_each(Detail.BRIEF)
+    places = [likely[chunk] for chunk in lines if chunk in likely]
+    best = places[0] if places else hits[0]
+    tops = list({hit.chunk.place: hit for hit in (held or best, best)}.values())
     first = tops[0]
     section = " › ".join(map(one_line, first.chunk.heading_path))
     place = one_line(first.chunk.rel_path) + (f" › {section}" if section else "")
-    others = [hit for hit in hits if hit.chunk.id not in {top.chunk.id for top in tops}]
-    likely = [hit for hit in others if hit.scores.final >= _PLAUSIBLE * hits[0].scores.final]
-    reading = request.reading or read(request.question, likely)
-    quotes = reading.of_each(Detail.BRIEF)
-    if evidence.confidence < UNLIKELY:
-        likely = likely[:_FEW]
-    else:
-        full = reading.of_each()
-        quotes |= {h.chunk.id: full[h.chunk.id] for h in likely[:_FEW] if h.chunk.id in full}
-    shown = [hit for hit in likely if hit.chunk.id in quotes]
-    rest = [hit for hit in others if hit not in shown]
+    quotes = lines if evidence.confidence < UNLIKELY else reading.of_each()
+    shown = [hit for hit in places if hit not in tops][:_BESIDE]
+    rest = [hit for hit in hits if hit not in (*tops, *shown)]
     wholes = (_section(top, neighbours.get(top.chunk.id, ()), hits) for top in tops)
     return Abstention(
         AbstainReason.INSUFFICIENT_INFORMATION,
@@ -115,21 +112,22 @@ def point(request: AnswerRequest, held: Hit | None = None) -> Abstention:
 
 
 def beside(request: AnswerRequest) -> tuple[Reference, ...]:
-    """The plausible places that none of the quotes is from, each with its best lines; of a section
-    one."""
+    """The plausible passages that none of the quotes is from, each with its best lines; what
+    answers best first."""
+    ids = {quote.hit.chunk.id for quote in request.quotes}
     hits = request.evidence.near or request.evidence.hits
-    seen = {q.hit.chunk.place for q in request.quotes}
-    places: dict[object, Hit] = {}
-    for hit in hits:
-        place = hit.chunk.place
-        if place not in seen and hit.scores.final >= _CLOSE * hits[0].scores.final:
-            places.setdefault(place, hit)
-    likely = list(places.values())[:_BENEATH]
-    best = (request.reading or read(request.question, likely)).of_each(Detail.BRIEF)
-    shown = [(hit, body(best[hit.chunk.id])) for hit in likely if hit.chunk.id in best]
-    number = len({q.hit.chunk.id for q in request.quotes}) + 1
+    others = {hit.chunk.id: hit for hit in hits if hit.chunk.id not in ids}
+    reading = request.reading or read(request.question, hits)
+    least = _CLOSE * max((one.share for one in reading.scored), default=0.0)
+    page = "\n".join(quote.shown for quote in request.quotes)
+    shown = [
+        (others[chunk], text)
+        for chunk, quote in reading.of_each(Detail.BRIEF).items()
+        if chunk in others and quote.share >= least and not _says(page, text := body(quote))
+    ]
     return tuple(
-        Reference(n, hit, snippet(text), text) for n, (hit, text) in enumerate(shown, number)
+        Reference(n, hit, snippet(text), text)
+        for n, (hit, text) in enumerate(shown[:_BENEATH], len(ids) + 1)
     )
 
 

@@ -328,36 +328,40 @@ def test_a_table_or_code_that_is_pointed_at_is_readable() -> None:
     )
     code = hit("tar.md", "Unpack", "Unpack it:\n\n```sh\ntar xf a.tar\n```", rank=3)
     found = replace(evidence(BACKEND), near=(BACKEND, table, code))
-    _, fees, unpack = point(asked("What was the fee?", found)).passages
+    pointed = point(asked("What did we choose for the backend?", found))
+    first, fees, unpack = pointed.passages
+    assert first == BACKEND_READ
     assert "Year: 2026 · Fee: 90" in fees.split("\n")
     assert unpack.split("\n")[-3:] == ["```sh", "tar xf a.tar", "```"]
 
 
-def test_only_places_that_come_about_as_near_are_shown() -> None:
-    """The others stay in the JSON; three are shown as they would be quoted. Where the answer is
-    hardly there, three lines are."""
+def test_places_that_come_about_as_near_are_shown_what_answers_best_first() -> None:
+    """The others stay in the JSON; four are shown as they would be quoted. Where the answer is
+    hardly there, four lines are."""
     far, near = (
         replace(hit(f"{n}.md", "", "Bob writes.", rank=n), scores=replace(BACKEND.scores, final=at))
         for n, at in ((2, 0.4 * BACKEND.scores.final), (3, 0.6 * BACKEND.scores.final))
     )
     found = replace(evidence(BACKEND), near=(BACKEND, far, near), confidence=0.3)
     pointed = point(asked("Who writes?", found))
-    assert pointed.nearest == (BACKEND, near, far) and len(pointed.passages) == 2
+    assert pointed.nearest == (near, BACKEND, far) and len(pointed.passages) == 2
+    assert pointed.message.endswith("3.md")
     many = [hit(f"{n}.md", "", f"Bob{n} writes.\n\nAnn reads.", rank=n) for n in range(2, 8)]
     found = replace(found, near=(BACKEND, *many))
-    _, *others = point(asked("Who writes?", found)).passages
-    assert ["Ann reads" in text for text in others] == [True] * 3 + [False] * 3
+    pointed = point(asked("Who writes?", found))
+    assert (len(pointed.passages), len(pointed.nearest)) == (5, 7)
+    assert all("writes" in text and "Ann reads" in text for text in pointed.passages)
     unlikely = point(asked("Who writes?", replace(found, confidence=0.05)))
-    assert (len(unlikely.passages), len(unlikely.nearest)) == (4, 7)
+    assert len(unlikely.passages) == 5
     assert "Ann" not in "".join(unlikely.passages[1:])
 
 
 def test_a_section_that_goes_on_in_another_passage_says_so() -> None:
-    begin = hit("v.md", "Variables", "Foam has these:\n\n| Name | Description |\n|---|---|")
+    begin = hit("v.md", "Variables", "| Name | Description |\n|---|---|\n| `DATE` | of today |")
     end = hit("v.md", "Variables", "| `TITLE` | of the note |", rank=2, ordinal=1)
     for found, mark in (((begin, end), True), ((begin, TEAM), False)):
-        pointed = point(asked("What is it?", replace(evidence(begin), near=found)))
-        assert pointed.passages[0].endswith("Name · Description\n[…]") is mark
+        pointed = point(asked("What is DATE?", replace(evidence(begin), near=found)))
+        assert pointed.passages[0].endswith("`DATE` · of today\n[…]") is mark
 
 
 def test_an_answer_that_is_not_sure_shows_what_else_was_found() -> None:
@@ -375,7 +379,7 @@ def test_an_answer_that_is_not_sure_shows_what_else_was_found() -> None:
 
 
 def test_a_note_of_the_same_path_in_another_vault_is_another_place() -> None:
-    chunk = replace(BACKEND.chunk, id="other", vault="another")
+    chunk = replace(BACKEND.chunk, id="other", vault="another", text="The backend is Rust.")
     other = replace(BACKEND, stored=replace(BACKEND.stored, chunk=chunk))
     found = replace(evidence(BACKEND), near=(BACKEND, other))
     quoted = extract("backend", (BACKEND,))
