@@ -19,7 +19,7 @@ from dataclasses import replace
 from itertools import chain, combinations
 
 from ragvault.answering.check.facts import PART, Fact, Item, facts_of, items, keys_of
-from ragvault.answering.check.moods import ALL, is_opposite, moods, not_said
+from ragvault.answering.check.moods import ALL, DENIED, is_opposite, moods, not_said
 from ragvault.answering.check.order import turned
 from ragvault.model import Hit
 
@@ -92,7 +92,7 @@ def _best(clause: str, facts: Sequence[Fact], place: Sequence[Item], known: froz
     how = moods(clause)
     reasons = []
     for fact in facts:
-        reason = _lost(said, fact, named) or _told(said, fact, how) or _moved(said, fact)
+        reason = _lost(said, fact, named) or _told(said, fact, how, named) or _moved(said, fact)
         if not reason:
             return ""
         reasons.append(reason)
@@ -121,10 +121,20 @@ def _lost(said: Segments, fact: Fact, named: frozenset[str]) -> str:
     return ""
 
 
-def _told(said: Segments, fact: Fact, how: frozenset[str]) -> str:
-    """What is told otherwise than it is said."""
-    touched = {number for item in chain(*said) for number, _ in fact.where(item)}
-    if is_opposite(how, frozenset().union(*(fact.moods[number] for number in touched))):
+def _told(said: Segments, fact: Fact, how: frozenset[str], named: frozenset[str]) -> str:
+    """What is told otherwise than it is said. A no counts where something stands of which no yes
+    is told: "breakfast included, parking not included"."""
+    touched: dict[int, set[Item]] = {}
+    for item in chain(*said):
+        for number, _ in fact.where(item):
+            touched.setdefault(number, set()).add(item)
+    yes = [keys_of(some) for n, some in touched.items() if DENIED not in fact.moods[n]]
+    told = [
+        fact.moods[n]
+        for n, some in touched.items()
+        if DENIED not in fact.moods[n] or not any(keys_of(some) - named < other for other in yes)
+    ]
+    if is_opposite(how, frozenset().union(*told)):
         return "it says the opposite of its source"
     homes = [fact.moods[number] for number in fact.home([*chain(*said)], whole=False)]
     if ALL in how and homes and not any(ALL in home for home in homes):

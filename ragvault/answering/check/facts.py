@@ -33,6 +33,7 @@ _UNSPACED = "\u3041-\u9fff\uac00-\ud7ff"
 _WORD = re.compile(
     rf"\d+(?:[.,:'’]\d+)*|[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[^\W_])+(?:['’][^\W_]+)*"
 )
+_TARGET = re.compile(r"\[\[[^\]|\n]*\|")  # of a link that is called otherwise
 # Lines that stand for themselves.
 _LABELLED = re.compile(r"[^\W_a-zäöüß][^:.!?\n]{0,40}:\s")
 _ME = frozenset({"i", "we", "you", "ich", "wir", "du", "ihr"})
@@ -66,7 +67,8 @@ class Fact:
         self.segments: list[Sequence[Item]] = []
         self.sentence: list[int] = []
         self.moods: list[frozenset[str]] = []
-        sentences = (text[slice(*span)] for text in texts for span in sentence_spans(text))
+        shown = [_TARGET.sub("", text) for text in texts]
+        sentences = (text[slice(*span)] for text in shown for span in sentence_spans(text))
         for number, sentence in enumerate(sentences):
             of_all = moods(sentence) & {UNSURE, OPEN}
             for part in PART.split(sentence):

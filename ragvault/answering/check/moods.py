@@ -31,7 +31,7 @@ _FORMS = {
         r"|verdacht\w*|peut-être|probable\w*|pourrait|quizás?|tal vez|podría|forse|talvez)\b"
     ),
     OPEN: (
-        r"\[ \]|\b(?:plan\w*|will|wants?|wish\w*|going to|to do|todo|intend\w*|should|next|idea"
+        r"\[ \]|\b(?:plan\w*|will|wants?|wish\w*|going to|to do|todo|intend\w*|should|idea"
         r"|target|goal|quotes?|offer\w*|estimat\w*|yet|hopes?|due|pending|if|open|outstanding"
         r"|consider\w*|geplant\w*|soll\w*|möchte\w*|wollen|angebot\w*|fällig|falls|wenn|offen"
         r"|überleg\w*|prévu\w*|veut|voudrait|devis|encore|à faire|quiere\w*|pendiente\w*"
@@ -49,7 +49,7 @@ _FORMS = {
         r"|vorher|antes(?! de)|anteriormente|avant(?=,| \d{4}| c['’])|auparavant|prima(?! d))\b"
     ),
     # Of a statement: without exception; "every", "alle" and "tous" are also said of times.
-    ALL: r"\b(?:all(?! day| night| week| year)|alles|todo|tudo|tutto|tout(?! à| de))\b",
+    ALL: r"(?<![\w-])(?:all(?! day| night| week| year)|alles|todo|tudo|tutto|tout(?! à| de))\b",
 }
 _SAYS_NO = frozenset({DENIED, LACKING})
 

@@ -156,9 +156,18 @@ def unsupported(
 
 
 def is_verbatim(statement: str, cited: Sequence[Hit]) -> bool:
-    """A cited chunk (or what is known of its note) holds it word for word."""
-    said = " ".join(statement.split()).casefold()
-    return any(said in " ".join(evidence_text(hit).split()).casefold() for hit in cited)
+    """A cited chunk (or what is known of its note) holds it word for word, and nothing of its
+    sentence stands before it: "Never turn valve B" doesn't say "Turn valve B"."""
+    said = r"\s+".join(map(re.escape, statement.split()))
+    found = re.compile(rf"(?<!\w){said}(?!\w)" if said else r"\Z", re.IGNORECASE)
+    texts = (evidence_text(hit) for hit in cited)
+    return any(_begins(text, match.start()) for text in texts for match in found.finditer(text))
+
+
+def _begins(text: str, start: int) -> bool:
+    before = text[:start].rstrip()
+    is_line = "\n" in text[len(before) : start] and not text[start].islower()
+    return is_line or not before or not before[-1].isalnum()
 
 
 def _same_language(statement: str, text: str) -> bool:
@@ -185,7 +194,11 @@ def _missing_values(statement: str, text: str) -> list[str]:
     for (start, end), dates in find_dates(statement):
         if not any(
             compatible(date, other)
-            or (date.year in years and compatible(replace(date, year=None), other))
+            or (
+                date.year in years
+                and compatible(replace(date, year=None), other)
+                and other.year is None
+            )
             for date in dates
             for other in known_dates
         ):

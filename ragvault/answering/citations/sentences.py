@@ -16,6 +16,8 @@ from ragvault.text import sentence_spans
 
 _FENCE_OPEN = re.compile(r"(?m)^[ \t]{0,3}(`{3,}|~{3,})[^\n`]*\n")
 _MARKER = re.compile(r"\s*(?:(?:[-*+#>|]|\d{1,3}[.)]|[a-z]\))\s*)+")
+# Of "am 3. Juni" the word is not yet whole.
+_DAY = re.compile(r".*\d\.\s+\w*\Z", re.DOTALL)
 _LABELS = ("file:", "source:", "section:")
 # For what an end waits: nothing (there is none yet), any text, or the end of an open bracket.
 Waiting: TypeAlias = Literal["", "text", "bracket"]
@@ -51,6 +53,8 @@ def _next_end(buffer: str, known: CitedContext, *, final: bool) -> tuple[int | N
     limit = fence.start() if fence else len(buffer)
     masked = _mask(buffer[:limit], parse(buffer[:limit], known))
     end = _sentence_end(masked)
+    if end is not None and not final and _DAY.match(masked[max(0, end - 4) :]):
+        return None, "text"
     if end is not None:
         return _with_citations(buffer, end, known, final=final)
     return (limit, "text") if fence else (whole, "")

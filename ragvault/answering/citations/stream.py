@@ -36,7 +36,7 @@ from ragvault.answering.citations.sentences import LOOKAHEAD, Waiting, next_end
 from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle, Marks
 from ragvault.errors import ModelError
 from ragvault.model import Citation, Cited, Hit, Stated, Token, Written
-from ragvault.text import strip_controls, words
+from ragvault.text import stem, strip_controls, tokens, words
 
 _MIN_CLAIM = 3  # content words
 _MOST_REPEATS = 3  # of a sentence; small models fall into saying one for ever
@@ -249,10 +249,24 @@ class CitationStream:
 
     def _reasons(self, text: str, cited: tuple[Hit, ...]) -> tuple[str, ...]:
         try:
-            return unsupported(text, self._basis(cited), self.embed)
+            return self._unsupported(text, cited, self.embed)
         except ModelError:  # of the embedding model: the draft goes on without it
             self.embed = None
-            return unsupported(text, self._basis(cited))
+            return self._unsupported(text, cited)
+
+    def _unsupported(
+        self, text: str, cited: tuple[Hit, ...], embed: Embed | None = None
+    ) -> tuple[str, ...]:
+        """Why these chunks don't hold it; also that it speaks of what another note is called by,
+        and these don't: "the boiler was serviced in August" of the car's service."""
+        basis = self._basis(cited)
+        reasons = unsupported(text, basis, embed)
+        if reasons or not basis:
+            return reasons
+        held = {stem(word) for hit in basis for word in tokens(evidence_text(hit))}
+        titles = {stem(word) for hit in self._context.hits for word in tokens(hit.note.title)}
+        strange = (w for w in content_words(text) if stem(w) in titles and stem(w) not in held)
+        return tuple(f"{word} is of another note" for word in strange)
 
     def _holder(self, statement: str) -> Hit | None:
         """The chunk of the context that holds the statement; of several the one that says it word
@@ -266,7 +280,7 @@ class CitationStream:
             key=lambda h: (is_verbatim(statement, (h,)), coverage(asked, evidence_text(h))),
             reverse=True,
         )
-        holding = (h for h in likely if not unsupported(statement, self._basis((h,))))
+        holding = (h for h in likely if not self._unsupported(statement, (h,)))
         by_meaning = (h for h in likely[:1] if not self._reasons(statement, (h,)))
         return next(chain(holding, by_meaning), None)
 

@@ -234,3 +234,36 @@ def test_a_number_of_the_note_said_for_ever_costs_what_its_length_does() -> None
 
     cost(100)
     assert min(cost(4000), cost(4000)) < max(8 * cost(1000), 0.5)
+
+
+def test_a_german_day_ends_no_statement() -> None:
+    """Else "Juni 2026." stood alone, held by any note with that month."""
+    seen = hit("zahn.md", "Zahnarzt", "Termin beim Zahnarzt am 12. Juni 2026, danach frei.")
+    stream = CitationStream((seen,))
+    draft = "Der Termin beim Zahnarzt war am 3. Juni 2026. Der Termin war am 12. Juni 2026."
+    shown = "".join(texts(event for char in draft for event in stream.feed(char)))
+    shown += "".join(texts(stream.close()))
+    assert [said.text.strip() for said in stream.result().statements] == [
+        "Der Termin beim Zahnarzt war am 3. Juni 2026.",
+        "Der Termin war am 12. Juni 2026.",
+    ]
+    assert shown.startswith("Der Termin war am 12. Juni 2026.")
+
+
+@pytest.mark.parametrize(
+    ("said", "is_shown"),
+    [
+        ("Ken did the service for £210 on 19 August 2026.", True),
+        ("Ken did the boiler service for £210 on 19 August 2026.", False),
+    ],
+)
+def test_a_statement_of_one_note_with_the_subject_of_another_is_left_out(
+    said: str, is_shown: bool
+) -> None:
+    """Its figures stand there, of something else."""
+    car = hit("car.md", "Car", "Service by Ken: £210, on 19 August 2026.", title="Car")
+    boiler = hit("boiler.md", "Boiler", "Pressure 1.3 bar when cold.", title="Boiler", rank=2)
+    stream = CitationStream((car, boiler))
+    list(stream.feed(said))
+    stream.close()
+    assert (stream.result().text != "") is is_shown

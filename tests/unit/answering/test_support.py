@@ -222,6 +222,34 @@ def test_a_raised_digit_is_no_number() -> None:
     assert unsupported("The cabin cost 82 dollars.", [noted])
 
 
+@pytest.mark.parametrize(
+    ("held", "wrong"),
+    [
+        ("You shouldn't turn valve B.", "Turn valve B."),
+        ("Never run `make clean-all` on the server.", "Run `make clean-all` on the server."),
+        ("listens on port 8443", "listens on port 84"),
+        ("The test is due on 2 June 2027.", "The test is due on 2 June 2026."),
+        ("Breakfast is included.", "Breakfast is not included at the hotel."),
+        ("Parking is not included.", "Parking is included."),
+        ("The boiler was serviced on 3 June 2026.", "The old boiler was covered."),
+        ("The checkup was on 12 March 2026.", "The checkup was on 14 May 2026."),
+    ],
+)
+def test_a_piece_of_a_sentence_is_not_the_sentence(held: str, wrong: str) -> None:
+    """Its "not", its other half and its other date say something else."""
+    note = hit(
+        "home/house.md",
+        "House",
+        "Boiler serviced on 3 June 2026. The old boiler wasn't covered.\n\nDo not turn valve B.\n\n"
+        "Never run `make clean-all` on the server, it listens on port 8443.\n\n"
+        "Next test due 2 June 2027.\n\nHotel: breakfast included, parking not included.\n\n"
+        "Checkup on 12 March 2026 at 09:40, next one 14 May 2026.",
+        title="Boiler",
+    )
+    assert unsupported(held, [note]) == ()
+    assert unsupported(wrong, [note]) != ()
+
+
 def test_a_month_in_words_is_no_name_that_is_missing() -> None:
     note = hit("a.md", "A", "brace on: 2026-02-10, next adjustment 2026-12-08 at 16:15")
     assert unsupported("The next adjustment is on 8 December 2026 at 16:15.", [note]) == ()
