@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from ragvault.config.settings import Settings
 from ragvault.errors import Interrupted, ModelError, VaultPathError
+from ragvault.ingest.ahead import ahead
 from ragvault.ingest.paths import emptied, shown
 from ragvault.ingest.plan import Plan, make_plan, spared, time_of_copy
 from ragvault.ingest.read import Content, Gone, NoteLoader, ReadNote, Unreadable, as_text, read_note
@@ -22,6 +23,7 @@ from ragvault.model import Chunk, FileState, IndexReport, NoteFile, NoteWrite, S
 from ragvault.ports import Catalog, Embedder, Progress, TokenCounter, VectorIndex
 
 BATCH_BYTES = 8_000_000  # of the notes' files
+AHEAD_BYTES = 1_000_000  # of those that are read while the model works
 
 
 class Silent:
@@ -250,21 +252,24 @@ class Sync:
     def _embed(
         self, embedder: Embedder, lacking: Iterable[tuple[str, int]], files: Mapping[str, NoteFile]
     ) -> None:
-        """Read notes again for the texts that are embedded, which the catalog doesn't keep."""
-        lost: list[str] = []
+        """Read notes again for the texts that are embedded, which the catalog doesn't keep: the
+        next ones while the model works."""
+        paths = [path for path, _ in lacking]
+        lost = [path for path in paths if path not in files]
+        wanted = [files[path] for path in paths if path in files]
         chunks: list[Chunk] = []
-        for path, _ in lacking:
-            write = self.loader.load(files[path]) if path in files else None
-            if not isinstance(write, NoteWrite):
-                lost.append(path)
-                continue
-            known = self.catalog.chunk_ids(self.vault.name, [path])
-            if {chunk.id for chunk in write.chunks} != known:  # it was edited just now
-                self.writer.write([write])
-            chunks += write.chunks
-            if len(chunks) >= self.batch_chunks:
-                self.writer.embed(embedder, chunks)
-                chunks = []
+        with ahead(self.loader.load, wanted, lambda file: file.size, AHEAD_BYTES) as loaded:
+            for file, write in loaded:
+                if not isinstance(write, NoteWrite):
+                    lost.append(file.rel_path)
+                    continue
+                known = self.catalog.chunk_ids(self.vault.name, [file.rel_path])
+                if {chunk.id for chunk in write.chunks} != known:  # it was edited just now
+                    self.writer.write([write])
+                chunks += write.chunks
+                if len(chunks) >= self.batch_chunks // (1 if self.writer.embedded else 4):
+                    self.writer.embed(embedder, chunks)
+                    chunks = []
         self.writer.embed(embedder, chunks)
         if lost:
             states = self.catalog.file_states(self.vault.name)

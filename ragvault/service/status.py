@@ -68,13 +68,14 @@ class OllamaStatus:
 class EmbeddingStatus:
     """``model`` is the one that questions are read by, ``changing_to`` the configured one where
     that is another; ``source``: where its weights are, for people. ``fingerprint`` is None when
-    the model can't be found."""
+    the model can't be found; ``problem`` and ``hint`` say why, and what to do."""
 
     model: str
     fingerprint: str | None = None
     source: str | None = None
     changing_to: str | None = None
     problem: str | None = None
+    hint: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ def status(container: Container, config_file: Path | None) -> Status:
         embedding = EmbeddingStatus(used.name, used.fingerprint, used.source, changing)
     except ModelError as error:
         embedding = EmbeddingStatus(
-            model_named(container.settings.embedding), problem=error.message
+            model_named(container.settings.embedding), problem=error.message, hint=error.hint
         )
     is_changing = embedding.changing_to is not None
     return Status(

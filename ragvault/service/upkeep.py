@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from ragvault.errors import NoIndexError, StoreError, VaultPathError
+from ragvault.errors import ModelError, NoIndexError, StoreError, VaultPathError
 from ragvault.model import VaultInfo, collection_of
 from ragvault.service.index import IndexEvent, IndexRequest, index, refreshed
 from ragvault.service.vaults import keep_out
@@ -121,6 +121,10 @@ def check_vectors(
         count = sum(chunks for _, chunks in lacking)
         is_under_way = vault.embedded < vault.notes  # else `index` takes them for whole
         how = "Run `ragvault index`: it goes on." if is_under_way else "Run `ragvault repair`."
+        try:
+            container.wanted_embedder.fingerprint  # noqa: B018 - whether the model is here
+        except ModelError as error:
+            how = f"{error.message} {error.hint} {how}"
         what = "passages without an embedding"
         yield Finding("vectors", Kind.MISSING, what, vault.name, count, paths, how)
     try:

@@ -89,7 +89,8 @@ def watcher(folder: Path, vault: Path, until: float) -> Counter[str]:
     signal.setitimer(signal.ITIMER_REAL, max(1.0, until - time.time()))
 
     def told(line: str) -> None:
-        if "still being written" not in line:
+        fine = ("still being written", "is followed again", "Stopped; all notes")
+        if not any(words in line for words in fine):
             seen[f"BAD watcher: {line[:120]}"] += 1
 
     with stack(folder) as container:

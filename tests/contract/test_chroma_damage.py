@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ragvault.adapters.chroma.persistent import PersistentChroma, damage
+from ragvault.adapters.chroma.persistent import STATE_FILE, PersistentChroma, damage
 from ragvault.errors import StoreDamagedError, StoreError
 
 COUNT = 1200  # above Chroma's 1,000, so that a segment is saved
@@ -116,6 +116,9 @@ def test_a_store_whose_writer_died_is_not_opened(folder: Path) -> None:
     writer.delete("v", [f"{0:032x}"])
     with pytest.raises(StoreDamagedError, match="didn't finish"):
         PersistentChroma(folder.parent).count("v")
+    (folder / STATE_FILE).rename(folder / "kept")
+    assert "0.1 wrote none" in str(damage(folder)), "nothing was cut off"
+    (folder / "kept").rename(folder / STATE_FILE)
     writer.seal()
     reader = PersistentChroma(folder.parent)
     assert reader.count("v") == COUNT - 1

@@ -79,6 +79,13 @@ def test_ollama_runs_the_profile_that_it_has(cli: Cli, vault: Path) -> None:
     assert nowhere.code == 5
     assert "ragvault model get multilingual" in nowhere.err
     assert "ollama pull embeddinggemma" in nowhere.err
+    told = cli("status", **used).out
+    assert "`ragvault index` goes on when the model is here" in " ".join(told.split())
+    assert "`ragvault model get multilingual`" in told
+    (vectors,) = [
+        f for f in cli("verify", "--json", **used).json["findings"] if f["part"] == "vectors"
+    ]
+    assert "`ragvault model get multilingual`" in vectors["remedy"]
     gemma = {"name": "embeddinggemma:300m", "context_length": 2048, "capabilities": ["embedding"]}
     with scripted_ollama({"models": [gemma, "nomic-embed-text"]}) as server:
         used["RAGVAULT_OLLAMA_HOST"] = server.url

@@ -171,6 +171,8 @@ def damage(folder: Path) -> str | None:
             return "a file is in its place"
         if not (folder / STORE_FILE).exists() and not (folder / STATE_FILE).exists():
             return None
+        if not (folder / STATE_FILE).exists():
+            return f"{STATE_FILE} is missing (version 0.1 wrote none)"
         files = read_object(folder / STATE_FILE).get("files")
         if not isinstance(files, dict) or STORE_FILE not in files:
             return "the last run of `ragvault index` didn't finish, or is writing it now"

@@ -14,6 +14,7 @@ from ragvault.adapters.sqlite.rows import digest_of, fold_tag, fts_table, note_f
 
 CATALOG_NAME = "catalog.sqlite3"
 COMPANIONS = ("", "-wal", "-shm")
+EARLIER = (2,)  # schemas that were released before these digests: 0.1's
 _CANT_WRITE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _WINDOW = 64  # rows read at once of a damaged table
 _HASH = re.compile("[0-9a-f]{64}")
@@ -68,6 +69,8 @@ def problems(connection: sqlite3.Connection) -> list[str]:
     SQLite's full check, and what ragvault knows of its rows. Raises sqlite3.Error."""
     if found := page_problems(connection):
         return found
+    if connection.execute("PRAGMA user_version").fetchone()[0] in EARLIER:
+        return []  # whoever opens it brings it to today's
     add_functions(connection)
     if broken := connection.execute("PRAGMA foreign_key_check").fetchall():
         found.append(f"{len(broken)} rows refer to rows that are gone")

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from ragvault.adapters.sqlite.history import HISTORY_NAME, SqliteHistory
-from ragvault.adapters.sqlite.integrity import DIGESTED, add_functions
+from ragvault.adapters.sqlite.integrity import DIGESTED, EARLIER, add_functions
 from ragvault.adapters.sqlite.rows import (
     WITH_TASKS,
     create_full_text,
@@ -181,4 +181,4 @@ def _move_answers(connection: sqlite3.Connection) -> None:
     connection.execute("DROP TABLE answer")
 
 
-MIGRATIONS: tuple[Migration, ...] = (Migration(10, _begin, begins_at=(2,)),)
+MIGRATIONS: tuple[Migration, ...] = (Migration(10, _begin, begins_at=EARLIER),)

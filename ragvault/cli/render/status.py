@@ -45,11 +45,11 @@ def print_status(out: Terminal, seen: Status) -> None:
     if not seen.vaults:
         out.print("Nothing is indexed yet: `ragvault index ~/notes`.")
     for entry in seen.vaults:
-        _print_vault(out, entry)
+        _print_vault(out, entry, has_model=not seen.embedding.problem)
     out.print()
     used = seen.embedding
     if used.problem:
-        row("Embedding", f"{used.model}: {used.problem}", "red")
+        row("Embedding", f"{used.model}: {used.problem} {used.hint or ''}", "red")
     else:
         row("Embedding", f"{used.model} from {used.source} ({(used.fingerprint or '')[:16]})")
     if used.changing_to:
@@ -62,8 +62,9 @@ def print_status(out: Terminal, seen: Status) -> None:
     row("Ollama", *_ollama(seen.ollama))
 
 
-def _print_vault(out: Terminal, entry: VaultStatus) -> None:
+def _print_vault(out: Terminal, entry: VaultStatus, *, has_model: bool) -> None:
     found = entry.coverage
+    goes_on = "`ragvault index` goes on" + ("" if has_model else " when the model is here")
     print_vault(out, entry.vault)
     if found.problem:
         out.print(f"  {out.style(hanging(out, found.problem, 2), 'red')}")
@@ -78,11 +79,10 @@ def _print_vault(out: Terminal, entry: VaultStatus) -> None:
     if waiting:
         text += f": {', '.join(waiting)} since; run `ragvault index`"
     elif vault.embedded < vault.notes:
-        text += f"; {vault.embedded:,} of {vault.notes:,} notes have vectors"
-        text += "; `ragvault index` goes on"
+        text += f"; {vault.embedded:,} of {vault.notes:,} notes have vectors; {goes_on}"
     elif entry.changed_over is not None:
         text += f"; {entry.changed_over:,} of {vault.notes:,} notes have changed over to the "
-        text += "configured model; `ragvault index` goes on"
+        text += f"configured model; {goes_on}"
     elif not entry.vectors_in_step:
         text += "; the vector store is to be brought in step: run `ragvault index`"
     is_fine = not waiting and entry.vectors_in_step

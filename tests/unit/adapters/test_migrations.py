@@ -11,6 +11,7 @@ import pytest
 
 from ragvault.adapters.sqlite.catalog import SqliteCatalog
 from ragvault.adapters.sqlite.history import HISTORY_NAME, SqliteHistory
+from ragvault.adapters.sqlite.integrity import problems_of
 from ragvault.adapters.sqlite.migrations import MIGRATIONS
 from ragvault.adapters.sqlite.schema import APPLICATION_ID, Migration, migrate, schema_version
 from ragvault.errors import StoreError
@@ -151,6 +152,7 @@ def test_an_index_of_0_1_0_keeps_its_notes_embeddings_and_answers(path: Path) ->
     with contextlib.closing(SqliteHistory(path.with_name(HISTORY_NAME))) as killed:
         document = {"question": "When does the ferry leave?", "answer": "At nine."}
         killed.add(HistoryEntry(asked_at, {**document, "references": []}))
+    assert problems_of(path) == [], "nobody calls it damaged"
     with contextlib.closing(SqliteCatalog(path)) as catalog:
         assert catalog.database.problems() == []
         states = catalog.file_states("notes")

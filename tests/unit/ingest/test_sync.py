@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
+import signal
+import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -21,7 +23,7 @@ from ragvault.errors import (
 )
 from ragvault.ingest.read import ReadNote, ReadOutcome, Unreadable, read_note
 from ragvault.ingest.sync import Sync
-from ragvault.model import Filter, IndexReport, NoteFile, collection_of
+from ragvault.model import Filter, IndexReport, Matrix, NoteFile, collection_of
 from tests.support.chunking import WordCounter
 from tests.support.fakes import FakeEmbedder, FakeVectorIndex, vault_info
 
@@ -649,6 +651,69 @@ def test_ctrl_c_says_how_far_it_came_and_keeps_it(world: World) -> None:
     with pytest.raises(Interrupted, match="1 of 2 notes"):
         world.sync()
     assert set(world.catalog.file_states("v")) == {"a.md"}
+
+
+class Reader:
+    """Reads notes; what happens at the fourth (the second note, for its vectors) is given."""
+
+    def __init__(self, fourth: Callable[[], object]) -> None:
+        self.fourth, self.calls = fourth, 0
+
+    def __call__(self, file: NoteFile, limit: int) -> ReadOutcome:
+        self.calls += 1
+        if self.calls == 4:
+            self.fourth()
+        return read_note(file, limit)
+
+
+def test_the_next_note_is_read_while_the_model_works(world: World, tmp_path: Path) -> None:
+    """Else all cores but one are idle meanwhile."""
+    was_read = threading.Event()
+
+    class Waiting(FakeEmbedder):
+        def embed_documents(self, texts: Sequence[str]) -> Matrix:
+            assert was_read.wait(20)
+            return super().embed_documents(texts)
+
+    world.batch_chunks, world.embedder = 1, Waiting()
+    world.read_note = Reader(was_read.set)
+    assert world.sync().embedded == 3
+    world.agrees_with_clean(tmp_path)
+
+
+def test_what_fails_while_it_is_read_ahead_ends_the_run(world: World, tmp_path: Path) -> None:
+    def fail() -> None:
+        raise RuntimeError("power cut")
+
+    world.batch_chunks, world.read_note = 1, Reader(fail)
+    with pytest.raises(RuntimeError, match="power cut"):
+        world.sync()
+    world.read_note = read_note
+    assert world.sync().embedded == 2, "the first note's vector was kept"
+    world.agrees_with_clean(tmp_path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal to a thread")
+def test_ctrl_c_does_not_wait_for_a_drive_that_hangs(world: World, tmp_path: Path) -> None:
+    released, ended = threading.Event(), threading.Event()
+
+    def hang() -> None:
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        released.wait(20)
+        ended.set()
+
+    world.batch_chunks, world.read_note = 1, Reader(hang)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(Interrupted, match="that were embedded are kept"):
+            world.sync()
+        assert not ended.is_set()
+    finally:
+        signal.signal(signal.SIGINT, before)
+        released.set()
+    world.read_note = read_note
+    world.sync()
+    world.agrees_with_clean(tmp_path)
 
 
 def test_a_full_disk_keeps_what_was_committed(world: World, tmp_path: Path) -> None:
