@@ -62,7 +62,7 @@ _META = frozenset(
 # With which a sentence begins that names its source or a time; names of nobody.
 _NO_NAMES = _META.union(
     """
-    since notiz notizen laut zufolge nota notas según selon am pm
+    since notiz notizen laut zufolge nota notas según selon am pm yes ja nein oui non sí
     """.split()
 )
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")

@@ -251,6 +251,8 @@ def _number(text: str, match: re.Match[str]) -> Number:
     values = _values(digits)
     if unit in _SCALE:
         values |= {value * _SCALE[unit] for value in values}
+    if re.fullmatch(r"0\d:\d\d", digits):  # "06:25" is no "6:25 pm"
+        unit = "a"
     said = _CLOCK.match(text, match.end())
     if said and (clock := re.fullmatch(r"(\d\d?)(?:[:.](\d\d))?", digits)):
         hour, half = int(clock[1]), (said["half"] or "").lower()

@@ -345,8 +345,13 @@ def _answers(statement: Statement) -> bool:
 
 
 def _claims_nothing(text: str) -> bool:
-    """ "Sure!", "I hope this helps.": an uncited sentence of few words and no number."""
-    return len(content_words(text)) < _MIN_CLAIM and not re.search(r"\d", text)
+    """ "Sure!", "I hope this helps.", a table's head: an uncited sentence of few words, with no
+    number and no name ("Lead: Lena")."""
+    if "---" in text:
+        return not re.search(r"\d", text)
+    names = (word for word in re.findall(r"\w+", text)[1:] if word[0].isupper() and word != "I")
+    is_short = len(content_words(text)) < _MIN_CLAIM
+    return is_short and not re.search(r"\d", text) and not any(names)
 
 
 def _is_heading(statement: str) -> bool:

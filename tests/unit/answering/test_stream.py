@@ -267,3 +267,30 @@ def test_a_statement_of_one_note_with_the_subject_of_another_is_left_out(
     list(stream.feed(said))
     stream.close()
     assert (stream.result().text != "") is is_shown
+
+
+@pytest.mark.parametrize("row", ["| Lead | Lena |", "- Lead: Lena", "- **Lead**: Bob"])
+def test_a_short_row_with_a_wrong_name_is_left_out(row: str) -> None:
+    """Few words, and yet a claim; "Sure!" is none."""
+    team = hit(
+        "team.md", "Team", "- Lead: Priya\n- Backend: Tom Birch\n- Frontend: Lena", title="Team"
+    )
+    stream = CitationStream((team,))
+    list(stream.feed(f"Sure!\n\nTom Birch does the backend.\n{row}\n"))
+    stream.close()
+    assert "Tom Birch" in stream.result().text
+    assert row not in stream.result().text
+    assert [said.text.strip() for said in stream.result().unsupported] == [row]
+
+
+def test_an_answer_may_begin_with_yes_and_a_morning_is_no_evening() -> None:
+    trip = hit("trip.md", "Trip", "Breakfast included. The train leaves at 06:25.", title="Trip")
+    for said, is_held in (
+        ("Yes: breakfast is included.", True),
+        ("The train leaves at 6:25 am.", True),
+        ("The train leaves at 6:25 pm.", False),
+    ):
+        stream = CitationStream((trip,))
+        list(stream.feed(said))
+        stream.close()
+        assert (stream.result().text != "") is is_held
