@@ -8,18 +8,20 @@ both, and each is relative to something: cosines to what unrelated questions rea
 words to their rarity in the vault. That makes one set of coefficients hold for every model.
 
 What a question asks of another person, another year or a fact that was never noted comes just as
-near; what tells it is what the quote lacks: the year, or anything like an address or a name.
+near; what tells it is what the quote lacks: the year, anything like an address or a name, or all
+that was asked of the person whose rare name it holds.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from ragvault.answering.check.support import USUAL_BACKGROUND, Embed, lift, nearness
 from ragvault.answering.check.values import find_dates
+from ragvault.answering.names import names_among
 from ragvault.answering.quote.asks import NAME, asks, has_date
 from ragvault.model import Judgement, Query, Quote, Retrieval, Strategy, TimeHint, sigmoid
 from ragvault.text import MONTHS, stem, stems, tokens
@@ -51,29 +53,28 @@ class Logistic:
 MEANING_AND_WORDS = Logistic(
     "by meaning and words",
     {
-        "best": 1.92,
-        "quote_lift": 2.80,
-        "held": 4.17,
-        "share": 1.58,
-        "number_missing": -4.14,
-        "name_missing": -0.75,
-        "kind_missing": -3.47,
-        "form_missing": -1.28,
+        "best": 3.89,
+        "quote_lift": 2.07,
+        "least_held": 3.58,
+        "share": 1.83,
+        "number_missing": -5.19,
+        "name_missing": -0.58,
+        "kind_missing": -3.40,
+        "form_missing": -1.43,
     },
-    -5.19,
+    -5.21,
 )
 # Without an embedding model, and for a script that it can't read.
 WORDS = Logistic(
     "by words",
     {
-        "held": 5.31,
-        "share": 1.43,
-        "number_missing": -4.54,
-        "name_missing": -0.82,
-        "kind_missing": -3.37,
-        "form_missing": -1.35,
+        "least_held": 3.90,
+        "share": 2.24,
+        "number_missing": -5.13,
+        "kind_missing": -3.58,
+        "form_missing": -1.82,
     },
-    -3.75,
+    -3.02,
 )
 
 # Whether the notes treat of it at all: fitted to the answerable questions of the same sets and
@@ -109,7 +110,7 @@ def features_of(
     ``quote_lift``: the same of the quote's cosine; ``best``: of the first passage's score;
     ``held``: the share of the question's words, by rarity, that the quote or its place holds; one
     that neither holds counts by the lift of the quote's nearest word, one in another language
-    nearly whole;
+    nearly whole; ``least_held``: that of its names or that of its other words, whichever is less;
     ``share``: the probability that it is this quote, if any holds the answer;
     ``number_missing``: 1 where the question names a number, such as a year, that it lacks, or a
     month that it isn't of;
@@ -125,11 +126,15 @@ def features_of(
     words = _words(found)
     held = _place_stems(quote) | stems(quote.shown)
     titles = stems(" ".join(hit.note.title for hit in found.near))
+    shares = _shares(words, found.query, held, quote, base, embed)
+    names = names_among(words, found.candidates)
+    parts = (names, words.keys() - names)
     return {
         "lift": lift(top, base),
         "best": lift(found.near[0].scores.final if found.near else 0.0, base),
         "quote_lift": lift(quote.cosine or 0.0, base),
-        "held": _held(words, found.query, held, quote, base, embed),
+        "held": _mean(shares, words, words),
+        "least_held": min((_mean(shares, words, of) for of in parts if of), default=0.0),
         "share": quote.share,
         "number_missing": float(bool(unmentioned(found.query, [quote]))),
         "name_missing": float(
@@ -150,30 +155,33 @@ def _words(found: Retrieval) -> dict[str, float]:
     return {term: weight for term, weight in found.term_weights if term not in of_time}
 
 
-def _held(
+def _shares(
     words: Mapping[str, float],
     query: Query,
     stems_held: frozenset[str],
     quote: Quote,
     base: float,
     embed: Embed | None,
-) -> float:
-    total = sum(words.values())
-    held, missing = 0.0, []
-    for word, weight in words.items():
+) -> dict[str, float]:
+    """Of each word how far it is held, 0..1."""
+    shares, missing = dict.fromkeys(words, 0.0), []
+    for word in words:
         if stem(word) in stems_held:
-            held += weight
+            shares[word] = 1.0
         elif not stems_held.isdisjoint(map(stem, query.also(word))):
-            held += _TRANSLATED * weight
+            shares[word] = _TRANSLATED
         else:
             missing.append(word)
     said = [w for w in dict.fromkeys(tokens(f"{quote.shown} {quote.hit.note.title}")) if len(w) > 2]
     if embed is not None and missing and said:
-        for word, cosine in zip(
-            missing, nearness(missing, said[:MOST_COMPARED], embed), strict=True
-        ):
-            held += words[word] * max(0.0, lift(cosine, base))
-    return held / (total or 1.0)
+        near = nearness(missing, said[:MOST_COMPARED], embed)
+        shares |= {w: max(0.0, lift(one, base)) for w, one in zip(missing, near, strict=True)}
+    return shares
+
+
+def _mean(shares: Mapping[str, float], words: Mapping[str, float], of: Collection[str]) -> float:
+    """By the words' rarity."""
+    return sum(words[word] * shares[word] for word in of) / (sum(words[word] for word in of) or 1.0)
 
 
 def _place_stems(quote: Quote) -> frozenset[str]:

@@ -202,6 +202,21 @@ def test_a_day_or_a_year_is_no_house_number(text: str, missing: int) -> None:
     assert judged is not None and judged.features["kind_missing"] == missing
 
 
+def test_the_right_person_and_nothing_of_what_is_asked_is_no_answer() -> None:
+    """A rare name outweighs what was asked of its bearer, and as many words may be held without
+    it: it takes both."""
+    about = hit("People/Anna.md", "", "Mail from Anna Weber: the roof is sound.")
+    terms = {"anna": 5.0, "weber": 5.0, "roof": 2.0, "shoe": 2.0, "size": 2.0}
+    judged = []
+    for asked in (("anna", "weber", "roof"), ("anna", "weber", "shoe", "size")):
+        found = findings(at(about, 0.6), question=" ".join(asked))
+        found = replace(found, term_weights=tuple((term, terms[term]) for term in asked))
+        judged.append(decided(found).judgement)
+    of_hers, lacking = (one.features for one in judged if one is not None)
+    assert of_hers["least_held"] == 1.0
+    assert lacking["least_held"] < 0.1 < 0.7 < lacking["held"]
+
+
 @pytest.mark.slow
 def test_another_word_for_what_was_asked_counts_by_its_meaning() -> None:
     """ "Physician" isn't in the note, "doctor" is; nothing there is like "passport"."""
