@@ -345,13 +345,14 @@ def _answers(statement: Statement) -> bool:
 
 
 def _claims_nothing(text: str) -> bool:
-    """ "Sure!", "I hope this helps.", a table's head: an uncited sentence of few words, with no
-    number and no name ("Lead: Lena")."""
+    """ "Viel Erfolg!", "I hope this helps.", a table's head: an uncited sentence of few words, with
+    no number and, but for what is called out, no name ("Lead: Lena")."""
     if "---" in text:
         return not re.search(r"\d", text)
     names = (word for word in re.findall(r"\w+", text)[1:] if word[0].isupper() and word != "I")
     is_short = len(content_words(text)) < _MIN_CLAIM
-    return is_short and not re.search(r"\d", text) and not any(names)
+    is_called = text.rstrip().endswith("!")
+    return is_short and not re.search(r"\d", text) and (is_called or not any(names))
 
 
 def _is_heading(statement: str) -> bool:
