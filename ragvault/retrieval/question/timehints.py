@@ -44,7 +44,8 @@ _BOUND = re.compile(
     re.IGNORECASE,
 )
 _RANGE = re.compile(
-    r"\s*(?:and|or|to|until|till|through|-|–|und|oder|bis|y|o|a|et|ou|à)\s*$", re.IGNORECASE
+    r"\s*(?:and|or|to|until|till|through|-|–|und|oder|bis|y|o|a|et|ou|à|e|en|of|tot)\s*$",
+    re.IGNORECASE,
 )
 
 
@@ -105,11 +106,7 @@ def find_hint(text: str, now: datetime) -> TimeHint | None:
     kind = bound.lastgroup if bound else None
     if len(periods) > 1 and _RANGE.match(text[period.end : periods[1].begin]):
         last = periods[1]
-        if last.first < first and not re.search(r"\d{4}", text[period.begin : period.end]):
-            # "between November and January", "between April and June 2024"
-            first = back(first, first.year - last.first.year, "year")
-            first = first if first <= last.first else back(first, 1, "year")
-        after = last.after
+        first, after = _between(period, last, text)
     elif kind in ("since", "after"):
         first = first if kind == "since" else after
         after = max(today, first) + DAY
@@ -120,6 +117,20 @@ def find_hint(text: str, now: datetime) -> TimeHint | None:
     phrase = " ".join(text[period.begin : last.end].split())
     since, until = _timestamp(first, now), _timestamp(after, now) - 1e-3
     return TimeHint(since, until, phrase, period.relative)
+
+
+def _between(one: _Period, other: _Period, text: str) -> DayRange:
+    """Both and what lies between. One that leaves its year open is the nearest to the other on its
+    side: "between November and January", "between May 2024 and July"; two that don't may stand the
+    wrong way round."""
+    is_set = [p.relative or re.search(r"\d{4}", text[p.begin : p.end]) for p in (one, other)]
+    years = other.first.year - one.first.year
+    years -= (one.first.month, one.first.day) > (other.first.month, other.first.day)
+    if not is_set[0]:
+        return back(one.first, -years, "year"), other.after
+    if not is_set[1] and one.after - one.first < 365 * DAY:  # not "from 2023 until May"
+        return one.first, back(other.after, years, "year")
+    return min(one.first, other.first), max(one.after, other.after)
 
 
 def due_period(text: str, today: date) -> tuple[date, date, str] | None:

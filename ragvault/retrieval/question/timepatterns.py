@@ -215,13 +215,16 @@ def _days_from_today(first: int, last: int) -> _Reader:
 # -------------------------------------------------------------------------- patterns
 
 _YEAR_TAIL = rf"(?:,?\s+(?:del?\s+|of\s+)?(?P<y>{_YEAR})(?!\d))"
+_BETWEEN = "between|zwischen|entre|tra|fra|tussen"
 # What has to stand before a month or a year, when the words alone are not enough.
 _LEAD = (
     r"in|during|since|before|after|until|till|by|of|from|for|early|late|mid|seit|vor|nach|bis|en"
-    r"|desde|hasta|antes\s+de|depuis|avant|après|between|zwischen|von|entre"
-    rf"|(?:between|from|in|im|zwischen|von|entre|en|de)\s+(?:{_MONTH})(?:\s+\d{{4}})?"
-    r"\s+(?:and|or|to|until|till|und|oder|bis|y|o|a|et|ou|à)"
+    rf"|desde|hasta|antes\s+de|depuis|avant|après|{_BETWEEN}|von"
+    rf"|(?:{_BETWEEN}|from|in|im|von|en|de)\s+(?:{_MONTH})(?:\s+\d{{4}})?"
+    r"\s+(?:and|or|to|until|till|und|oder|bis|y|o|a|et|ou|à|e|en|of|tot)"
 )
+# The planet has the month's French name.
+_MARS = rf"en|depuis|avant|après|début|fin|entre|(?:entre|de|en)\s+(?:{_MONTH})\s+(?:et|ou|à)"
 # What stands before a unit or a weekday that is over, and what after it.
 _LAST = (
     r"last|past|previous|letzte[nrsm]?|vergangene[nrsm]?|vorige|afgelopen|laatste|últim[oa]s"
@@ -271,7 +274,7 @@ PATTERNS = (
         _calendars("month"),
         rf"{_LEAD}|im|last|después\s+de",
     ),
-    _absolute(r"(?P<mon>mars)\b(?P<y>)", _calendars("month"), "en|depuis|avant|après|début|fin"),
+    _absolute(r"(?P<mon>mars)\b(?P<y>)", _calendars("month"), _MARS),
     _absolute(
         rf"{_NOT_BEFORE}q(?P<q>[1-4])[\s/-]\s*(?:of\s+)?(?P<y>{_YEAR}){_NOT_AFTER}",
         _calendars("quarter"),
