@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, date, datetime
@@ -44,7 +45,6 @@ _WEEK = re.compile(rf"(?<!\d){_Y}-?[Ww](?P<w>\d\d)(?!\d)")
 _MONTH = re.compile(rf"(?<!\d){_Y}-{_M}(?![\d])")
 _FOLDERS = re.compile(rf"(?:^|/){_Y}/(?:(?:19|20)\d\d-)?{_M}(?:[ _-][^/]*)?/{_D}(?:\D[^/]*)?$")
 _FOLDER_DATE = re.compile(rf"(?:^|/){_Y}-{_M}-{_D}(?=[^\d/][^/]*/|/)")
-_LONGEST_MONTH_S = 31 * 86_400
 _EPOCH = re.compile(r"\d{9,10}(?:\.\d+)?|\d{12,13}")
 _DAY_FIRST = re.compile(r"(?<!\d)(\d\d?)([./-])(\d\d?)\2((?:19|20)\d\d)(?!\d)")
 _WORDS = "|".join(MONTHS)
@@ -98,8 +98,9 @@ def date_from_path(rel_path: str, title: str = "") -> float | None:
     whole = rel_path.rpartition(".")[0] or rel_path
     found = _first_day(stem, _FULL, _COMPACT) or _first_day(whole, _FOLDERS)
     if found is None and (begun := _week_or_month(stem)) is not None:
-        said = parse_date(title) or 0.0
-        return said if 0 <= said - begun < _LONGEST_MONTH_S else begun
+        first, said = datetime.fromtimestamp(begun, UTC), parse_date(title) or 0.0
+        days = 7 if _WEEK.search(stem) else monthrange(first.year, first.month)[1]
+        return said if 0 <= said - begun < days * 86_400 else begun
     if found is None:
         for match in reversed(list(_FOLDER_DATE.finditer(whole))):
             return noon(match["y"], match["m"], match["d"])

@@ -267,6 +267,7 @@ class Sync:
                 if {chunk.id for chunk in write.chunks} != known:  # it was edited just now
                     self.writer.write([write])
                 chunks += write.chunks
+                # The model begins early, and what comes next is read beside it.
                 if len(chunks) >= self.batch_chunks // (1 if self.writer.embedded else 4):
                     self.writer.embed(embedder, chunks)
                     chunks = []

@@ -159,14 +159,14 @@ def is_verbatim(statement: str, cited: Sequence[Hit]) -> bool:
     """A cited chunk (or what is known of its note) holds it word for word, and nothing of its
     sentence stands before it: "Never turn valve B" doesn't say "Turn valve B"."""
     said = r"\s+".join(map(re.escape, statement.split()))
-    found = re.compile(rf"(?<!\w){said}(?!\w)" if said else r"\Z", re.IGNORECASE)
+    found = re.compile(rf"(?<!\w){said}(?!\w)", re.IGNORECASE)
     texts = (evidence_text(hit) for hit in cited)
     return any(_begins(text, match.start()) for text in texts for match in found.finditer(text))
 
 
 def _begins(text: str, start: int) -> bool:
     before = text[:start].rstrip()
-    is_line = "\n" in text[len(before) : start] and not text[start].islower()
+    is_line = "\n" in text[len(before) : start] and not text[start : start + 1].islower()
     return is_line or not before or not before[-1].isalnum()
 
 
@@ -233,7 +233,6 @@ def _missing_names(statement: str, text: str, *, opening: bool) -> list[str]:
     is_german = language_of(statement, (ENGLISH,)) == "de"
     held = {stem(word) for word in tokens(re.sub(r"['’]s\b", "", text))}
     stop = stopwords_of(statement)
-    days = weekdays(text)
     missing: list[str] = []
     for match in _WORD.finditer(statement):
         word = match.group()
@@ -245,7 +244,7 @@ def _missing_names(statement: str, text: str, *, opening: bool) -> list[str]:
             continue
         if (opens or is_german) and not opening:
             continue
-        if (day := weekday(word)) is not None and day in days:
+        if (day := weekday(word)) is not None and day in weekdays(text):
             continue
         parts = [t for t in tokens(re.sub(r"['’]s?$", "", word)) if t not in stop | _NO_NAMES]
         if any(not is_value(part) and stem(part) not in held for part in parts):

@@ -173,14 +173,17 @@ def _other_ends(
 
 
 def weekday(word: str) -> int | None:
-    """The day that the word names, 0 for a Monday: "Tue", "Dienstag", "Fridays"."""
-    said = word.casefold().rstrip("s.")
-    short = (n for day, n in _ENGLISH_DAYS if len(said) > 2 and day.startswith(said))
-    return WEEKDAYS.get(said, next(short, None))
+    """The day that the word names, 0 for a Monday: "Tue", "Dienstag", "Fridays", "martes". A short
+    one has a capital: people sat in the sun."""
+    said = word.casefold()
+    one = said.rstrip("s")
+    is_short = len(one) > 2 and word[0].isupper()
+    short = (n for day, n in _ENGLISH_DAYS if is_short and day.startswith(one))
+    return WEEKDAYS.get(said, WEEKDAYS.get(one, next(short, None)))
 
 
 def weekdays(text: str) -> frozenset[int | None]:
-    """Those that the text names, and those of its whole dates."""
+    """Those that the text names, and those of its whole dates; None for its other words."""
     named = (weekday(word) for word in re.findall(r"[^\W\d_]{3,}", text))
     return frozenset((*named, *map(_weekday_of, chain(*(dates for _, dates in find_dates(text))))))
 
@@ -252,7 +255,7 @@ def _number(text: str, match: re.Match[str]) -> Number:
     if unit in _SCALE:
         values |= {value * _SCALE[unit] for value in values}
     if re.fullmatch(r"0\d:\d\d", digits):  # "06:25" is no "6:25 pm"
-        unit = "a"
+        unit = unit or "a"
     said = _CLOCK.match(text, match.end())
     if said and (clock := re.fullmatch(r"(\d\d?)(?:[:.](\d\d))?", digits)):
         hour, half = int(clock[1]), (said["half"] or "").lower()

@@ -17,7 +17,9 @@ from ragvault.text import sentence_spans
 _FENCE_OPEN = re.compile(r"(?m)^[ \t]{0,3}(`{3,}|~{3,})[^\n`]*\n")
 _MARKER = re.compile(r"\s*(?:(?:[-*+#>|]|\d{1,3}[.)]|[a-z]\))\s*)+")
 # Of "am 3. Juni" the word is not yet whole.
-_DAY = re.compile(r".*\d\.\s+\w*\Z", re.DOTALL)
+_DAY = re.compile(r"\d\.\s+\w*\Z")
+# What may be the line below a table's head.
+_RULE = re.compile(r"\n?[-\t |:]+(\n|\Z)")
 _LABELS = ("file:", "source:", "section:")
 # For what an end waits: nothing (there is none yet), any text, or the end of an open bracket.
 Waiting: TypeAlias = Literal["", "text", "bracket"]
@@ -53,9 +55,13 @@ def _next_end(buffer: str, known: CitedContext, *, final: bool) -> tuple[int | N
     limit = fence.start() if fence else len(buffer)
     masked = _mask(buffer[:limit], parse(buffer[:limit], known))
     end = _sentence_end(masked)
-    if end is not None and not final and _DAY.match(masked[max(0, end - 4) :]):
-        return None, "text"
     if end is not None:
+        rule = _RULE.match(masked, end) if masked.lstrip()[:1] == "|" else None
+        is_cut = _DAY.search(masked, max(0, end - 4)) or (rule and not rule[1])
+        if is_cut and not final:
+            return None, "text"
+        if rule and "-" in rule[0]:
+            end = rule.end()
         return _with_citations(buffer, end, known, final=final)
     return (limit, "text") if fence else (whole, "")
 

@@ -39,6 +39,7 @@ from ragvault.model import Citation, Cited, Hit, Stated, Token, Written
 from ragvault.text import stem, strip_controls, tokens, words
 
 _MIN_CLAIM = 3  # content words
+_TABLE_HEAD = re.compile(r"[^\n]*\n(?=.*-)[-\t |:]+")
 _MOST_REPEATS = 3  # of a sentence; small models fall into saying one for ever
 # What is this long, in characters, and has no end is looked through again when it has grown so.
 _LONG, _GROWTH = 500, 1.5
@@ -347,12 +348,13 @@ def _answers(statement: Statement) -> bool:
 def _claims_nothing(text: str) -> bool:
     """ "Viel Erfolg!", "I hope this helps.", a table's head: an uncited sentence of few words, with
     no number and, but for what is called out, no name ("Lead: Lena")."""
-    if "---" in text:
-        return not re.search(r"\d", text)
+    if re.search(r"\d", text):
+        return False
+    if _TABLE_HEAD.fullmatch(text.strip()):
+        return True
     names = (word for word in re.findall(r"\w+", text)[1:] if word[0].isupper() and word != "I")
-    is_short = len(content_words(text)) < _MIN_CLAIM
     is_called = text.rstrip().endswith("!")
-    return is_short and not re.search(r"\d", text) and (is_called or not any(names))
+    return len(content_words(text)) < _MIN_CLAIM and (is_called or not any(names))
 
 
 def _is_heading(statement: str) -> bool:

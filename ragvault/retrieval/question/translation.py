@@ -41,8 +41,8 @@ def _wording(query: Query, language: str) -> Wording:
     whole = " ".join(stem(word, query.language) for word in tokens(query.text))
     for words in _senses(query.language):  # "washing machine" is "washing-machine"
         if " " in words and f" {words} " in f" {whole} ":
-            meant, parts = _said(words, query.language, language), words.split()
-            said |= {t: meant for t in query.terms if stem(t, query.language) in parts}
+            meant, parts = _in(language, _senses(query.language)[words]), words.split()
+            said |= {t: meant for t in query.terms if meant and stem(t, query.language) in parts}
     terms = (word for term in query.terms for word in said[term] or (term,))
     text = dict.fromkeys((said[term] or (term,))[0] for term in query.terms)
     return Wording(
@@ -55,15 +55,20 @@ def _wording(query: Query, language: str) -> Wording:
 
 
 def _said(word: str, language: str, other: str) -> tuple[str, ...]:
-    """It in the other language; () where it isn't known. A small word there ("in" of
-    "mother-in-law", the Dutch "was", which is laundry) stands in every note, and leads to none."""
+    """The word in the other language; () where it isn't known."""
     known = _senses(language)
     senses = known.get(stem(word, language), ())
     if not senses and language in _COMPOUNDING:
         senses = _parts(word, language)
-    at = LANGUAGES.index(other)
+    return _in(other, senses)
+
+
+def _in(language: str, senses: Sequence[Sense]) -> tuple[str, ...]:
+    """What says them. A small word there ("in" of "mother-in-law", the Dutch "was", which is
+    laundry) stands in every note, and leads to none."""
+    at = LANGUAGES.index(language)
     words = (token for sense in senses for said in sense[at] for token in tokens(said))
-    return tuple(dict.fromkeys(word for word in words if word not in stopwords(other)))
+    return tuple(dict.fromkeys(word for word in words if word not in stopwords(language)))
 
 
 def _parts(word: str, language: str) -> tuple[Sense, ...]:

@@ -283,6 +283,20 @@ def test_a_short_row_with_a_wrong_name_is_left_out(row: str) -> None:
     assert [said.text.strip() for said in stream.result().unsupported] == [row]
 
 
+def test_a_table_keeps_its_head_and_a_dash_hides_no_claim() -> None:
+    """The head's names are no claim; what a sentence sets off by dashes is one."""
+    team = hit("team.md", "Team", "- Lead: Priya\n- Backend: Tom Birch", title="Team")
+    stream = CitationStream((team,))
+    table = "| Role | Name |\n| --- | --- |\n| Lead | Priya |\n"
+    for char in f"{table}\nThe boss of it --- Marley, of Paris.":
+        list(stream.feed(char))
+    stream.close()
+    assert stream.result().text.startswith(table.rstrip())
+    assert [s.text.strip() for s in stream.result().unsupported] == [
+        "The boss of it --- Marley, of Paris."
+    ]
+
+
 def test_an_answer_may_begin_with_yes_and_a_morning_is_no_evening() -> None:
     trip = hit("trip.md", "Trip", "Breakfast included. The train leaves at 06:25.", title="Trip")
     for said, is_held in (

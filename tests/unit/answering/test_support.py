@@ -319,7 +319,9 @@ DIARY = hit(
     "Practice starts at 7.30pm in the hall, with Jonas. Doors close at 19h45.\n"
     "We stay with Sue 2–7 May 2026. Tue 12 Jan 2027: Femi owes Tomek £40.\n"
     "Jonas prefers a call to a long thread; 99 % of the letters are bills.\n"
-    "- insurance: before 2025 Pelham, now Clearline\n",
+    "- insurance: before 2025 Pelham, now Clearline\n"
+    "- kickoff with Ada: viernes\n- they met and sat in the sun by the hall\n"
+    "- pace 6:25 min a kilometre\n",
 )
 
 
@@ -328,6 +330,7 @@ DIARY = hit(
     [
         ("Practice starts at 7:30 PM in the hall.", "Practice starts at 7:30 AM in the hall."),
         ("Practice starts at 19:30 in the hall.", "Practice starts at 17:30 in the hall."),
+        ("The pace was 06:25 min a kilometre.", "The pace was 05:25 min a kilometre."),
         ("Doors close at 7:45 pm.", "Doors close at 8:45 pm."),
         ("You stay with Sue from 2 May to 7 May 2026.", "You stay with Sue from 3 May to 7 May."),
         ("You stay with Sue from 2026-05-02 on.", "You stay with Sue from 2026-05-03 on."),
@@ -337,6 +340,8 @@ DIARY = hit(
             "We stay with Sue from Saturday, 2 May 2026.",
             "We stay with Sue from Sunday, 2 May 2026.",
         ),
+        ("The kickoff with Ada is on Friday.", "The kickoff with Ada is on Monday."),
+        ("They sat in the sun by the hall.", "They met in the hall on Sunday."),
         ("Femi owes Tomek £40.", "Tomek owes Femi £40."),
         ("Jonas prefers a call to a long thread.", "Jonas prefers a long thread to a call."),
         ("Most of the letters are bills.", "All of the letters are bills."),

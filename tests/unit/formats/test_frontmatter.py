@@ -225,6 +225,8 @@ def test_dates_in_paths(path, day):
         ("2024-03.md", "Parents' council, 20 March 2024", (2024, 3, 20)),
         ("2024-W09.md", "Week of 2024-02-28", (2024, 2, 28)),
         ("2024-03.md", "March 2024", (2024, 3, 1)),
+        ("2024-02.md", "Before the move of 1 March 2024", (2024, 2, 1)),
+        ("2024-W09.md", "Before the move of 20 March 2024", (2024, 2, 26)),
         ("2024-03.md", "Before the move of 1 May 2024", (2024, 3, 1)),
         ("2024-03-01.md", "Back from 20 March 2024", (2024, 3, 1)),
     ],

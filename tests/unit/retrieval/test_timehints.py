@@ -75,6 +75,7 @@ def window(text: str, now: datetime = NOW) -> tuple[str, str] | None:
         ("between July 2022 and March", "2022-07-01", "2023-03-31"),
         ("between May 2023 and July 2022", "2022-07-01", "2023-05-31"),
         ("from 2022 until March", "2022-01-01", "2024-03-31"),
+        ("today or last week", "2024-05-01", "2024-05-15"),
         ("in March and April", "2024-03-01", "2024-04-30"),
         ("zwischen Februar und April", "2024-02-01", "2024-04-30"),
         ("entre febrero y abril", "2024-02-01", "2024-04-30"),

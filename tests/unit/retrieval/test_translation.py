@@ -40,6 +40,8 @@ def asked(question: str, notes: Mapping[str, int]) -> Query:
         ("Wat kost de fietssleutel?", {"nl": 9, "en": 3}, "en", {"bike", "key", "price"}),
         ("the washing machine's warranty", {"en": 9, "de": 3}, "de", {"waschmaschine", "garantie"}),
         ("my mother-in-law's birthday", {"en": 9, "de": 3}, "de", {"schwiegermutter"}),
+        ("L'anniversaire de ma grand-mère ?", {"fr": 9, "en": 3}, "en", {"grandmother"}),
+        ("the van's registration plate", {"en": 9, "de": 3}, "de", {"kennzeichen"}),
         ("À quelle heure est le rendez-vous ?", {"fr": 9, "en": 3}, "en", {"appointment"}),
     ],
 )
