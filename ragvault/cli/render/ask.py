@@ -219,7 +219,7 @@ class AskView:
                 out.print()
             if number < 2:
                 lead = "Or in:" if number else f"{outcome.lead}:"
-                out.print(lead, "bold")
+                out.print(hanging(out, lead, 0), "bold")
             self._places.print(f"{number + 1}.", hit, brief=number > 0)
             self._behind_bar(text, "   " if number else "")
 

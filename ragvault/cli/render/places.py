@@ -63,7 +63,7 @@ class PlaceView:
         indent = " " * (columns(label) + 1)
         section = self.section(hit, last=brief)
         whole = columns(indent + self._name(hit) + section)
-        if out.is_tty and whole > out.width:
+        if section and out.is_tty and whole > out.width:
             section = f"\n{indent}{hanging(out, section.lstrip(), len(indent))}"
         out.print(f"{out.style(label, 'bold')} {self.path(hit)}{section}")
         if not brief:

@@ -4,11 +4,27 @@ from __future__ import annotations
 
 import io
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import cast
 
+from ragvault.cli.render.ask import AskView
 from ragvault.cli.render.index import print_report
 from ragvault.cli.render.places import PlaceView
 from ragvault.cli.render.terminal import Terminal
-from ragvault.model import Chunk, Hit, IndexReport, NoteInfo, Scores, Skipped, StoredChunk
+from ragvault.cli.session import Session
+from ragvault.model import (
+    AbstainReason,
+    Abstention,
+    AskResult,
+    ChatUsage,
+    Chunk,
+    Hit,
+    IndexReport,
+    NoteInfo,
+    Scores,
+    Skipped,
+    StoredChunk,
+)
 from ragvault.service.originals import Links
 
 PATH = "Projects/Tidepool/Backend decision.md"
@@ -40,6 +56,14 @@ def test_section_stands_below_its_path_where_it_does_not_fit() -> None:
     assert lines[3].startswith("    lines 28–35 · ")
 
 
+def test_a_path_that_does_not_fit_has_no_empty_line_below_it_where_there_is_no_section() -> None:
+    out = terminal(30)
+    chunk = replace(CHUNK, heading_path=())
+    PlaceView(out, Links([], "off")).print("[1]", replace(HIT, stored=StoredChunk(chunk, NOTE)))
+    assert shown(out)[0] == f"[1] {PATH}"
+    assert shown(out)[1].startswith("    lines 28–35")
+
+
 def test_section_stands_behind_its_path_where_there_is_room_or_no_terminal() -> None:
     whole = f"[1] {PATH} › {SECTION[0]} › {SECTION[1]}"
     assert place(terminal(120))[0] == place(terminal(60, is_tty=False))[0] == whole
@@ -54,6 +78,18 @@ def test_passages_of_one_section_stand_as_one_source() -> None:
     lines = shown(out)
     assert len(lines) == 2
     assert lines[1].startswith("    lines 3, 28–35 · ") and lines[1].endswith("score 0.90")
+
+
+def test_what_stands_above_the_nearest_place_is_wrapped_too() -> None:
+    out = terminal(40)
+    pointed = Abstention(
+        AbstainReason.NO_RELEVANT_CONTEXT, 0.1, "", nearest=(HIT,), passages=("Signe",)
+    )
+    result = AskResult("who?", pointed, None, None, None, 1.0, ChatUsage(None, None))
+    session = SimpleNamespace(out=out, err=out, places=lambda: PlaceView(out, Links([], "off")))
+    AskView(cast(Session, session)).replay(result)
+    above = shown(out)[: shown(out).index(f"1. {PATH}")]
+    assert len(above) == 2 and max(map(len, above)) <= 40
 
 
 def test_summary_of_an_index_run_keeps_each_reason_with_its_file() -> None:
