@@ -19,7 +19,7 @@ from dataclasses import replace
 from itertools import chain, combinations
 
 from ragvault.answering.check.facts import PART, Fact, Item, facts_of, items, keys_of
-from ragvault.answering.check.moods import ALL, DENIED, is_opposite, moods, not_said
+from ragvault.answering.check.moods import DENIED, is_opposite, moods, not_said
 from ragvault.answering.check.order import turned
 from ragvault.model import Hit
 
@@ -137,8 +137,6 @@ def _told(said: Segments, fact: Fact, how: frozenset[str], named: frozenset[str]
     if is_opposite(how, frozenset().union(*told)):
         return "it says the opposite of its source"
     homes = [fact.moods[number] for number in fact.home([*chain(*said)], whole=False)]
-    if ALL in how and homes and not any(ALL in home for home in homes):
-        return "not of all, there"
     kept_back = homes and not_said(how, frozenset.intersection(*homes))
     return f"it is {kept_back} there" if kept_back else ""
 

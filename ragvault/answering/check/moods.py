@@ -10,7 +10,6 @@ import re
 from functools import cache
 
 DENIED, LACKING, UNSURE, OPEN, PAST = "denied", "lacking", "unsure", "open", "past"
-FORMER, ALL = "former", "of all"
 
 _FORMS = {
     DENIED: (
@@ -43,13 +42,6 @@ _FORMS = {
         r"|made|led|old|\w{2,}ed|already|hat|habt|haben|hast|wurden?|ge\w{3,}t|war\w*|bereits|schon|été"
         r"|a \w+[éiu]e?s?|déjà|ha|han|fue\w*|\w+ó|\w+aste|ya|è stat\w|já|\w{2,}ou)\b"
     ),
-    # What holds no more.
-    FORMER: (
-        r"\b(?:before(?=:|,| \d{4})|until(?= \d{4})|previous\w*|formerly|former|used to|früher\w*"
-        r"|vorher|antes(?! de)|anteriormente|avant(?=,| \d{4}| c['’])|auparavant|prima(?! d))\b"
-    ),
-    # Of a statement: without exception; "every", "alle" and "tous" are also said of times.
-    ALL: r"(?<![\w-])(?:all(?! day| night| week| year)|alles|todo|tudo|tutto|tout(?! à| de))\b",
 }
 _SAYS_NO = frozenset({DENIED, LACKING})
 
@@ -79,6 +71,4 @@ def not_said(said: frozenset[str], told: frozenset[str]) -> str:
     kept_back = told - said
     if UNSURE in kept_back:
         return UNSURE
-    if FORMER in kept_back and PAST not in said:
-        return FORMER
     return OPEN if OPEN in kept_back and PAST in said else ""

@@ -8,11 +8,8 @@ statt Räuchertofu"), is looked at: elsewhere an order can be free.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from itertools import chain
 
-from ragvault.answering.check.facts import items, keys_of
-from ragvault.text import sentence_spans
+from ragvault.answering.check.facts import items
 
 _MOST_BETWEEN = 4  # words
 _WORD = re.compile(r"\w+(?:['’.-]\w+)*|[^\w\s]")
@@ -33,43 +30,33 @@ _COMPARING = frozenset(
     """.split()
 )
 
-Side = tuple[str, frozenset[str]]  # the word beside, and the keys of what stands there
-Pairs = Iterator[tuple[tuple[str, ...], Side, Side]]
-
 
 def turned(statement: str, text: str) -> str:
     """Why the statement has two of the text the other way round; "" when it hasn't. Linear."""
-    there: dict[tuple[str, ...], list[tuple[frozenset[str], frozenset[str]]]] = {}
-    for start, end in sentence_spans(text):
-        for between, (_, one), (_, two) in _pairs(text[start:end]):
-            there.setdefault(between, []).append((one, two))
-    for between, (name, first), (other, second) in _pairs(statement):
-        alike = there.get(between, ())
-        if any(one & second and two & first for one, two in alike) and not any(
-            one & first and two & second for one, two in alike
-        ):
-            return f"{name} and {other} have changed places there"
-    return ""
-
-
-def _pairs(sentence: str) -> Pairs:
-    """Some words without their articles, and what stands on both sides."""
-    words = [word for word in _WORD.findall(sentence) if word.casefold() not in _ARTICLES]
+    there = f" {' '.join(_words(text))} ".casefold()
+    words = _words(statement)
     found = [items(word) for word in words]
     names = [any(item.kind == "A" for item in some) for some in found]
 
-    def side(at: int, among: slice) -> Side:
-        return words[at], keys_of(chain(*found[among]))
+    def has(*order: str) -> bool:
+        """One more word may stand beside the two, such as a first name."""
+        said = r" (?:\w+ )?".join(re.escape(words.casefold()) for words in order)
+        return re.search(rf"(?<= ){said}(?= )", there) is not None
 
-    for at, some in enumerate(found):
-        for end in range(at + 2, min(at + 2 + _MOST_BETWEEN, len(words)) if some else 0):
-            between = tuple(word.casefold() for word in words[at + 1 : end])
-            if not found[end] or not all(map(str.isalpha, between)) or _ALIKE.issuperset(between):
+    for at in range(len(words)):
+        for end in range(at + 2, min(at + 2 + _MOST_BETWEEN, len(words))):
+            parts = [word.casefold() for word in words[at + 1 : end]]
+            if not (found[at] and found[end] and all(map(str.isalpha, parts))):
                 continue
             is_of_names = names[at] and names[end] and not any(names[at + 1 : end])
-            if is_of_names or (_COMPARING.intersection(between) and not any(found[at + 1 : end])):
-                yield (
-                    between,
-                    side(at, slice(max(0, at - 1), at + 1)),
-                    side(end, slice(end, end + 2)),
-                )
+            is_compared = _COMPARING.intersection(parts) and not any(found[at + 1 : end])
+            if _ALIKE.issuperset(parts) or not (is_of_names or is_compared):
+                continue
+            one, between, two = words[at], " ".join(parts), words[end]
+            if has(two, between, one) and not has(one, between, two):
+                return f"{one} and {two} have changed places there"
+    return ""
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in _WORD.findall(text) if word.casefold() not in _ARTICLES]
