@@ -43,7 +43,7 @@ MIN_WITH_VALUE = 0.35  # of a statement whose number or date is there, where it 
 USUAL_BACKGROUND = 0.25  # cosine that unrelated words reach
 MOST_COMPARED = 120  # words of the chunks, with one that they lack
 # What stands before a noun and not before a name, in German, where both have a capital.
-_BEFORE_NOUN = re.compile(
+BEFORE_NOUN = re.compile(
     r"(?:\b(?:d(?:er|ie|as|em|en|es)|(?:k?ein|[mds]ein|ihr|unser|euer|eur)(?:e[mnrs]?)?|im|am|beim|zum"
     r"|zur|vom|ins|zwei|drei|vier|fünf|jede[mnrs]?)(?-i:\s[a-zäöüß]+)?|\d)$",
     re.IGNORECASE,
@@ -240,7 +240,7 @@ def _missing_names(statement: str, text: str, *, opening: bool) -> list[str]:
             continue
         before = statement[: match.start()].rstrip(" \"'“‘(—–-*_")
         opens = not before or before[-1] in ".!?:;\n…"
-        if is_german and _BEFORE_NOUN.search(before):
+        if is_german and BEFORE_NOUN.search(before):
             continue
         if (opens or is_german) and not opening:
             continue

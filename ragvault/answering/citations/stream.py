@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from ragvault.answering.check.support import (
+    BEFORE_NOUN,
     Embed,
     content_words,
     coverage,
@@ -352,7 +353,11 @@ def _claims_nothing(text: str) -> bool:
         return False
     if _TABLE_HEAD.fullmatch(text.strip()):
         return True
-    names = (word for word in re.findall(r"\w+", text)[1:] if word[0].isupper() and word != "I")
+    names = (
+        word[0] != "I" and not BEFORE_NOUN.search(text[: word.start()].rstrip())
+        for word in list(re.finditer(r"\w+", text))[1:]
+        if word[0][0].isupper()
+    )
     is_called = text.rstrip().endswith("!")
     return len(content_words(text)) < _MIN_CLAIM and (is_called or not any(names))
 

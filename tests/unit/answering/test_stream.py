@@ -276,8 +276,9 @@ def test_a_short_row_with_a_wrong_name_is_left_out(row: str) -> None:
         "team.md", "Team", "- Lead: Priya\n- Backend: Tom Birch\n- Frontend: Lena", title="Team"
     )
     stream = CitationStream((team,))
-    list(stream.feed(f"Sure!\n\nTom Birch does the backend.\n{row}\n\nViel Erfolg!"))
+    list(stream.feed(f"Sure!\n\nTom Birch does the backend.\n{row}\n\nDas ist die Antwort."))
     stream.close()
+    assert stream.result().text.endswith("Das ist die Antwort.")
     assert "Tom Birch" in stream.result().text
     assert row not in stream.result().text
     assert [said.text.strip() for said in stream.result().unsupported] == [row]
