@@ -3,7 +3,7 @@
 Imports are most of what a start costs, and the tests start the program hundreds of times. A fork is
 a process of its own as well, with its words, environment, folder, streams and end. What a cold
 start does is held by those who make one themselves: test_cold_imports, test_refresh_imports,
-test_cli_start, test_concurrency, test_kill, and the docs' own commands in test_docs.
+test_cli_start, test_concurrency, test_kill, and the docs' sample output in test_docs.
 """
 
 from __future__ import annotations
