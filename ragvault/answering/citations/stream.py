@@ -347,8 +347,8 @@ def _answers(statement: Statement) -> bool:
 
 
 def _claims_nothing(text: str) -> bool:
-    """ "Viel Erfolg!", "I hope this helps.", a table's head: an uncited sentence of few words, with
-    no number and, but for what is called out, no name ("Lead: Lena")."""
+    """ "Sure!", "I hope this helps.", a table's head: an uncited sentence of few words, with no
+    number and no name ("Lead: Lena")."""
     if re.search(r"\d", text):
         return False
     if _TABLE_HEAD.fullmatch(text.strip()):
@@ -358,8 +358,7 @@ def _claims_nothing(text: str) -> bool:
         for word in list(re.finditer(r"\w+", text))[1:]
         if word[0][0].isupper()
     )
-    is_called = text.rstrip().endswith("!")
-    return len(content_words(text)) < _MIN_CLAIM and (is_called or not any(names))
+    return len(content_words(text)) < _MIN_CLAIM and not any(names)
 
 
 def _is_heading(statement: str) -> bool:

@@ -269,7 +269,9 @@ def test_a_statement_of_one_note_with_the_subject_of_another_is_left_out(
     assert (stream.result().text != "") is is_shown
 
 
-@pytest.mark.parametrize("row", ["| Lead | Lena |", "- Lead: Lena", "- **Lead**: Bob"])
+@pytest.mark.parametrize(
+    "row", ["| Lead | Lena |", "- Lead: Lena", "- **Lead**: Bob", "Now Lena leads!"]
+)
 def test_a_short_row_with_a_wrong_name_is_left_out(row: str) -> None:
     """Few words, and yet a claim; "Sure!" is none."""
     team = hit(
