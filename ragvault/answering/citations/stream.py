@@ -265,10 +265,12 @@ class CitationStream:
         reasons = unsupported(text, basis, embed)
         if reasons or not basis:
             return reasons
-        held = {stem(word) for hit in basis for word in tokens(evidence_text(hit))}
         titles = {stem(word) for hit in self._context.hits for word in tokens(hit.note.title)}
-        strange = (w for w in content_words(text) if stem(w) in titles and stem(w) not in held)
-        return tuple(f"{word} is of another note" for word in strange)
+        called = [word for word in content_words(text) if stem(word) in titles]
+        if not called:
+            return ()
+        held = {stem(word) for hit in basis for word in tokens(evidence_text(hit))}
+        return tuple(f"{word} is of another note" for word in called if stem(word) not in held)
 
     def _holder(self, statement: str) -> Hit | None:
         """The chunk of the context that holds the statement; of several the one that says it word
