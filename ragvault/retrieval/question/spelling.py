@@ -17,7 +17,8 @@ from itertools import groupby, pairwise
 from ragvault import text
 from ragvault.model import Filter, Query
 from ragvault.ports import Catalog
-from ragvault.retrieval.question.wordlists import ASKING, TIME_WORDS
+from ragvault.retrieval.question.tasks import FRAME
+from ragvault.retrieval.question.wordlists import ASKING, RECENCY, TIME_WORDS
 
 _SHORTEST = 3  # letters of a word that is corrected
 _SHORT = 5  # letters below which what was meant isn't told by the letters alone,
@@ -54,7 +55,8 @@ def corrections(
     """The mistyped words (lower case) with what they are read as. Reads the words of the notes
     that begin like each unknown one: bounded by the vocabulary, nothing where all are known."""
     quoted = {token for phrase in query.phrases for token in text.tokens(phrase)}
-    small = text.stopwords(query.language) | text.MONTHS.keys() | TIME_WORDS | ASKING
+    small = text.stopwords(query.language) | text.MONTHS.keys()
+    small |= TIME_WORDS | ASKING | RECENCY | FRAME
     words = [
         word
         for word in query.terms

@@ -70,7 +70,7 @@ _DONE = (
     r"|completad[oa]s?)\b"
 )
 # What only frames it.
-_FRAME = frozenset(
+FRAME = frozenset(
     """list lists show give get find tell please all any every everything anything things thing
     stuff items item points mention mentions mentioning about regarding related concerning involving
     there still yet left open outstanding pending remaining remain remains unfinished current must
@@ -104,7 +104,7 @@ def task_query(question: str, now: datetime, language: str) -> TaskQuery | None:
     rest = rest.replace(phrase, " ", 1) if phrase else rest
     for words in (_OPEN, _DUE, _NOUN, *[_DONE] * done):
         rest = _compiled(words).sub(lambda m: f" {' '.join(filter(None, m.groups()))} ", rest)
-    small = stopwords(language) | stopwords(ENGLISH) | _FRAME
+    small = stopwords(language) | stopwords(ENGLISH) | FRAME
     about = tuple(dict.fromkeys(word for word in tokens(rest) if word not in small))
     return TaskQuery(done, period, about, by_due, has_noun) if len(about) <= _MOST else None
 
