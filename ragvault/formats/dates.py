@@ -46,13 +46,15 @@ _MONTH = re.compile(rf"(?<!\d){_Y}-{_M}(?![\d])")
 _FOLDERS = re.compile(rf"(?:^|/){_Y}/(?:(?:19|20)\d\d-)?{_M}(?:[ _-][^/]*)?/{_D}(?:\D[^/]*)?$")
 _FOLDER_DATE = re.compile(rf"(?:^|/){_Y}-{_M}-{_D}(?=[^\d/][^/]*/|/)")
 _EPOCH = re.compile(r"\d{9,10}(?:\.\d+)?|\d{12,13}")
-_DAY_FIRST = re.compile(r"(?<!\d)(\d\d?)([./-])(\d\d?)\2((?:19|20)\d\d)(?!\d)")
-_WORDS = "|".join(MONTHS)
-_MONTH_FIRST = re.compile(
-    rf"\b(?P<n>{_WORDS})[^\W\d]*\.?\s+(?P<d>\d\d?)(?:st|nd|rd|th)?,?\s+{_Y}\b", re.IGNORECASE
-)
-_MONTH_SECOND = re.compile(
-    rf"\b(?P<d>\d\d?)(?:st|nd|rd|th|\.)?\s+(?:of\s+)?(?P<n>{_WORDS})[^\W\d]*[.,]?\s+{_Y}\b",
+_DAY_FIRST = re.compile(r"(?<!\d)(\d\d?)([/-])(\d\d?)\2((?:19|20)\d\d)(?!\d)")
+_NAMES = "|".join(sorted(MONTHS, key=len, reverse=True))
+# A day as people write it, with or without its year: see ``parts_of_day``.
+DAY = re.compile(
+    r"(?<!\w)(?:(?P<y>\d{4})-(?P<m>\d\d?)-(?P<d>\d\d?)(?!\d)"
+    rf"|(?P<d2>\d\d?)(?:st|nd|rd|th|\.)?\s*(?:of\s+|de\s+)?(?P<n2>{_NAMES})\b\.?"
+    r"(?:,?\s+(?:de\s+)?(?P<y2>\d{4}))?"
+    rf"|(?P<n3>{_NAMES})\.?\s+(?P<d3>\d\d?)(?:st|nd|rd|th)?\b(?!:)(?:,?\s+(?P<y3>\d{{4}}))?"
+    r"|(?P<d4>\d\d?)\.\s?(?P<m4>\d\d?)\.(?P<y4>\d{4}|\d\d(?!\d))?)",
     re.IGNORECASE,
 )
 
@@ -81,9 +83,12 @@ def parse_date(text: str) -> float | None:
             return datetime.fromisoformat(f"{match[1]}T{match[2]}{match[3].upper()}").timestamp()
         except (ValueError, OverflowError):
             pass  # a time of 25:00 or the like: the day may still be good
-    patterns = (_FULL, _LOOSE, _COMPACT, _MONTH_FIRST, _MONTH_SECOND)
-    if (found := _first_day(text, *patterns)) is not None:
+    if (found := _first_day(text, _FULL, _LOOSE, _COMPACT)) is not None:
         return found
+    for match in DAY.finditer(text):
+        said_year, *rest = parts_of_day(match)
+        if said_year is not None and (found := noon(said_year, *rest)) is not None:
+            return found
     if match := _DAY_FIRST.search(text):
         first, mark, second, year = match.groups()
         day, month = (second, first) if mark == "/" and int(first) <= 12 else (first, second)
@@ -110,11 +115,9 @@ def date_from_path(rel_path: str, title: str = "") -> float | None:
 def _first_day(text: str, *patterns: re.Pattern[str]) -> float | None:
     """Noon of the day that the first of the patterns finds."""
     for pattern in patterns:
-        if match := pattern.search(text):
-            said = match.groupdict()
-            month = MONTHS[said["n"].lower()] if "n" in said else said["m"]
-            if (found := noon(said["y"], month, said["d"])) is not None:
-                return found
+        match = pattern.search(text)
+        if match and (found := noon(match["y"], match["m"], match["d"])) is not None:
+            return found
     return None
 
 
@@ -124,6 +127,14 @@ def noon(year: str | int, month: str | int, day: str | int) -> float | None:
         return datetime(int(year), int(month), int(day), 12, tzinfo=UTC).timestamp()
     except ValueError:
         return None
+
+
+def parts_of_day(said: re.Match[str]) -> tuple[int | None, int, int]:
+    """Year (None: it names none; "26" is 2026), month and day of a match of ``DAY``."""
+    parts = {name.rstrip("234"): value for name, value in said.groupdict().items() if value}
+    month = MONTHS.get(parts["n"].lower(), 0) if "n" in parts else int(parts["m"])
+    year = int(parts["y"]) if "y" in parts else None
+    return year + 2000 if year is not None and year < 100 else year, month, int(parts["d"])
 
 
 def nearest_day(year: int | None, month: int, day: int, near: date) -> date | None:

@@ -14,18 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 
-from ragvault.formats.dates import nearest_day
-from ragvault.text import MONTHS
+from ragvault.formats.dates import DAY, nearest_day, parts_of_day
 
-_NAMES = "|".join(sorted(MONTHS, key=len, reverse=True))
-_DATE = re.compile(
-    r"(?P<y>\d{4})-(?P<m>\d\d?)-(?P<d>\d\d?)(?!\d)"
-    rf"|(?P<d2>\d\d?)(?:st|nd|rd|th|\.)?\s*(?:of\s+|de\s+)?(?P<n2>{_NAMES})\b\.?"
-    r"(?:,?\s+(?:de\s+)?(?P<y2>\d{4}))?"
-    rf"|(?P<n3>{_NAMES})\.?\s+(?P<d3>\d\d?)(?:st|nd|rd|th)?\b(?!:)(?:,?\s+(?P<y3>\d{{4}}))?"
-    r"|(?P<d4>\d\d?)\.\s?(?P<m4>\d\d?)\.(?P<y4>\d{4}|\d\d(?!\d))?",
-    re.IGNORECASE,
-)
 DUE_WORDS = "due deadline fällig frist échéance vence scadenza prazo".split()
 _DUE = "|".join(DUE_WORDS)
 # What stands right before a due date, the surest first.
@@ -150,7 +140,7 @@ def _cells(row: str) -> list[str]:
 def _row(columns: list[str], cells: list[str]) -> tuple[str, bool] | None:
     """What a row says, and whether it is done with: its cell for that isn't empty."""
     pairs = list(zip(columns, cells, strict=False))
-    if not any(_DUE_COLUMN.search(name) and _DATE.match(cell) for name, cell in pairs):
+    if not any(_DUE_COLUMN.search(name) and DAY.match(cell) for name, cell in pairs):
         return None
     done = (cell for name, cell in pairs if _DONE_COLUMN.search(name))
     is_done = any(re.search(r"\w", cell) and not _NOT_DONE.match(cell) for cell in done)
@@ -162,7 +152,7 @@ def _row(columns: list[str], cells: list[str]) -> tuple[str, bool] | None:
 
 def _is_due(line: str) -> bool:
     found = _SAYS_DUE[1].search(line) if _DIGIT.search(line) else None
-    return found is not None and _DATE.match(line, found.end()) is not None
+    return found is not None and DAY.match(line, found.end()) is not None
 
 
 def _end(lines: list[str], first: int, indent: int) -> int:
@@ -189,15 +179,7 @@ def done_date(text: str, near: date) -> date | None:
 
 def _date_behind(mark: re.Pattern[str], text: str, near: date) -> date | None:
     for match in mark.finditer(text):
-        if (said := _DATE.match(text, match.end())) and (day := _day(said, near)):
+        said = DAY.match(text, match.end())
+        if said and (day := nearest_day(*parts_of_day(said), near)):
             return day
     return None
-
-
-def _day(said: re.Match[str], near: date) -> date | None:
-    """None for one that the calendar hasn't got."""
-    parts = {name.rstrip("234"): value for name, value in said.groupdict().items() if value}
-    month = MONTHS.get(parts["n"].lower(), 0) if "n" in parts else int(parts["m"])
-    year = int(parts["y"]) if "y" in parts else None
-    year = year + 2000 if year is not None and year < 100 else year
-    return nearest_day(year, month, int(parts["d"]), near)

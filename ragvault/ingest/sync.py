@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from ragvault.config.settings import Settings
 from ragvault.errors import Interrupted, ModelError, VaultPathError
 from ragvault.ingest.ahead import ahead
-from ragvault.ingest.paths import emptied, shown
+from ragvault.ingest.paths import emptied, holds_nothing, shown
 from ragvault.ingest.plan import Plan, make_plan, spared, time_of_copy
 from ragvault.ingest.read import Content, Gone, NoteLoader, ReadNote, Unreadable, as_text, read_note
-from ragvault.ingest.walk import WalkResult, refuse_vanished, walk
+from ragvault.ingest.walk import WalkResult, walk
 from ragvault.ingest.write import STORE_SLICE, Writer, batched, watermark_of
 from ragvault.model import Chunk, FileState, IndexReport, NoteFile, NoteWrite, Skipped, VaultInfo
 from ragvault.ports import Catalog, Embedder, Progress, TokenCounter, VectorIndex
@@ -188,8 +188,8 @@ class Sync:
             batch.size += write.file.size
             return
         self.progress.advance(1)
-        if isinstance(write, Gone):
-            refuse_vanished(self.vault.path)
+        if isinstance(write, Gone) and holds_nothing(self.vault.path):
+            raise emptied(self.vault)  # the drive went, nobody deleted anything
         if isinstance(write, Unreadable):
             self.report.skipped.append(Skipped(shown(file.rel_path), write.reason))
             if write.is_note:  # out of reach, not out of date: what is known of it stays

@@ -24,7 +24,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ragvault.config.settings import IndexSettings
-from ragvault.errors import VaultPathError
 from ragvault.ingest.ignore import (
     Rules,
     exclude_rules,
@@ -157,21 +156,6 @@ def walk(root: Path, settings: IndexSettings, *, scandir: Scandir | None = None)
         unreadable=tuple(sorted(state.unreadable)),
         is_empty=is_empty,
         own=state.own,
-    )
-
-
-def refuse_vanished(root: Path) -> None:
-    """A note that was there a moment ago isn't. Raises VaultPathError where nothing else is there
-    either: the drive went, nobody deleted anything."""
-    try:
-        with os.scandir(root) as entries:
-            if next(entries, None) is not None:
-                return
-    except OSError as error:
-        raise unusable(str(root), error, is_vault=True) from error
-    raise VaultPathError(
-        f"{shown(str(root))} became empty while it was read; what was indexed is kept.",
-        "Mount the drive that it is on, and run `ragvault index` again.",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from time import perf_counter
@@ -20,13 +20,10 @@ from ragvault.retrieval.question.scope import (
     named_folders,
     searched_phrase,
 )
-from ragvault.retrieval.question.subject import without
-from ragvault.text import tokens
 
 # Cold, to read and compare 20,000 vectors of 384 takes 0.2 s of processor, to import Chroma and
 # open a store 1 s; warm, 3 ms against 5.
 EXACT_LIMIT = 20_000
-_OFTEN = 0.2  # of a vault's passages
 
 
 def _no_chat() -> ChatModel:
@@ -116,7 +113,7 @@ def make_context(
     where, notices = _with_musts(where, query, deps.catalog)
     return Context(
         request=request,
-        query=_without_name(query, names, deps.catalog),
+        query=query,
         deps=deps,
         settings=settings,
         now=now,
@@ -129,22 +126,6 @@ def make_context(
         k=choose_k(request, query),
         notices=notices,
     )
-
-
-def _without_name(query: Query, names: Sequence[str], catalog: Catalog) -> Query:
-    """Without the name of the only vault, where a fifth of the passages hold it: in the manual of
-    a tool "in Foam" tells no passage from another, and brings near whatever names the tool."""
-    named = set(tokens(names[0])).intersection(query.terms) if len(names) == 1 else ()
-    if not named or query.phrases:
-        return query
-    where = Filter(vaults=tuple(names))
-    least = _OFTEN * catalog.count_chunks(where)
-    held = catalog.document_frequencies(list(named), where)
-    common = {word for word, count in held.items() if word.isalpha() and count >= least}
-    rest = tuple(term for term in query.terms if term not in common)
-    if not common or not rest:
-        return query
-    return replace(query, text=without(query.text, common), terms=rest, typed=query.asked)
 
 
 def _with_musts(where: Filter, query: Query, catalog: Catalog) -> tuple[Filter, list[str]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
+from itertools import chain, product
 
 from ragvault.errors import StoreDamagedError, StoreError
 from ragvault.model import Filter, Scope, ScoredId, Scores, StoredChunk, Vector, collection_of
@@ -102,12 +102,9 @@ def open_store(context: Context, generation: int, fingerprint: str) -> Store:
 
 def by_words(context: Context, terms: Sequence[str], filters: Sequence[Filter]) -> tuple[str, ...]:
     """The chunks with the best BM25 under each filter, best first."""
-    ids: dict[str, None] = {}
-    if terms:
-        for where in filters:
-            found = context.catalog.lexical(terms, LEXICAL_CANDIDATES, where)
-            ids.update((hit.chunk_id, None) for hit in found)
-    return tuple(ids)
+    searched = filters if terms else ()
+    found = (context.catalog.lexical(terms, LEXICAL_CANDIDATES, where) for where in searched)
+    return tuple(dict.fromkeys(hit.chunk_id for hit in chain.from_iterable(found)))
 
 
 def by_meaning(

@@ -14,7 +14,6 @@ from datetime import datetime
 from ragvault import text
 from ragvault.errors import QuestionError
 from ragvault.model import Breadth, Intent, Query, TimeHint
-from ragvault.retrieval.question.subject import subject_of
 from ragvault.retrieval.question.tasks import task_query
 from ragvault.retrieval.question.timehints import find_hint
 from ragvault.retrieval.question.wordlists import (
@@ -26,6 +25,7 @@ from ragvault.retrieval.question.wordlists import (
     SMALL_TALK_FILLERS,
     THANKS,
     TIME_WORDS,
+    TOLD,
     VAGUE,
 )
 
@@ -47,12 +47,10 @@ def analyse(
     stopwords = text.stopwords(language)
     tasks = task_query(cleaned, now, language)
     hint = find_hint(cleaned, now)
-    asked = _without_salutation(cleaned)
     passing = hint if hint is not None and hint.relative else None
-    subject = subject_of(asked.strip(), passing.phrase if passing else None)
     return Query(
         text=cleaned,
-        terms=_terms(subject, passing, stopwords),
+        terms=_terms(_without_salutation(cleaned), passing, stopwords),
         intent=Intent.QUESTION if tasks else _intent(cleaned, hint, stopwords),
         breadth=_breadth(cleaned),
         time_hint=hint,
@@ -104,6 +102,17 @@ def _without_excluded(question: str) -> tuple[str, tuple[str, ...]]:
 
 # ---------------------------------------------------------------------------- terms
 
+# What only says that a number or a name is asked for: "how many stitches", "the name of the lady".
+_OF_FORM = re.compile(
+    r"\b(?:how\s+(?:many|much|long|far|old|often|big|tall|high|deep|wide|heavy)"
+    r"|(?:wie|hoe)\s+(?:viele?|vaak|oft|lange?|alt|oud|hoch|hoog|groß|groot|tief|schwer|weit)"
+    r"|(?-i:names?|(?<!.)Names?)\s+of|name\s+(?:der|des|von)|nombres?\s+del?|noms?\s+d(?:e|u|es)"
+    r"|nom[ei]\s+d(?:i|ei|egli|el(?:l[aoe])?)|nomes?\s+d[aeo]|heißen|heißt|hieß(?:en)?"
+    r"|heet(?:te)?|se\s+llama(?:ba)?n?|s['’]appel(?:le|ait)"
+    r"|si\s+chiama(?:va)?|se\s+chama(?:va)?|(?<!who )(?<!has )called(?=\W*$))(?!\w)",
+    re.IGNORECASE,
+)
+
 
 def _without_salutation(question: str) -> str:
     """ "Hi, what did I …" without its "Hi,"."""
@@ -127,14 +136,16 @@ def _terms(question: str, hint: TimeHint | None, stopwords: Collection[str]) -> 
     """Tokens for the word search, each once ("What did I decide last week about the API?" gives
     decide, api).
 
-    The words of a relative time ("yesterday", "week") are left out when others remain: a note
-    of that day doesn't say them, and a rare one would outweigh what was asked. A date such as
-    "March 2024" stays. Elisions split ("l'école" is indexed as l, école), and the single letter
-    that they leave goes.
+    The words of a relative time ("yesterday", "week") and those for writing notes are left out when
+    others remain: a note of that day doesn't say them, none says that its writer wrote it, and a
+    rare one would outweigh what was asked. A date such as "March 2024" stays. Elisions split
+    ("l'école" is indexed as l, école), and the single letter that they leave goes.
     """
-    words = _content_words(question, stopwords) or text.words(question)
-    temporal = set(text.words(hint.phrase)) if hint is not None else set()
-    subject = [word for word in words if word not in temporal] or words
+    bare = _OF_FORM.sub(" ", question)
+    words = _content_words(bare, stopwords) or _content_words(question, stopwords)
+    words = words or text.words(question)
+    framing = TOLD.union(text.words(hint.phrase) if hint is not None else ())
+    subject = [word for word in words if word not in framing] or words
     found: list[str] = []
     for word in subject:
         parts = text.tokens(re.sub("['’]", " ", word))

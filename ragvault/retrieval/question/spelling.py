@@ -11,7 +11,7 @@ in a passage with other words of the question, or as one that questions are made
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from itertools import groupby, pairwise
 
 from ragvault import text
@@ -82,8 +82,6 @@ def corrections(
 
         plain = () if word in named else small
         meant = _nearest(word, catalog.vocabulary(word[:2], vaults), plain, fits, is_told)
-        if meant is None and is_told and len(word) >= _SHORT:
-            meant = next(filter(is_known, _put_right(word)), None)
         if meant:
             read[word] = meant
     return tuple(read.items())
@@ -118,12 +116,6 @@ def _nearest(
         if is_plain or fit or (not is_held and (is_told or len(typed) != len(meant))):
             likely.append((far, is_held, -fit, notes, meant))
     return min(likely)[-1] if likely else None
-
-
-def _put_right(typed: str) -> Iterator[str]:
-    """With one letter of two alike gone, or two swapped back."""
-    for at, (a, b) in enumerate(pairwise(typed)):
-        yield typed[:at] + ("" if a == b else b) + a + typed[at + 2 :]
 
 
 def _is_clear(typed: str, meant: str) -> bool:

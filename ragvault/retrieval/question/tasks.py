@@ -16,12 +16,6 @@ from ragvault.model import TaskQuery
 from ragvault.retrieval.question.timehints import due_period, find_hint
 from ragvault.text import ENGLISH, stopwords, tokens
 
-# One of these is in every question for tasks: for others no pattern is compiled.
-_HINTS = (
-    "todo to-do to|do task due deadlines action open errands chores outstanding pending unfinished"
-    " still must should need be|done aufgabe fällig erledig tun machen offen steh tâche faire"
-    " retard échéance tarea pendient hacer venc atrasad"
-).split()
 # Another kind of question: when, why, how; whether; what a task is.
 _OTHER = (
     r"(?:when|why|where|how(?! many)|who(?:'s|se)?|(?:bis )?wann|warum|wieso|wo|wie(?! viele)|wer"
@@ -92,8 +86,7 @@ def _compiled(words: str) -> re.Pattern[str]:
 def task_query(question: str, now: datetime, language: str) -> TaskQuery | None:
     """None for another kind of question."""
     rest = question.replace("’", "'").strip(" ¿¡?.!")
-    lowered = rest.lower()
-    if not any(hint.replace("|", " ") in lowered for hint in _HINTS) or _says(_OTHER, rest) == 0:
+    if _says(_OTHER, rest) == 0:
         return None
     has_noun, is_open = _says(_NOUN, rest) is not None, _says(_OPEN, rest) is not None
     by_due = _says(_DUE, rest) is not None

@@ -74,14 +74,20 @@ VAGUE = _words(
     thought hm hmm huh help please detail details example question answer"""
 )
 
+# What people call writing a note.
+TOLD = _words(
+    """note notes noted write wrote written jot jotted mention mentions mentioned notiz notizen
+    notiert geschrieben aufgeschrieben nota notas escribí escrito anoté anotado écrit noté scritto
+    annotato escrevi anotei notities geschreven genoteerd"""
+)
+
 # What people call what they did in their notes, and the notes.
-GENERIC = _words(
-    """note notes write writes wrote written writing entry entries do did done doing work worked
+GENERIC = TOLD | _words(
+    """writes writing entry entries do did done doing work worked
     working happen happened happens journal diary log logs vault add added create created change
-    changed edit edited update updated modify modified record recorded jot jotted file files show
+    changed edit edited update updated modify modified record recorded file files show
     list document documented capture captured save saved up things stuff thing something
-    notiz notizen geschrieben schrieb gemacht nota notas escribí escribir hice hecho
-    notes écrit fait"""
+    schrieb gemacht escribir hice hecho fait"""
 )
 
 RECENCY = _words(

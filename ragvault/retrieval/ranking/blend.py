@@ -73,11 +73,6 @@ class Candidate:
         return self.stored.chunk.text
 
     @property
-    def note(self) -> tuple[str, str]:
-        """Which note it is of: vault and path."""
-        return self.stored.note.vault, self.stored.note.rel_path
-
-    @property
     def weighted_cosine(self) -> float:
         return max(0.0, self.scores.vector or 0.0) * self.scores.folder_weight
 

@@ -384,7 +384,7 @@ def test_a_drive_that_goes_while_it_is_read_deletes_nothing(world: World, tmp_pa
         return read_note(note, max_bytes)
 
     world.read_note = unmounted
-    with pytest.raises(VaultPathError, match="became empty"):
+    with pytest.raises(VaultPathError, match="is empty"):
         world.sync()
     assert world.texts() == before
 

@@ -123,6 +123,15 @@ def test_a_question_of_nothing_but_stopwords_still_searches_for_them() -> None:
         ("is the cat still missing", ("cat", "missing")),
         ("why did Pekka say no", ("pekka",)),
         ("which books must I still return", ("books", "return")),
+        ("What did I write about the greenhouse?", ("greenhouse",)),
+        ("notes on MVCC", ("mvcc",)),
+        ("my notes", ("notes",)),
+        ("Was habe ich über den Garten geschrieben?", ("garten",)),
+        ("¿Qué escribí sobre el huerto?", ("huerto",)),
+        ("How many stitches did Nico get?", ("stitches", "nico")),
+        ("Wie schwer ist mein Bogen?", ("bogen",)),
+        ("what is Omeir's father called", ("omeir", "father")),
+        ("how long?", ("long",)),
     ],
 )
 def test_words_that_only_ask_are_not_looked_for(question: str, terms: tuple[str, ...]) -> None:

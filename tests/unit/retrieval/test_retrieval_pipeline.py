@@ -80,29 +80,6 @@ def test_a_question_finds_its_note_by_meaning(real: SearchIndex) -> None:
     assert found.searched == "7 notes in 2 vaults"
 
 
-def test_a_vaults_own_name_weighs_nothing_where_all_its_notes_hold_it(tmp_path: Path) -> None:
-    index = SearchIndex.fake(tmp_path)
-    manual = {"embeds": "Embeds show a note.", "lint": "Lint finds gaps.", "log": "A log of all."}
-    index.add("tool-docs", [source(f"{k}.md", f"{v} Tool, in Tool.") for k, v in manual.items()])
-    found = index.search("how do embeds work in Tool?")
-    assert (found.query.text, found.query.terms) == ("how do embeds work?", ("embeds", "work"))
-    assert found.query.asked == "how do embeds work in Tool?"
-    assert index.search("what is Tool?").query.text == "what is Tool?", "nothing else is left"
-    assert index.search('"Tool" log').query.text == '"Tool" log'
-    index.add("other", [source("a.md", "The tool in the shed.")])
-    assert "tool" in index.search("how do embeds work in Tool?").query.terms
-    index.close()
-
-
-def test_a_vaults_own_name_counts_where_few_notes_hold_it(tmp_path: Path) -> None:
-    index = SearchIndex.fake(tmp_path)
-    index.add("boats", [source(f"{n}.md", f"Sail number {n}.") for n in range(9)])
-    assert index.search("where are the boats").query.terms == ("boats",)
-    index.add("boats", [source("boats.md", "Boats are for sale.")])
-    assert "boats" in index.search("which boats sail").query.terms
-    index.close()
-
-
 def test_a_code_is_found_by_keyword(real: SearchIndex) -> None:
     found = real.search("E-4711")
     assert found.kept[0].chunk.heading_path == ("Printer",)

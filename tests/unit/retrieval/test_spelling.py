@@ -82,10 +82,6 @@ def test_a_mistyped_word_is_read_as_the_nearest_of_the_notes(
 def test_what_the_embedding_model_knows_as_a_word_stays(catalog: Catalog) -> None:
     assert read(catalog, "the cellat") == {"cellat": "cellar"}
     assert read(catalog, "the cellat", known="cellat") == {}
-    assert read(catalog, "any toowels", known="any towels") == {"toowels": "towels"}
-    assert read(catalog, "any twoels", known="any towels") == {"twoels": "towels"}
-    wrong = read(catalog, "any towrls", known="any towels")
-    assert wrong == {}, "a wrong letter may mean many words"
 
 
 def test_another_letter_is_a_slip_where_its_key_is_beside(catalog: Catalog) -> None:
