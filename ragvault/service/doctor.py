@@ -144,7 +144,7 @@ def _check_embedder(container: Container) -> str:
         )
     form = _described(embedder.prefixes)
     place = f"{embedder.name} from {embedder.source}"
-    return f"{place}, {embedder.dimensions} dimensions, embeds as it should; {form}"
+    return f"{place}, {len(query)} dimensions, embeds as it should; {form}"
 
 
 def _check_languages(container: Container) -> str:
@@ -194,18 +194,7 @@ def _check_vaults(container: Container) -> str:
 def _check_ollama(container: Container) -> str:
     seen = ollama_status(container)
     if seen.problem is not None:
-        raise RagvaultError(
-            f"{seen.problem} Answers are quoted from the notes.",
-            "Start it with `ollama serve`, or leave it: ragvault works without.",
-        )
-    if not seen.model_present:
-        held = ", ".join(seen.models) or "no model"
-        wanted = seen.model or "one that writes"
-        raise RagvaultError(
-            f"Ollama {seen.version} has {held}, not {wanted}.",
-            f"Pull one: `ollama pull {seen.model or 'llama3.2'}`. ollama.model may be left unset: "
-            "the best that is there writes.",
-        )
+        raise RagvaultError(f"{seen.problem} Answers are quoted from the notes.", seen.hint)
     options = ChatOptions(model=seen.model, num_ctx=512, temperature=0.0, max_tokens=16)
     container.chat.complete([Message("user", "Say: ready")], options)
     return f"{seen.version} at {seen.host}, {seen.model} writes; {container.chat.route}"

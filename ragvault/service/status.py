@@ -53,8 +53,9 @@ class VaultStatus:
 
 @dataclass(frozen=True, slots=True)
 class OllamaStatus:
-    """``problem`` is None when the server answers. ``model``: the one that writes; None when
-    none is named and the server has none that does."""
+    """``problem`` says why nothing writes, ``hint`` what to do; None when a model does. ``model``:
+    that one; None when none is named and the server has none. ``version`` is None when the
+    server doesn't answer."""
 
     host: str
     model: str | None
@@ -62,6 +63,7 @@ class OllamaStatus:
     models: tuple[str, ...] = ()
     model_present: bool = False
     problem: str | None = None
+    hint: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,12 +208,13 @@ def ollama_status(container: Container) -> OllamaStatus:
     chat = container.make_chat(max_wait_s=PROBE_TIMEOUT_S)
     try:
         version, models = chat.version(), tuple(chat.models())
-        try:
-            model = chat.info(settings.model).name
-        except ModelMissingError:
-            return OllamaStatus(chat.host, settings.model, version, models)
+        model = chat.info(settings.model).name
         return OllamaStatus(chat.host, model, version, models, model_present=True)
+    except ModelMissingError as error:
+        lack = False, error.message, error.hint
+        return OllamaStatus(chat.host, settings.model, version, models, *lack)
     except ModelError as error:
-        return OllamaStatus(settings.host, settings.model, problem=error.message)
+        how = "Start it with `ollama serve`, or leave it: ragvault works without."
+        return OllamaStatus(settings.host, settings.model, problem=error.message, hint=how)
     finally:
         chat.close()

@@ -91,14 +91,8 @@ def _print_vault(out: Terminal, entry: VaultStatus, *, has_model: bool) -> None:
 
 def _ollama(seen: OllamaStatus) -> tuple[str, str]:
     if seen.problem is not None:
-        return f"{seen.problem} Answers are quoted from the notes.", "yellow"
-    if seen.model_present:
-        return f"{seen.version} at {seen.host}, writes with {seen.model}", ""
-    held = ", ".join(seen.models) or "no model at all"
-    return (
-        f"{seen.version} at {seen.host} has {held}; `ollama pull {seen.model or 'llama3.2'}`",
-        "yellow",
-    )
+        return f"{seen.problem} Answers are quoted from the notes. {seen.hint}", "yellow"
+    return f"{seen.version} at {seen.host}, writes with {seen.model}", ""
 
 
 def print_findings(out: Terminal, findings: Sequence[Finding]) -> None:
