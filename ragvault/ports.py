@@ -57,10 +57,6 @@ class Embedder(TokenCounter, Protocol):
         """Of several ways to compute take one that these were made by, else the best."""
 
     @property
-    def dimensions(self) -> int:
-        """Components of a vector."""
-
-    @property
     def max_tokens(self) -> int:
         """The window, specials not counted; what is longer is cut off at its end."""
 
@@ -81,7 +77,8 @@ class Embedder(TokenCounter, Protocol):
         """What it puts before a text. Known without loading the model."""
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        """Shape (len(texts), dimensions), float32, unit rows. Empty text gives a valid vector."""
+        """Shape (len(texts), dimensions), float32, unit rows; (0, 0) of no texts. Empty text gives
+        a valid vector."""
 
     def embed_query(self, text: str) -> Vector:
         """Shape (dimensions,). Cached for the life of the process."""

@@ -65,13 +65,6 @@ class SentenceTransformersEmbedder(PrefixedEmbedder):
         return f"st-{self._weights[:8]}-{self._hashed(self._weights, '0')}"
 
     @property
-    def dimensions(self) -> int:
-        model = self._get()
-        # Renamed in sentence-transformers 5.2 or so; the old name warns there.
-        ask = getattr(model, "get_embedding_dimension", None)
-        return int((ask or model.get_sentence_embedding_dimension)())
-
-    @property
     def max_tokens(self) -> int:
         """Remembered from the last time that these weights were loaded."""
         known = self._facts.get("window", self._weights)
@@ -134,7 +127,7 @@ class SentenceTransformersEmbedder(PrefixedEmbedder):
 
         model = self._get()
         if not texts:
-            return np.zeros((0, self.dimensions), np.float32)
+            return np.zeros((0, 0), np.float32)
         with self._explained():
             rows = model.encode(
                 [encodable(text) for text in texts],
@@ -142,7 +135,7 @@ class SentenceTransformersEmbedder(PrefixedEmbedder):
                 show_progress_bar=False,
                 convert_to_numpy=True,
             )
-        if rows.shape != (len(texts), self.dimensions):
+        if rows.ndim != 2 or len(rows) != len(texts):
             raise self._unusable(f"it gave an output of shape {rows.shape}")
         return unit_rows(rows, lambda what: self._unusable(f"it {what}"))
 

@@ -31,7 +31,7 @@ class FakeEmbedder:
         self, fingerprint: str = "fake-1", dimensions: int = 32, max_tokens: int = 64
     ) -> None:
         self._fingerprint = fingerprint
-        self._dimensions = dimensions
+        self.dimensions = dimensions
         self._max_tokens = max_tokens
         self.embedded: list[str] = []  # every text that was embedded, in order
         self.share = 1.0  # what ``vocabulary_share`` says of any text
@@ -39,10 +39,6 @@ class FakeEmbedder:
     @property
     def fingerprint(self) -> str:
         return self._fingerprint
-
-    @property
-    def dimensions(self) -> int:
-        return self._dimensions
 
     @property
     def max_tokens(self) -> int:
@@ -69,7 +65,7 @@ class FakeEmbedder:
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
         self.embedded.extend(texts)
-        rows = np.zeros((len(texts), self._dimensions), dtype=np.float32)
+        rows = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         for i, text in enumerate(texts):
             rows[i] = self._vector(text)
         return rows
@@ -94,7 +90,7 @@ class FakeEmbedder:
 
     def _direction(self, word: str) -> Vector:
         seed = hashlib.sha256(f"{self._fingerprint}\0{word}".encode()).digest()
-        direction: Vector = np.random.default_rng(list(seed)).standard_normal(self._dimensions)
+        direction: Vector = np.random.default_rng(list(seed)).standard_normal(self.dimensions)
         return direction.astype(np.float32)
 
 

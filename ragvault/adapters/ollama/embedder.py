@@ -84,10 +84,6 @@ class OllamaEmbedder(PrefixedEmbedder):
         return f"ollama-{digest[:8]}-{window}-{self._hashed(digest, window)}"
 
     @property
-    def dimensions(self) -> int:
-        return int(self._request([_BLANK]).shape[1])
-
-    @property
     def max_tokens(self) -> int:
         """In the server's tokens; ``count_tokens`` estimates them."""
         prefix = self.count_tokens([self.prefixes.document])[0]
@@ -163,7 +159,7 @@ class OllamaEmbedder(PrefixedEmbedder):
         import numpy as np
 
         if not texts:
-            return np.zeros((0, self.dimensions), np.float32)
+            return np.zeros((0, 0), np.float32)
         sent = [encodable(text) if text.strip() else _BLANK for text in texts]
         parts = [self._request(sent[i : i + _BATCH]) for i in range(0, len(sent), _BATCH)]
         return np.concatenate(parts)

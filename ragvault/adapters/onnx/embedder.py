@@ -101,10 +101,6 @@ class OnnxEmbedder(PrefixedEmbedder):
         return f"onnx-{weights[:8]}-{self._window}-{digest}"
 
     @property
-    def dimensions(self) -> int:
-        return self._load_session().dimensions
-
-    @property
     def max_tokens(self) -> int:
         # Without the two specials and the prefix, a token a byte: loading a large tokenizer to
         # count it takes seconds, which words would wait for.
@@ -145,7 +141,7 @@ class OnnxEmbedder(PrefixedEmbedder):
             return session.vector(tokenizer.encode(text, self._window))
 
         rows = self._side_by_side.map(vector, texts)
-        return np.concatenate(rows) if rows else np.zeros((0, session.dimensions), np.float32)
+        return np.concatenate(rows) if rows else np.zeros((0, 0), np.float32)
 
     # ------------------------------------------------------------------ loading
 

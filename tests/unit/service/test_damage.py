@@ -198,7 +198,7 @@ def test_vectors_that_are_not_those_of_the_passages(container: Callable[[], Cont
     key, store = collection_of("notes", model), held.vectors
     places = ("pump.md", "log/5.md")
     pump, day = (held.catalog.note_chunks("notes", path)[0].chunk.id for path in places)
-    wrong = np.zeros(held.embedder.dimensions, dtype=np.float32)
+    wrong = np.zeros_like(held.embedder.embed_query("a"))
     wrong[3] = 1
     store.delete(key, [pump])
     store.upsert(key, {day: wrong, "f" * 32: wrong})
