@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, closing, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -130,11 +130,11 @@ def refreshed(
     from ragvault.ingest.sync import Silent, Sync
     from ragvault.wiring import embedder_settings
 
-    with _catalog_for(container, dry_run=request.dry_run) as catalog:
+    with ExitStack() as opened:
         run = Sync(
             vault=vault,
             settings=container.settings,
-            catalog=catalog,
+            catalog=_catalog_for(container, opened, dry_run=request.dry_run),
             counter=container.counter,
             embedder=lambda: container.wanted_embedder,
             embedder_settings=embedder_settings(container.settings),
@@ -146,7 +146,7 @@ def refreshed(
         )
         report = run.run(dry_run=request.dry_run)
     if not request.dry_run:
-        container.remember_vaults()
+        container.files.remember_vaults(container.catalog.vaults())
         if report.embedded:
             _measure(container)
     return report
@@ -162,23 +162,15 @@ def _measure(container: Container) -> None:
             background_of(container, container.wanted_embedder)
 
 
-@contextmanager
-def _catalog_for(container: Container, *, dry_run: bool) -> Iterator[Catalog]:
+def _catalog_for(container: Container, opened: ExitStack, *, dry_run: bool) -> Catalog:
     """The catalog to work on; a dry run before the first index leaves no trace of one."""
-    if not dry_run:
-        yield container.new_catalog
-        return
     try:
-        yield container.catalog
+        return container.catalog if dry_run else container.new_catalog
     except NoIndexError:
         import tempfile
 
-        with tempfile.TemporaryDirectory() as folder:
-            catalog = container.make_catalog(Path(folder))
-            try:
-                yield catalog
-            finally:
-                catalog.close()
+        folder = opened.enter_context(tempfile.TemporaryDirectory())
+        return opened.enter_context(closing(container.make_catalog(Path(folder))))
 
 
 def move_vault(container: Container, name: str, path: Path) -> IndexReport:

@@ -123,41 +123,37 @@ class SqliteCatalog(SqliteChunks, SqliteFullText, SqliteEmbeddings):
 
     def finish_vault(self, name: str, *, fingerprint: str, indexed_at: float) -> None:
         with self.database.write() as con:
-            number = vault_id(con, name)
-            con.execute(
-                "UPDATE vault SET fingerprint = ?, indexed_at = ? WHERE id = ?",
-                (fingerprint, indexed_at, number),
-            )
+            self._set(name, fingerprint=fingerprint, indexed_at=indexed_at)
             put_in_force(con, fingerprint)
             bump_generation(con)
 
     def checked_vault(self, name: str, *, indexed_at: float) -> None:
-        with self.database.write() as con:
-            number = vault_id(con, name)
-            con.execute("UPDATE vault SET indexed_at = ? WHERE id = ?", (indexed_at, number))
+        self._set(name, indexed_at=indexed_at)
 
     def vector_watermark(self, name: str) -> str | None:
-        with self.database.read() as con:
-            row = con.execute("SELECT vector_marker FROM vault WHERE name = ?", (name,)).fetchone()
-            return None if row is None else row[0]
+        found = self.rows("SELECT vector_marker FROM vault WHERE name = ?", name)
+        return found[0][0] if found else None
 
     def set_vector_watermark(self, name: str, watermark: str | None) -> None:
+        self._set(name, vector_marker=watermark)
+
+    def _set(self, name: str, **values: object) -> None:
+        """Columns of a vault's row. Raises NoIndexError."""
+        columns = ", ".join(f"{column} = ?" for column in values)
         with self.database.write() as con:
-            number = vault_id(con, name)
-            con.execute("UPDATE vault SET vector_marker = ? WHERE id = ?", (watermark, number))
+            sql = f"UPDATE vault SET {columns} WHERE id = ?"
+            con.execute(sql, (*values.values(), vault_id(con, name)))
 
     # -- notes
     def file_states(self, vault: str) -> dict[str, FileState]:
         """Linear in the notes: the one such cost of a run that finds nothing to do. Reading the
         table from end to end takes two thirds of the time of going through the vault's index."""
-        with self.database.read() as con:
-            rows = con.execute(
-                "SELECT rel_path, size, mtime_ns, content_hash, fingerprint, seen_ns"
-                " FROM note NOT INDEXED"
-                " WHERE vault_id = (SELECT id FROM vault WHERE name = ?)",
-                (vault,),
-            )
-            return {row[0]: FileState._make(row) for row in rows}
+        rows = self.rows(
+            "SELECT rel_path, size, mtime_ns, content_hash, fingerprint, seen_ns"
+            " FROM note NOT INDEXED WHERE vault_id = (SELECT id FROM vault WHERE name = ?)",
+            vault,
+        )
+        return {row[0]: FileState._make(row) for row in rows}
 
     def touch_files(
         self, vault: str, states: Sequence[FileState], copied: range = range(0)
@@ -187,8 +183,7 @@ class SqliteCatalog(SqliteChunks, SqliteFullText, SqliteEmbeddings):
         if rel_paths is not None:
             sql += " AND n.rel_path IN (SELECT value FROM json_each(?))"
             params.append(json.dumps(list(rel_paths)))
-        with self.database.read() as con:
-            return {row[0] for row in con.execute(sql, params)}
+        return {row[0] for row in self.rows(sql, *params)}
 
     def commit(self, vault: str, writes: Sequence[NoteWrite], removed: Sequence[str]) -> set[str]:
         with self.database.write() as con:
@@ -199,34 +194,34 @@ class SqliteCatalog(SqliteChunks, SqliteFullText, SqliteEmbeddings):
     # -- overviews
     def folders(self, vaults: Collection[str] = ()) -> list[FolderInfo]:
         """Linear in the folders."""
-        with self.database.read() as con:
-            rows = con.execute(
-                "SELECT v.name, f.path FROM folder f JOIN vault v ON v.id = f.vault_id"
-                " ORDER BY v.name, f.path"
-            )
-            return [FolderInfo(*row) for row in rows if not vaults or row[0] in vaults]
+        rows = self.rows(
+            "SELECT v.name, f.path FROM folder f JOIN vault v ON v.id = f.vault_id"
+            " ORDER BY v.name, f.path"
+        )
+        return [FolderInfo(*row) for row in rows if not vaults or row[0] in vaults]
 
     def languages(self, vaults: Collection[str] = ()) -> dict[str, int]:
         """How many notes are in each language (ISO 639-1; "": nothing tells), of some vaults or
         all, the most frequent first. Linear in the notes, in an index of their languages."""
-        with self.database.read() as con:
-            rows = con.execute(
+        return dict(
+            self.rows(
                 "SELECT language, sum(notes) FROM vault v JOIN (SELECT vault_id, language,"
                 " count(*) AS notes FROM note GROUP BY vault_id, language) n ON n.vault_id = v.id"
                 " WHERE ? OR v.name IN (SELECT value FROM json_each(?))"
                 " GROUP BY language ORDER BY sum(notes) DESC, language",
-                (not vaults, json.dumps(list(vaults))),
+                not vaults,
+                json.dumps(list(vaults)),
             )
-            return dict(rows.fetchall())
+        )
 
     def tags(self, vaults: Collection[str] = ()) -> list[str]:
         """Linear in the tags of all notes. Ties by name."""
-        with self.database.read() as con:
-            rows = con.execute(
-                "SELECT t.tag FROM tag t JOIN note n ON n.id = t.note_id"
-                " JOIN vault v ON v.id = n.vault_id"
-                " WHERE ? OR v.name IN (SELECT value FROM json_each(?))"
-                " GROUP BY t.tag ORDER BY count(*) DESC, t.tag",
-                (not vaults, json.dumps(list(vaults))),
-            )
-            return [str(tag) for (tag,) in rows]
+        rows = self.rows(
+            "SELECT t.tag FROM tag t JOIN note n ON n.id = t.note_id"
+            " JOIN vault v ON v.id = n.vault_id"
+            " WHERE ? OR v.name IN (SELECT value FROM json_each(?))"
+            " GROUP BY t.tag ORDER BY count(*) DESC, t.tag",
+            not vaults,
+            json.dumps(list(vaults)),
+        )
+        return [str(tag) for (tag,) in rows]

@@ -125,14 +125,14 @@ class SqliteChunks(OnDatabase):
 
     def matching(self, chunk_ids: Collection[str], where: Filter) -> set[str]:
         """Linear in the ids."""
-        with self.database.read() as con:
-            condition, params = condition_of(where)
-            rows = con.execute(
-                "SELECT c.id FROM json_each(?) q CROSS JOIN chunk c ON c.id = q.value"
-                f" JOIN note n ON n.id = c.note_id WHERE {condition}",
-                (json.dumps(list(chunk_ids)), *params),
-            )
-            return {row[0] for row in rows}
+        condition, params = condition_of(where)
+        rows = self.rows(
+            "SELECT c.id FROM json_each(?) q CROSS JOIN chunk c ON c.id = q.value"
+            f" JOIN note n ON n.id = c.note_id WHERE {condition}",
+            json.dumps(list(chunk_ids)),
+            *params,
+        )
+        return {row[0] for row in rows}
 
     def count_chunks(self, where: Filter) -> int:
         """Linear in the notes that the filter lets through."""

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 from ragvault.adapters.files import Translation, access_hint, disk_is_full, reported
 from ragvault.adapters.sqlite.integrity import problems_of
@@ -216,3 +217,8 @@ class OnDatabase:
 
     def __init__(self, database: Database) -> None:
         self.database = database
+
+    def rows(self, sql: str, *params: object) -> list[Any]:
+        """All rows of a query, of one state of the file."""
+        with self.database.read() as con:
+            return con.execute(sql, params).fetchall()

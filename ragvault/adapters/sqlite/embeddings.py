@@ -59,19 +59,15 @@ class SqliteEmbeddings(OnDatabase):
             put_in_force(con, fingerprint)
 
     def embedder_in_force(self) -> tuple[str, str] | None:
-        with self.database.read() as con:
-            row = con.execute("SELECT fingerprint, settings FROM embedder WHERE is_in_force")
-            found: tuple[str, str] | None = row.fetchone()
-            return found
+        found = self.rows("SELECT fingerprint, settings FROM embedder WHERE is_in_force")
+        return found[0] if found else None
 
     def embedders(self) -> list[str]:
         """The fingerprints of those that vectors are kept of: in force, or about to be."""
-        with self.database.read() as con:
-            return [row[0] for row in con.execute("SELECT fingerprint FROM embedder")]
+        return [name for (name,) in self.rows("SELECT fingerprint FROM embedder")]
 
     def wanted_vectors(self) -> list[tuple[str, str]]:
-        with self.database.read() as con:
-            return con.execute("SELECT v.name, e.fingerprint FROM vault v, embedder e").fetchall()
+        return self.rows("SELECT v.name, e.fingerprint FROM vault v, embedder e")
 
     def lacking(
         self, vault: str, fingerprint: str, among: Collection[str] | None = None
