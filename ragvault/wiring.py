@@ -134,10 +134,6 @@ class Container:
 
         return IndexFiles(self.data_dir)
 
-    def remember_vaults(self) -> None:
-        """Keep the vaults' names where the loss of the catalog doesn't reach. Raises StoreError."""
-        self.files.remember_vaults(self.catalog.vaults())
-
     def set_catalog_aside(self) -> tuple[Path | None, list[VaultInfo]]:
         """Take a damaged catalog out of the way: the next use makes a new one. The caller holds
         the lock. See ``IndexFiles``."""

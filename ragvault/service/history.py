@@ -90,14 +90,8 @@ def entry_object(entry: HistoryEntry) -> dict[str, Any]:
     """An answer as ``history`` and ``show`` give it to scripts."""
     document = dict(entry.document)
     meta = {**document.pop("meta"), "id": entry.id}
-    return {
-        "id": entry.id,
-        "asked_at": iso_time(entry.asked_at),
-        "session": entry.session,
-        "turn": entry.turn,
-        **document,
-        "meta": meta,
-    }
+    when = {"asked_at": iso_time(entry.asked_at), **picked(entry, "session turn")}
+    return {"id": entry.id, **when, **document, "meta": meta}
 
 
 # --------------------------------------------------------------------------- looked up

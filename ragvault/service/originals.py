@@ -7,6 +7,7 @@ that isn't in its file any more is not answered from.
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +27,7 @@ from ragvault.model.retrieval import NEAR
 from ragvault.text import one_line, sentence_spans
 from ragvault.wiring import Container
 
-_CHANGED = DroppedBy.CHANGED
+_is_there = os.path.exists  # False where one may not look: it is shown then as it was indexed
 _NAMED = 3  # notes that changed, when it is said
 _AROUND = 200  # characters on each side of a place that are read for a sentence's border
 # What Obsidian leaves out of a heading when it makes a link to it.
@@ -56,14 +57,6 @@ def _spelling(folder: Path, name: str) -> str:
     except OSError:  # gone since it was indexed: the link shows where it was
         return name
     return next((n for n in names if unicodedata.normalize("NFC", printable(n)) == name), name)
-
-
-def _is_there(path: Path) -> bool:
-    """False also where one may not look: the link is shown then as it was indexed."""
-    try:
-        return path.exists()
-    except OSError:
-        return False
 
 
 class Links:
@@ -184,7 +177,7 @@ class Originals:
         place = place_of(chunk, self._lines(path), whole=True)
         if place is None:
             self.changed[chunk.vault, chunk.rel_path] = None
-            return replace(hit, dropped_by=_CHANGED)
+            return replace(hit, dropped_by=DroppedBy.CHANGED)
         moved = replace(chunk, start_line=place[0], end_line=place[1])
         return replace(hit, stored=replace(hit.stored, chunk=moved))
 

@@ -130,7 +130,7 @@ def remove_vault(container: Container, name: str) -> list[str]:
     known_vaults(container, [name])
     with container.lock():
         container.catalog.remove_vault(name)
-        container.remember_vaults()
+        container.files.remember_vaults(container.catalog.vaults())
         try:
             drop_unused(container.catalog, container.vectors)
         except StoreError as error:

@@ -226,8 +226,6 @@ class OllamaServer:
             return ModelServerError(
                 f"Ollama at {url} gave no answer within {self._timeout_s:g} s.", self._slow
             )
-        if isinstance(error, httpx.InvalidURL | httpx.UnsupportedProtocol):
-            return ModelServerError(f"{url} is not an address of an Ollama server.", _NOT_OLLAMA)
         if isinstance(error, httpx.ProxyError):
             return ModelServerError(
                 f"The proxy on the way to Ollama at {url} refused: {first_line(error)}.",

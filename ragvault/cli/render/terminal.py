@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from ragvault.text import snippet, strip_controls
 
@@ -51,15 +51,12 @@ class Terminal:
     def of(cls, stream: TextIO, colour: str = "auto") -> Terminal:
         """``colour`` is the setting ``output.color``: "auto" follows the terminal, NO_COLOR and
         TERM=dumb; "always" and "never" don't."""
-        is_tty = _is_tty(stream)
-        dumb = os.environ.get("TERM") == "dumb"
-        wanted = is_tty and not dumb and not os.environ.get("NO_COLOR")
-        if colour != "auto":
-            wanted = colour == "always"
+        is_tty = stream.isatty() and os.environ.get("TERM") != "dumb"
+        wanted = is_tty and not os.environ.get("NO_COLOR")
         return cls(
             stream=stream,
-            is_tty=is_tty and not dumb,
-            colour=wanted,
+            is_tty=is_tty,
+            colour=wanted if colour == "auto" else colour == "always",
             unicode=_takes_unicode(stream),
             width=max(20, shutil.get_terminal_size((80, 24)).columns),
         )
@@ -85,22 +82,11 @@ class Terminal:
 
     def print_raw(self, path: str) -> None:
         """A file's name, also one that isn't in the stream's encoding."""
-        binary = getattr(self.stream, "buffer", None)
-        if binary is None:
-            self.stream.write(path)
-        else:
-            self.stream.flush()
-            binary.write(os.fsencode(path))
+        self.stream.flush()
+        self.stream.buffer.write(os.fsencode(path))
 
     def flush(self) -> None:
         self.stream.flush()
-
-
-def _is_tty(stream: TextIO) -> bool:
-    try:
-        return stream.isatty()
-    except ValueError:  # closed
-        return False
 
 
 def _takes_unicode(stream: TextIO) -> bool:
@@ -114,21 +100,11 @@ def _takes_unicode(stream: TextIO) -> bool:
 def prepare_streams() -> None:
     """Print what the stream's encoding lacks as ``?`` rather than fail on it. A stream that was
     closed before the start (``>&-``) goes nowhere, or is empty (``<&-``)."""
-    if sys.stdin is None:
-        sys.stdin = _nowhere("r")
-    if sys.stdout is None:
-        sys.stdout = _nowhere()
-    if sys.stderr is None:
-        sys.stderr = _nowhere()
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
+        if isinstance(stream := getattr(sys, name), TextIOWrapper):
             stream.reconfigure(errors="replace")
-    if isinstance(sys.stdin, TextIOWrapper):
-        sys.stdin.reconfigure(errors="replace")
-
-
-def _nowhere(mode: Literal["r", "w"] = "w") -> TextIO:
-    return Path(os.devnull).open(mode, encoding="utf-8")
 
 
 def close_stdout_quietly() -> None:
@@ -201,25 +177,17 @@ class BarProgress:
         self.finish()
         if total == 0 or not self._err.is_tty:
             return
+        from rich import progress
         from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeRemainingColumn,
-        )
 
         err = self._err
-        self._progress = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TextColumn(unit),
-            TimeRemainingColumn(compact=True),
-            console=Console(
-                file=err.stream, no_color=not err.colour, highlight=False, markup=False
-            ),
+        self._progress = progress.Progress(
+            progress.TextColumn("{task.description}", markup=False),
+            progress.BarColumn(bar_width=24),
+            progress.MofNCompleteColumn(),
+            progress.TextColumn(unit),
+            progress.TimeRemainingColumn(compact=True),
+            console=Console(file=err.stream, no_color=not err.colour, highlight=False),
             transient=True,
             refresh_per_second=5,
         )
