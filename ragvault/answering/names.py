@@ -9,14 +9,12 @@ from collections.abc import Collection, Iterable
 from ragvault.model import Hit
 from ragvault.text import MONTHS, tokens
 
-# What a word stands after that is no name: German nouns have capitals, too.
-_ARTICLES = (
-    "der die das den dem des ein eine einen einem einer eines kein keine keinen mein meine meinen"
-    " meiner meinem ihr ihre ihren ihrem ihrer sein seine seinen seinem seiner unser unsere unseren"
-    " unserem unserer zum zur im am vom beim ins ans jede jeder jedes jeden jedem diese dieser"
-    " dieses diesen diesem"
+# What stands before a noun and not before a name, in German, where both have a capital.
+DETERMINER = (
+    r"(?:d(?:er|ie|as|em|en|es)|(?:k?ein|[mds]ein|ihr|unser|euer|eur)(?:e[mnrs]?)?|im|am|beim|zum"
+    r"|zur|vom|ins|ans|(?:jede|diese)[mnrs]?)"
 )
-_AFTER_ARTICLE = re.compile(rf"\b(?:{'|'.join(_ARTICLES.split())})\s+$", re.IGNORECASE)
+_AFTER_DETERMINER = re.compile(rf"\b{DETERMINER}\s+$", re.IGNORECASE)
 _OPENS = re.compile(r"(?:^|[.!?:\n|·]\s*|[-*•>#]\s+|[\"“„(\[]|\]\s)$")
 _READ = 60  # passages
 _SELDOM = 0.1  # of its capitals
@@ -39,7 +37,7 @@ def names_among(words: Collection[str], hits: Iterable[Hit]) -> frozenset[str]:
             word, before = match[1].lower(), text[max(0, match.start() - 12) : match.start()]
             if match[1][0].isupper():
                 (opening if _OPENS.search(before) else inside)[word] += 1
-                if _AFTER_ARTICLE.search(before):
+                if _AFTER_DETERMINER.search(before):
                     common.add(word)
             elif not (
                 before[-1:] in tuple("@/._#-") or re.match(r"[@/_]|\.\w", text[match.end() :])

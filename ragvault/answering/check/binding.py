@@ -7,6 +7,7 @@ clauses:
   passage (title, headings, file), and so do most of the words;
 - nothing of its kind stands in the place of a number or name: beside the same word, or with what
   the statement says of another ("14 kg, 23 bottles" of "23 kg, 14 bottles");
+- no two have changed places around the same words ("Femi owes Tomek" of "Tomek owes Femi");
 - both say no, or neither does; and what is only planned, asked or past there is said to be so
   (``moods``).
 """
@@ -20,8 +21,9 @@ from itertools import chain, combinations
 
 from ragvault.answering.check.facts import PART, Fact, Item, facts_of, items, keys_of
 from ragvault.answering.check.moods import DENIED, is_opposite, moods, not_said
-from ragvault.answering.check.order import turned
+from ragvault.answering.names import DETERMINER
 from ragvault.model import Hit
+from ragvault.text import stopwords
 
 _MOST_LOST = 0.34  # of the words that the passage has elsewhere
 _BESIDE = 2  # items
@@ -32,6 +34,16 @@ _CLAUSE = re.compile(
 )
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _VALUES = "#:@"
+_ARTICLE = re.compile(rf"\b(?:{DETERMINER}|an?|the|el|l[aeo]s?|une?|una)\s+", re.IGNORECASE)
+_OWNED = re.compile(r"(\w+)['’]s (\w+)")
+_MOST_BETWEEN = 4  # words, of two that may have changed places
+# Of two words that one of these parts the order tells; of names any verb.
+_COMPARING = frozenset(
+    """
+    to not than over instead rather before after from statt anstatt nicht sondern als vor nach que
+    no antes después pas plutôt avant après di invece
+    """.split()
+)
 _ELSEWHERE = "stands elsewhere there"
 
 Segments = Sequence[Sequence[Item]]
@@ -40,8 +52,13 @@ Segments = Sequence[Sequence[Item]]
 def loose_parts(statement: str, cited: Sequence[Hit], about: str) -> list[str]:
     """Why the parts of the statement don't belong together in the passages; empty when they do.
     ``about`` is what is known of their notes."""
-    if swapped := turned(statement, "\n".join(hit.chunk.text for hit in cited)):
+    text = "\n".join((about, *(hit.chunk.text for hit in cited)))
+    if swapped := _turned(statement, text):
         return [swapped]
+    owned = set(_OWNED.findall(text))
+    for owner, thing in set(_OWNED.findall(statement)) - owned:
+        if theirs := [other for other, one in owned if one == thing]:
+            return [f"it is {theirs[0]}'s {thing} there, not {owner}'s"]
     place = items(about)
     facts = facts_of(tuple(cited))
     known = keys_of(place).union(*(fact.keys for fact in facts))
@@ -54,6 +71,26 @@ def loose_parts(statement: str, cited: Sequence[Hit], about: str) -> list[str]:
         if not reason.endswith(_ELSEWHERE):  # one fact has all of it, bound otherwise
             break
     return [reason]
+
+
+def _turned(statement: str, text: str) -> str:
+    """Why the statement has two of the text the other way round; "" when it hasn't."""
+    said, there = (_ARTICLE.sub("", one) for one in (statement, text))
+
+    def has(*order: str) -> bool:
+        """One more word may stand beside the two, such as a first name."""
+        words = r" (?:\w+ )?".join(map(re.escape, order))
+        return bool(re.search(rf"\b{words}\b", there, re.IGNORECASE))
+
+    for length in range(1, _MOST_BETWEEN + 1):
+        pair = rf"(?=\b(\w{{2,}}) ((?:[^\W\d]+ ){{{length - 1}}}[^\W\d]+) (\w{{2,}}))"
+        for one, between, two in re.findall(pair, said):
+            parts = set(between.casefold().split())
+            is_of_names = one[0].isupper() and two[0].isupper() and parts - stopwords()
+            is_told = is_of_names or (parts & _COMPARING and items(one) and items(two))
+            if is_told and has(two, between, one) and not has(one, between, two):
+                return f"{one} and {two} have changed places there"
+    return ""
 
 
 def _clauses(statement: str, known: frozenset[str]) -> list[str]:
@@ -92,7 +129,7 @@ def _best(clause: str, facts: Sequence[Fact], place: Sequence[Item], known: froz
     how = moods(clause)
     reasons = []
     for fact in facts:
-        reason = _lost(said, fact, named) or _told(said, fact, how, named) or _moved(said, fact)
+        reason = _lost(said, fact, named) or _told(said, fact, how) or _moved(said, fact)
         if not reason:
             return ""
         reasons.append(reason)
@@ -121,7 +158,7 @@ def _lost(said: Segments, fact: Fact, named: frozenset[str]) -> str:
     return ""
 
 
-def _told(said: Segments, fact: Fact, how: frozenset[str], named: frozenset[str]) -> str:
+def _told(said: Segments, fact: Fact, how: frozenset[str]) -> str:
     """What is told otherwise than it is said. A no counts where something stands of which no yes
     is told: "breakfast included, parking not included"."""
     touched: dict[int, set[Item]] = {}
@@ -132,7 +169,7 @@ def _told(said: Segments, fact: Fact, how: frozenset[str], named: frozenset[str]
     told = [
         fact.moods[n]
         for n, some in touched.items()
-        if DENIED not in fact.moods[n] or not any(keys_of(some) - named < other for other in yes)
+        if DENIED not in fact.moods[n] or not any(keys_of(some) < other for other in yes)
     ]
     if is_opposite(how, frozenset().union(*told)):
         return "it says the opposite of its source"
@@ -234,11 +271,8 @@ def _evidence(segment: Sequence[Item], at: int, fact: Fact) -> Iterator[int]:
 
 
 def _labels(segment: Sequence[Item], at: int) -> Iterator[Item]:
-    """The words around a value, but not those that follow another value."""
-    for other in segment[at + 1 : at + 1 + _BESIDE]:
-        if other.kind in _VALUES:
-            break
-        yield other
+    """The words around a value, but not those that follow another value before it."""
+    yield from segment[at + 1 : at + 1 + _BESIDE]
     before = segment[max(0, at - _BESIDE) : at]
     for place in range(len(before) - 1, -1, -1):
         if before[place].kind in _VALUES or (place and before[place - 1].kind in _VALUES):

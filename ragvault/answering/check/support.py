@@ -30,6 +30,7 @@ from ragvault.answering.check.values import (
     weekdays,
     without_dates,
 )
+from ragvault.answering.names import DETERMINER
 from ragvault.model import Hit
 from ragvault.text import ENGLISH, language_of, stem, stopwords, tokens
 
@@ -42,11 +43,9 @@ MIN_COVERAGE = 0.6  # this, and what follows, by `python -m tests.bench.statemen
 MIN_WITH_VALUE = 0.35  # of a statement whose number or date is there, where it belongs
 USUAL_BACKGROUND = 0.25  # cosine that unrelated words reach
 MOST_COMPARED = 120  # words of the chunks, with one that they lack
-# What stands before a noun and not before a name, in German, where both have a capital.
+# What follows is no name, in German: a number or an adjective may come between, too.
 BEFORE_NOUN = re.compile(
-    r"(?:\b(?:d(?:er|ie|as|em|en|es)|(?:k?ein|[mds]ein|ihr|unser|euer|eur)(?:e[mnrs]?)?|im|am|beim|zum"
-    r"|zur|vom|ins|zwei|drei|vier|fünf|jede[mnrs]?)(?-i:\s[a-zäöüß]+)?|\d)$",
-    re.IGNORECASE,
+    rf"(?:\b(?:{DETERMINER}|zwei|drei|vier|fünf)(?-i:\s[a-zäöüß]+)?|\d)$", re.IGNORECASE
 )
 
 # Words with which an answer speaks of its sources; they claim nothing.

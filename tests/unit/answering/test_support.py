@@ -198,6 +198,12 @@ def test_what_says_no_in_other_words_is_no_contradiction() -> None:
     assert unsupported("The first aid kit was not checked on 2026-09-06.", [note]) != ()
 
 
+def test_a_no_to_what_the_heading_names_is_one() -> None:
+    note = hit("plans.md", "Phone", "Mila: no phone, only a watch! SIM of Mila: £4")
+    assert unsupported("Mila has no phone.", [note]) == ()
+    assert unsupported("Mila has a phone.", [note]) != ()
+
+
 def test_a_word_in_other_words_counts_by_its_meaning() -> None:
     """Without a model the words are all there is to compare."""
     model = OnnxEmbedder(Settings())
@@ -319,7 +325,8 @@ DIARY = hit(
     "Practice starts at 7.30pm in the hall, with Jonas. Doors close at 19h45.\n"
     "We stay with Sue 2–7 May 2026. Tue 12 Jan 2027: Femi owes Tomek £40.\n"
     "Jonas prefers a call to a long thread.\n"
-    "- kickoff with Ada: viernes\n- they met and sat in the sun by the hall\n"
+    "- Ada (Tomek's sister, writes to Femi) on the kickoff: viernes\n"
+    "- they met and sat in the sun by the hall\n"
     "- pace 6:25 min a kilometre\n",
 )
 
@@ -343,6 +350,7 @@ DIARY = hit(
         ("They sat in the sun by the hall.", "They met in the hall on Sunday."),
         ("Femi owes Tomek £40.", "Tomek owes Femi £40."),
         ("Jonas prefers a call to a long thread.", "Jonas prefers a long thread to a call."),
+        ("Ada is Tomek's sister and writes to Femi.", "Ada is Femi's sister and writes."),
     ],
 )
 def test_what_is_said_in_another_form_is_held_and_another_thing_is_not(
