@@ -22,11 +22,7 @@ _STRAY = re.compile("[\udc80-\udcff]")
 
 
 class NotTextError(Exception):
-    """The file isn't text; ``reason`` is a phrase for the list of skipped files."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    """The file isn't text; the message is a phrase for the list of skipped files."""
 
 
 def read_lines(data: bytes | str) -> tuple[list[str], tuple[str, ...]]:

@@ -22,9 +22,10 @@ MAX_DEPTH = 32
 _SHALLOW = 1_000  # characters: they can't nest deep enough to end a stack
 MAX_VALUES = 10_000
 
-# A value: text; None for null and booleans, which nobody searches; a list; or a map, whose
-# repeated keys are all kept.
+# A value: text; None for null and booleans, which nobody searches; a list; or a map: its pairs in
+# the order of the note, repeated keys and all.
 Value: TypeAlias = "str | list[Value] | Map | None"
+Map: TypeAlias = "tuple[tuple[str, Value], ...]"
 
 _LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _NOT_TEXT = frozenset(
@@ -38,13 +39,6 @@ _ID = re.compile(
 )
 _KEY_LINE = re.compile(r"([^\s#:'\"\[\]{}&*!|>%@`-][^:\n]{0,80}?)\s*:(?:[ \t]+(.*))?$")
 _ITEM_LINE = re.compile(r"\s*-[ \t]+(.*)$")
-
-
-@dataclass(frozen=True, slots=True)
-class Map:
-    """Keys with their values, in the order of the note."""
-
-    items: tuple[tuple[str, Value], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +61,13 @@ class Frontmatter:
 
     def fields(self) -> Iterator[tuple[str, str]]:
         """(key, text) of all text, each at its top-level key, wikilinks as their text."""
-        for name, value in self.values.items:
+        for name, value in self.values:
             for _, text in _leaves(value, ""):
                 yield name, plain_links(text)
 
     def listed(self, *keys: str) -> list[str]:
         """As ``strings``; a value that is one string is split at its commas, a list isn't."""
-        single = {k.casefold() for k, value in self.values.items if isinstance(value, str)}
+        single = {k.casefold() for k, value in self.values if isinstance(value, str)}
         for key in keys:
             if found := self.strings(key):
                 parts = ",".join(found).split(",") if key in single else found
@@ -81,7 +75,7 @@ class Frontmatter:
         return []
 
 
-NO_FRONTMATTER = Frontmatter(None, Map(()), "")
+NO_FRONTMATTER = Frontmatter(None, (), "")
 
 
 class _UnreadableError(Exception):
@@ -100,16 +94,16 @@ def read_frontmatter(lines: Sequence[str]) -> Frontmatter | None:
     place = (1, end + 1)
     raw = "\n".join(inner)
     if not raw.strip():
-        return Frontmatter(place, Map(()), "")
+        return Frontmatter(place, (), "")
     try:
         value = _load(raw)
     except _UnreadableError as problem:
         salvaged = _salvage(inner[:2000])
-        if not salvaged.items:
+        if not salvaged:
             return None
         warning = f"frontmatter can't be read as YAML ({problem}); its lines are kept as text"
         return Frontmatter(place, salvaged, raw.strip(), warning)
-    if not isinstance(value, Map):
+    if not isinstance(value, tuple):
         return None
     value = _restore_hash_tags(value, inner)
     return Frontmatter(place, value, render(value))
@@ -132,8 +126,8 @@ def _leaves(value: Value, key: str) -> Iterator[tuple[str, str]]:
     elif isinstance(value, list):
         for item in value:
             yield from _leaves(item, key)
-    elif isinstance(value, Map):
-        for name, item in value.items:
+    elif isinstance(value, tuple):
+        for name, item in value:
             yield from _leaves(item, f"{key} {name}".strip())
 
 
@@ -173,7 +167,7 @@ def _value(node: yaml.Node | None, depth: int, count: Iterator[int]) -> Value:
         raise _UnreadableError(f"more than {MAX_VALUES:,} values")
     if isinstance(node, yaml.MappingNode):
         pairs = [[_value(part, depth + 1, count) for part in pair] for pair in node.value]
-        return Map(tuple((" ".join(text for _, text in _leaves(k, "")), v) for k, v in pairs))
+        return tuple((" ".join(text for _, text in _leaves(k, "")), v) for k, v in pairs)
     if isinstance(node, yaml.SequenceNode):
         items = [_value(item, depth + 1, count) for item in node.value]
         # [[A wikilink]] without quotes is a list in a list
@@ -207,16 +201,16 @@ def _salvage(lines: Sequence[str]) -> Map:
             parts = [value]
         texts = (part.strip().strip("'\"") for part in parts)
         items[-1][1].extend(text for text in texts if text.lower() not in _NOT_TEXT)
-    return Map(tuple((key, list(values)) for key, values in items))
+    return tuple((key, list(values)) for key, values in items)
 
 
 def _restore_hash_tags(values: Map, lines: Sequence[str]) -> Map:
     """``tags: #a #b``: to YAML the tags are a comment, to the author they are tags."""
-    if not any(key.casefold() in ("tag", "tags") and value is None for key, value in values.items):
+    if not any(key.casefold() in ("tag", "tags") and value is None for key, value in values):
         return values
     found: dict[str, Value] = {}
     for line in lines:
         key, colon, rest = line.partition(":")
         if colon and key.strip().casefold() in ("tag", "tags") and rest.strip().startswith("#"):
             found[key.strip()] = rest.strip()
-    return Map(tuple((key, found.get(key, value)) for key, value in values.items))
+    return tuple((key, found.get(key, value)) for key, value in values)

@@ -141,7 +141,7 @@ class NoteLoader:
         try:
             note = reader_for(path)(path, content.data, date)
         except NotTextError as error:
-            return Unreadable(error.reason, is_note=False)
+            return Unreadable(str(error), is_note=False)
         self.warnings.extend(Skipped(shown(file.rel_path), w) for w in note.warnings)
         chunking = self.settings.chunking
         longest = longest_passage(chunking, self.window)
@@ -159,5 +159,5 @@ def as_text(content: ReadOutcome) -> ReadOutcome:
         try:
             read_lines(content.data)
         except NotTextError as error:
-            return Unreadable(error.reason, is_note=False)
+            return Unreadable(str(error), is_note=False)
     return content

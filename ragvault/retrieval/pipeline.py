@@ -57,8 +57,8 @@ from ragvault.retrieval.question.folders import select_folders
 from ragvault.retrieval.question.wordlists import RECENCY
 from ragvault.retrieval.ranking.blend import (
     Candidate,
-    TimeWindow,
     measured,
+    recency_of,
     score_all,
     trust_of,
     vector_weight,
@@ -142,9 +142,9 @@ def _recent(context: Context) -> Retrieval | None:
         found = catalog.recent(_DATED * k, of_time or context.where)
         found = [stored for stored in found if stored.note.date]
         found = sorted(found, key=lambda s: of_time is not None and not s.note.says_its_day)[:k]
-        window, dropped_by = TimeWindow(None, context.now), None
+        window, dropped_by = (context.now, math.inf), None
         if hint is not None and of_time is not None:
-            window = TimeWindow(hint.since, hint.until)
+            window = (hint.since, hint.until)
             if not found:
                 found = [s for s in catalog.recent(k, context.where) if s.note.date]
                 dropped_by = DroppedBy.TIME
@@ -153,7 +153,7 @@ def _recent(context: Context) -> Retrieval | None:
         return None
     hits = []
     for rank, stored in enumerate(found, 1):
-        recency = window.recency(stored.note.date)
+        recency = recency_of(stored.note.date, window)
         scores = Scores(None, None, recency, 1.0, recency, terms=(("recency", recency),))
         hits.append(Hit(rank, stored, scores, dropped_by))
     everywhere = replace(context, folder_mode="off")
@@ -186,11 +186,14 @@ def _search(context: Context, *, for_answer: bool) -> Retrieval:
         ranked = apply(ranked, lists)
     ranked = rerank(context, ranked)
     background = _background(context, meaning.model) if meaning.vector is not None else None
+    least = context.settings.retrieval.min_vector
+    if least is None:
+        least = -1.0 if background is None else NOISE * background
     with context.timed(Timing.BLEND):
         hits = pick(
             ranked,
             k=context.k,
-            min_vector=_least_cosine(context, background),
+            min_vector=least,
             terms=context.query.terms,
         )
     return Retrieval(
@@ -255,15 +258,6 @@ def _background(context: Context, model: str) -> float | None:
         return None
 
 
-def _least_cosine(context: Context, background: float | None) -> float:
-    """``retrieval.min_vector``, else a little less than unrelated questions reach: nearer is no
-    proof, but farther is noise."""
-    configured = context.settings.retrieval.min_vector
-    if configured is not None:
-        return configured
-    return -1.0 if background is None else NOISE * background
-
-
 def _embed(context: Context) -> Meaning:
     """The question's vector. A model that can't be used becomes a notice."""
     question = context.query.text
@@ -294,9 +288,9 @@ def _blend(
     until = context.now if where.until is None else min(context.now, where.until)
     window = None
     if where.since is not None or where.until is not None:
-        window = TimeWindow(None, until)
+        window = (until, math.inf)
     if hint is not None and any(hint.since <= c.stored.note.date <= hint.until for c in candidates):
-        window = TimeWindow.of_question(hint.since, hint.until)
+        window = (hint.since, hint.until)
     has_vectors = meaning.vector is not None
     if has_vectors and candidates and all(c.scores.vector is None for c in candidates):
         has_vectors = False

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from datetime import date, datetime, timedelta
-from functools import cache
 
 from ragvault.model import TaskQuery
 from ragvault.retrieval.question.timehints import due_period, find_hint
@@ -78,11 +77,6 @@ FRAME = frozenset(
 )
 
 
-@cache
-def _compiled(words: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{words})", re.IGNORECASE)
-
-
 def task_query(question: str, now: datetime, language: str) -> TaskQuery | None:
     """None for another kind of question."""
     rest = question.replace("’", "'").strip(" ¿¡?.!")
@@ -96,15 +90,19 @@ def task_query(question: str, now: datetime, language: str) -> TaskQuery | None:
     period, phrase = _period(rest, now, done=done)
     rest = rest.replace(phrase, " ", 1) if phrase else rest
     for words in (_OPEN, _DUE, _NOUN, *[_DONE] * done):
-        rest = _compiled(words).sub(lambda m: f" {' '.join(filter(None, m.groups()))} ", rest)
+        rest = re.sub(_whole(words), lambda m: f" {' '.join(filter(None, m.groups()))} ", rest)
     small = stopwords(language) | stopwords(ENGLISH) | FRAME
     about = tuple(dict.fromkeys(word for word in tokens(rest) if word not in small))
     return TaskQuery(done, period, about, by_due, has_noun) if len(about) <= _MOST else None
 
 
+def _whole(words: str) -> str:
+    return rf"(?i)\b(?:{words})"
+
+
 def _says(words: str, text: str) -> int | None:
     """Where one of them stands first."""
-    found = _compiled(words).search(text)
+    found = re.search(_whole(words), text)
     return found.start() if found else None
 
 

@@ -31,7 +31,6 @@ from ragvault.retrieval.question.timepatterns import (
     Pattern,
     back,
     calendar_unit,
-    compiled,
     count_of,
     may_name_a_time,
 )
@@ -72,8 +71,8 @@ def _periods(text: str, today: date, patterns: Sequence[Pattern] = PATTERNS) -> 
     found = [
         _Period(*match.span(), *days, pattern.relative)
         for pattern in (patterns if may_name_a_time(text) else ())
-        for match in compiled(pattern.words).finditer(text)
-        if not pattern.lead or compiled(pattern.lead).search(text[: match.start()])
+        for match in re.finditer(pattern.words, text, re.IGNORECASE)
+        if not pattern.lead or re.search(pattern.lead, text[: match.start()], re.IGNORECASE)
         if (days := pattern.read(match, today))
     ]
     periods: list[_Period] = []

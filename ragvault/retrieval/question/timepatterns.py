@@ -10,7 +10,6 @@ import re
 from calendar import monthrange
 from collections.abc import Callable
 from datetime import date, timedelta
-from functools import cache
 from typing import NamedTuple
 
 from ragvault.text import MONTHS, WEEKDAYS
@@ -367,9 +366,3 @@ def may_name_a_time(text: str) -> bool:
     """Whether it is worth compiling the patterns, which takes as long as a search."""
     said = _LETTERS.findall(text.lower())
     return any(map(str.isdigit, text)) or not _TIME_WORDS.isdisjoint(said)
-
-
-@cache
-def compiled(words: str) -> re.Pattern[str]:
-    """At the first use: few questions name a time."""
-    return re.compile(words, re.IGNORECASE)

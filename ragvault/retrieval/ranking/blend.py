@@ -84,31 +84,15 @@ class Candidate:
         return replace(self, scores=made)
 
 
-@dataclass(frozen=True, slots=True)
-class TimeWindow:
-    """What recency is measured against.
+# From when to when, in seconds: the question's own time ("last week"), or from a moment on without
+# an end, from which age counts back.
+Window = tuple[float, float]
 
-    A question's own time ("last week") is a window: 1 inside, halving with the distance from
-    it. Otherwise (``since`` None) age counts back from ``until``.
-    """
 
-    since: float | None
-    until: float
-    half_life_days: float = HALF_LIFE_DAYS
-
-    @classmethod
-    def of_question(cls, since: float, until: float) -> TimeWindow:
-        """With a quarter of its length as half-life (at least a day), if that is shorter: of
-        "yesterday", what is a month old is as far off as what is a year old."""
-        quarter = max(1.0, (until - since) / _DAY_S / 4)
-        return cls(since, until, min(HALF_LIFE_DAYS, quarter))
-
-    def recency(self, date: float) -> float:
-        """0..1, 1 inside the window (or at ``until``)."""
-        ahead = date - self.until if self.since is not None else 0.0
-        behind = (self.until if self.since is None else self.since) - date
-        days = max(0.0, ahead, behind) / _DAY_S
-        return float(0.5 ** (days / self.half_life_days))
+def recency_of(date: float, window: Window) -> float:
+    """0..1: 1 within the window, halving with each half-life outside of it."""
+    days = max(0.0, window[0] - date, date - window[1]) / _DAY_S
+    return float(0.5 ** (days / HALF_LIFE_DAYS))
 
 
 def trust_of(vocabulary_share: float) -> float:
@@ -129,28 +113,25 @@ def vector_weight(settings: RetrievalSettings, model: str) -> float:
 
 
 def score_all(
-    candidates: Sequence[Candidate], weight: float, window: TimeWindow | None = None
+    candidates: Sequence[Candidate], weight: float, window: Window | None = None
 ) -> list[Candidate]:
     """Blended with ``weight`` for the vectors, 0..1, the rest for the words; with a ``window``
     the date counts too."""
     best = max((c.scores.bm25 or 0.0 for c in candidates), default=0.0)
-    return best_first(_scored(c, best, weight, window) for c in candidates)
-
-
-def _scored(
-    candidate: Candidate, best_bm25: float, weight: float, window: TimeWindow | None
-) -> Candidate:
-    lexical = (candidate.scores.bm25 or 0.0) / best_bm25 if best_bm25 > 0 else 0.0
     share = 1.0 if window is None else 1.0 - RECENCY
-    terms = [
-        ("vector", share * weight * candidate.weighted_cosine),
-        ("lexical", share * (1.0 - weight) * lexical),
-    ]
-    recency = None
-    if window is not None:
-        recency = window.recency(candidate.stored.note.date)
-        terms.append(("recency", RECENCY * recency))
-    return candidate.scored(terms, replace(candidate.scores, lexical=lexical, recency=recency))
+
+    def scored(candidate: Candidate) -> Candidate:
+        lexical = (candidate.scores.bm25 or 0.0) / best if best > 0 else 0.0
+        recency = recency_of(candidate.stored.note.date, window) if window else None
+        terms = [
+            ("vector", share * weight * candidate.weighted_cosine),
+            ("lexical", share * (1.0 - weight) * lexical),
+        ]
+        if recency is not None:
+            terms.append(("recency", RECENCY * recency))
+        return candidate.scored(terms, replace(candidate.scores, lexical=lexical, recency=recency))
+
+    return best_first(map(scored, candidates))
 
 
 def best_first(candidates: Iterable[Candidate]) -> list[Candidate]:

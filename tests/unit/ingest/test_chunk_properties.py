@@ -87,7 +87,7 @@ def test_any_bytes_are_a_note_or_a_reason(data):
     try:
         note = read_markdown("a.md", data, 0.0)
     except NotTextError as problem:
-        assert problem.reason
+        assert str(problem)
         return
     for chunk in chunk_note(note, "v", WordCounter(), ChunkingSettings(), 30):
         chunk.embed_text.encode("utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import datetime
 
 import pytest
@@ -11,7 +12,7 @@ from ragvault.config.settings import RetrievalSettings
 from ragvault.model import Chunk, Hit, NoteInfo, Scores, StoredChunk
 from ragvault.retrieval.ranking.blend import (
     Candidate,
-    TimeWindow,
+    recency_of,
     score_all,
     trust_of,
     vector_weight,
@@ -45,7 +46,7 @@ def candidate(
 def blended(
     *candidates: Candidate,
     trust: float = 1.0,
-    window: TimeWindow | None = None,
+    window: tuple[float, float] | None = None,
 ) -> list[Candidate]:
     return score_all(candidates, trust * vector_weight(SETTINGS, "all-MiniLM-L6-v2"), window)
 
@@ -58,7 +59,7 @@ def test_the_blend_is_the_weighted_sum() -> None:
 
 
 def test_with_time_the_date_counts_too() -> None:
-    window = TimeWindow(NOW - 14 * DAY, NOW, 30.0)
+    window = (NOW - 14 * DAY, NOW)
     old = NOW - (14 + 30) * DAY
     ranked = blended(
         candidate("a", 0.8, 4.0, date=NOW - DAY),
@@ -95,15 +96,15 @@ def test_equal_scores_are_ordered_by_id_whatever_order_they_came_in() -> None:
 
 
 def test_recency_is_one_inside_the_window_and_halves_outside_on_both_sides() -> None:
-    window = TimeWindow(NOW - 10 * DAY, NOW, 7.0)
-    assert window.recency(NOW - 5 * DAY) == 1.0
-    assert window.recency(NOW - (10 + 7) * DAY) == pytest.approx(0.5)
-    assert window.recency(NOW + 7 * DAY) == pytest.approx(0.5)
+    window = (NOW - 10 * DAY, NOW)
+    assert recency_of(NOW - 5 * DAY, window) == 1.0
+    assert recency_of(NOW - (10 + 30) * DAY, window) == pytest.approx(0.5)
+    assert recency_of(NOW + 30 * DAY, window) == pytest.approx(0.5)
 
 
 def test_a_note_dated_in_the_future_is_as_recent_as_can_be() -> None:
-    assert TimeWindow(None, NOW, 30.0).recency(NOW + 40 * DAY) == 1.0
-    assert TimeWindow(None, NOW, 30.0).recency(NOW - 30 * DAY) == pytest.approx(0.5)
+    assert recency_of(NOW + 40 * DAY, (NOW, math.inf)) == 1.0
+    assert recency_of(NOW - 30 * DAY, (NOW, math.inf)) == pytest.approx(0.5)
 
 
 _SCORES = st.tuples(
@@ -119,7 +120,7 @@ def test_the_explanation_is_the_score(
     candidates = [
         candidate(f"{i:02}", v, b, weight=w, date=d) for i, (v, b, w, d) in enumerate(raw)
     ]
-    window = TimeWindow(None, NOW) if timed else None
+    window = (NOW, math.inf) if timed else None
     ranked = blended(*candidates, trust=trust, window=window)
     for scores in (c.scores for c in ranked):
         assert sum(value for _, value in scores.terms) == scores.final
