@@ -58,15 +58,13 @@ def embed_format(title: str, heading_path: HeadingPath, shown: int, text: str) -
 @dataclass(frozen=True, slots=True)
 class _Unit:
     """Lines ``first..last`` (1-based) under one heading path; ``shown`` of its headings stand in
-    them. ``front`` when they begin with the frontmatter; ``links`` lines at their end are link
-    definitions, and the blank lines before those."""
+    them. ``front`` when they begin with the frontmatter."""
 
     heading_path: HeadingPath
     first: int
     last: int
     shown: int
     front: bool = False
-    links: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,22 +120,14 @@ def _units(note: Note) -> list[_Unit]:
         path = section.heading_path
         above = _common(carried[0].heading_path[:-1], path)
         first, _ = _trim(note, carried[0].start_line, last)
-        units.append(_with_links(note, _Unit(path, first, last, len(path) - len(above))))
+        units.append(_Unit(path, first, last, len(path) - len(above)))
         carried = []
     if carried:
         path = reduce(_common, (section.heading_path for section in carried))
         first, last = _trim(note, carried[0].start_line, carried[-1].end_line)
         shown = max(0, len(path) - len(carried[0].heading_path[:-1]))
-        units.append(_with_links(note, _Unit(path, first, last, shown)))
+        units.append(_Unit(path, first, last, shown))
     return units
-
-
-def _with_links(note: Note, unit: _Unit) -> _Unit:
-    """The unit with the link definitions at its end counted, when they aren't too many."""
-    lines = note.lines[unit.first - 1 : unit.last]
-    said = without_definitions(lines)
-    is_much = sum(map(len, lines[said:])) > _MAX_LINKS
-    return replace(unit, links=0 if is_much else len(lines) - said)
 
 
 def _trim(note: Note, first: int, last: int) -> tuple[int, int]:
@@ -204,7 +194,7 @@ class _Maker:
         if len(units) > 1 and all(
             _is_bare(one) for one in note.sections if one.start_line >= units[-1].first
         ):
-            joined = _with_links(note, replace(units[-2], last=units[-1].last))
+            joined = replace(units[-2], last=units[-1].last)
             if self._fits(joined):
                 units = [*units[:-2], joined]
         if not self._front_last:
@@ -222,6 +212,13 @@ class _Maker:
             self._costs[front] = self._limit + 1
         return [front, *units]
 
+    def _said(self, unit: _Unit) -> int:
+        """How many of its lines are read: link definitions at the end, and the blank lines before
+        them, aren't, unless they are too many."""
+        lines = self._note.lines[unit.first - 1 : unit.last]
+        said = without_definitions(lines)
+        return len(lines) if sum(map(len, lines[said:])) > _MAX_LINKS else said
+
     def _fits(self, unit: _Unit) -> bool:
         return self._count([unit])[0] <= self._limit
 
@@ -235,7 +232,7 @@ class _Maker:
 
     def _whole(self, unit: _Unit) -> _Draft:
         lines = self._note.lines[unit.first - 1 : unit.last]
-        read = lines[: len(lines) - unit.links]
+        read = lines[: self._said(unit)]
         body = "\n".join(read)
         if unit.front:
             rest = "\n".join(read[self._front_last - unit.first + 1 :]).lstrip("\n")
@@ -247,7 +244,7 @@ class _Maker:
         """Pieces of a unit that is too long. Token counts hardly add up to less than the
         whole's; where they do, the pieces are made again, smaller."""
         title, path = self._header(unit)
-        place = (unit.first - 1, unit.last - unit.links - 1)
+        place = (unit.first - 1, unit.first + self._said(unit) - 2)
         header = embed_format(title, path, 0, "")
         header_cost = self._counter.count_tokens([header])[0]
         budget = max(1, self._limit - header_cost - 2)
@@ -271,10 +268,9 @@ class _Maker:
 
     def _with_links(self, drafts: list[_Draft], unit: _Unit) -> list[_Draft]:
         """The link definitions, which nothing was cut for, join the last piece's text."""
-        if not unit.links:
-            return drafts
         *before, last = drafts
-        links = self._note.lines[last.last : unit.last]
+        if not (links := self._note.lines[last.last : unit.last]):
+            return drafts
         line, end = self._note.lines[last.last - 1], last.text.rsplit("\n", 1)[-1]
         blank = line[line.rfind(end) + len(end) :]  # which a piece of a line was cut without
         text = "\n".join((last.text + blank, *links))

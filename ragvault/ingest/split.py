@@ -263,14 +263,9 @@ def _line_atoms(block: Block, lines: Sequence[str], repeat: str) -> Iterator[_At
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
     """Spans that cover all of a line but white space at their ends."""
-    at = 0
-    while at < len(text):
-        end = min(len(text), at + _SEGMENT)
-        if end < len(text) and (space := text.rfind(" ", at, end)) > at:
-            end = space
+    for at, end in _stretches(text, 0, _SEGMENT):
         for a, b in sentence_spans(text[at:end]):
             yield at + a, at + b
-        at = end
 
 
 def _stretches(text: str, at: int, size: int) -> Iterator[tuple[int, int]]:

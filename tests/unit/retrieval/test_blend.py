@@ -59,8 +59,8 @@ def test_the_blend_is_the_weighted_sum() -> None:
 
 
 def test_with_time_the_date_counts_too() -> None:
-    window = (NOW - 14 * DAY, NOW)
-    old = NOW - (14 + 30) * DAY
+    window = (NOW - 120 * DAY, NOW)
+    old = NOW - (120 + 30) * DAY
     ranked = blended(
         candidate("a", 0.8, 4.0, date=NOW - DAY),
         candidate("b", 0.8, 4.0, date=old),
@@ -96,10 +96,11 @@ def test_equal_scores_are_ordered_by_id_whatever_order_they_came_in() -> None:
 
 
 def test_recency_is_one_inside_the_window_and_halves_outside_on_both_sides() -> None:
-    window = (NOW - 10 * DAY, NOW)
+    window = (NOW - 28 * DAY, NOW)
     assert recency_of(NOW - 5 * DAY, window) == 1.0
-    assert recency_of(NOW - (10 + 30) * DAY, window) == pytest.approx(0.5)
-    assert recency_of(NOW + 30 * DAY, window) == pytest.approx(0.5)
+    assert recency_of(NOW - (28 + 7) * DAY, window) == pytest.approx(0.5)
+    assert recency_of(NOW + 7 * DAY, window) == pytest.approx(0.5)
+    assert recency_of(NOW - 230 * DAY, (NOW - 200 * DAY, NOW)) == pytest.approx(0.5)
 
 
 def test_a_note_dated_in_the_future_is_as_recent_as_can_be() -> None:
