@@ -78,8 +78,6 @@ class QuestionResult:
     printed: Printed | None = None
 
 
-# --------------------------------------------------------------------------- rankings
-
 TOP_PASSAGES = 5  # what a person looks at, and an answer is usually made from
 
 
@@ -123,9 +121,6 @@ def judge_ranking(question: Question, ranking: Ranking) -> Values:
     return values
 
 
-# --------------------------------------------------------------------------- answers
-
-
 def judge_answer(question: Question, answer: Answer, hits: Sequence[Hit]) -> dict[str, float]:
     """``citation_valid``: citations that resolve, of all that were made. ``citation_accuracy``:
     those that resolve to a gold place (section if given, else note), of all that resolve; only
@@ -158,8 +153,6 @@ def _without_citations(answer: Answer) -> str:
         text = text.replace(citation.raw, "")
     return text
 
-
-# --------------------------------------------------------------------------- what is printed
 
 FIRST = 10  # passages
 THRESHOLDS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # of the curve
@@ -248,9 +241,6 @@ def matches(pattern: str | None, text: str) -> bool:
     flags = re.IGNORECASE | re.DOTALL
     both = (text, text.replace(" · ", " | "))
     return pattern is not None and any(re.search(pattern, one, flags) for one in both)
-
-
-# --------------------------------------------------------------------------- figures
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,6 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 
-# --------------------------------------------------------------------------- rankings
-
-
 def ndcg(ranked: Sequence[str], relevant: Collection[str], k: int = 10) -> float:
     """Discounted gain of the first ``k`` over that of the best possible order."""
     gain = sum(1.0 / math.log2(i + 2) for i, key in enumerate(ranked[:k]) if key in relevant)
@@ -44,17 +41,12 @@ def reciprocal_rank(ranked: Sequence[str], relevant: Collection[str], k: int = 1
     return next((1.0 / (i + 1) for i, key in enumerate(ranked[:k]) if key in relevant), 0.0)
 
 
-# --------------------------------------------------------------------------- yes or no
-
-
 def auroc(scores: Floats, positive: Flags) -> float:
     """Chance that a positive scores above a negative, ties counting half; NaN without both."""
     good, bad = scores[positive][:, None], scores[~positive]
     wins = (good > bad) + 0.5 * (good == bad)
     return float(wins.mean()) if wins.size else math.nan
 
-
-# --------------------------------------------------------------------------- 95 % intervals
 
 _Z = 1.96  # of a normal distribution
 

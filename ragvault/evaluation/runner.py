@@ -191,9 +191,6 @@ def _judged(
     )
 
 
-# --------------------------------------------------------------------------- figures
-
-
 @dataclass(frozen=True)
 class Evaluation:
     """One run, whole: the set's ``name``, what it was asked of, and what came of it. ``model`` is

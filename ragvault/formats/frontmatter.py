@@ -131,9 +131,6 @@ def _leaves(value: Value, key: str) -> Iterator[tuple[str, str]]:
             yield from _leaves(item, f"{key} {name}".strip())
 
 
-# --------------------------------------------------------------------------- YAML
-
-
 def _load(raw: str) -> Value:
     if len(raw) > MAX_CHARS:
         raise _UnreadableError(f"longer than {MAX_CHARS:,} characters")
@@ -179,9 +176,6 @@ def _value(node: yaml.Node | None, depth: int, count: Iterator[int]) -> Value:
     if isinstance(node, yaml.ScalarNode) and (node.style or node.value.lower() not in _NOT_TEXT):
         return str(node.value)
     return None
-
-
-# --------------------------------------------------------------------------- what YAML loses
 
 
 def _salvage(lines: Sequence[str]) -> Map:

@@ -105,9 +105,6 @@ def chunk_note(
     return tuple(chunks)
 
 
-# --------------------------------------------------------------------------- units
-
-
 def _units(note: Note) -> list[_Unit]:
     """The sections that say something, each with the bare headings before it."""
     units: list[_Unit] = []
@@ -156,9 +153,6 @@ def _is_short(section: Section, note: Note) -> bool:
 def _common(a: HeadingPath, b: HeadingPath) -> HeadingPath:
     same = takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False))
     return tuple(name for name, _ in same)
-
-
-# --------------------------------------------------------------------------- drafts
 
 
 class _Maker:

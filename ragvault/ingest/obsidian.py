@@ -77,7 +77,10 @@ def read_settings(root: Path, on_bad: Callable[[str, str], None]) -> VaultSettin
         return VaultSettings()
     excluded: list[tuple[str | re.Pattern[str], str]] = []
     app = f"{_FOLDER}/app.json"
-    for rule in _texts(_read(folder / "app.json").get("userIgnoreFilters")):
+    filters = _read(folder / "app.json").get("userIgnoreFilters")
+    for rule in filters if isinstance(filters, list) else ():
+        if not rule or not isinstance(rule, str):
+            continue
         if len(rule) > 2 and rule.startswith("/") and rule.endswith("/"):
             try:
                 excluded.append((re.compile(rule[1:-1]), f"{app} (excluded files)"))
@@ -132,11 +135,6 @@ def _day(found: dict[str, str | None]) -> float | None:
     if name:
         month = MONTHS.get(name.lower(), MONTHS.get(name.lower()[:3]))
     return None if month is None else noon(year, month, found.get("day") or 1)
-
-
-def _texts(values: Any) -> list[str]:
-    """The texts in a list of anything."""
-    return [v for v in values if isinstance(v, str) and v] if isinstance(values, list) else []
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -117,9 +117,6 @@ def split_lines(
     return [Piece(head.first, head.start, tail.last, tail.end, head.repeat) for head, tail in ends]
 
 
-# --------------------------------------------------------------------------- atoms
-
-
 def _fitting(
     atoms: list[_Atom], lines: Sequence[str], counter: TokenCounter, budget: int
 ) -> list[_Atom]:
@@ -300,9 +297,6 @@ def _runs(text: str) -> Iterator[tuple[int, int]]:
                 start = end
             end += len(grapheme[at : at + _MAX_GRAPHEME])
     yield start, end
-
-
-# --------------------------------------------------------------------------- packing
 
 
 def _pack(

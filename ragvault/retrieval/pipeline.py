@@ -46,7 +46,6 @@ from ragvault.model import (
 from ragvault.retrieval.candidates.expansion import apply, assist, search_expansion
 from ragvault.retrieval.candidates.gather import (
     Meaning,
-    Store,
     by_words,
     gather,
     nearest,
@@ -228,13 +227,10 @@ def _begin(context: Context) -> tuple[Meaning, tuple[str, ...]]:
     pool = ThreadPoolExecutor(max_workers=2, thread_name_prefix="ragvault")
     wait = True
 
-    def open_timed() -> Store:
-        with context.timed(Timing.VECTOR):
-            return open_store(context, generation, fingerprint)
-
     try:
         embedding = pool.submit(_embed, context)
-        opening = pool.submit(open_timed)
+        open_timed = context.timed(Timing.VECTOR)(open_store)
+        opening = pool.submit(open_timed, context, generation, fingerprint)
         with context.timed(Timing.LEXICAL):
             query = context.query
             asked = (query.terms, *(wording.terms for wording in query.wordings))

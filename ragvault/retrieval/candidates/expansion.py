@@ -174,9 +174,6 @@ def terms_of(variant: str) -> tuple[str, ...]:
     return tuple(token for token in tokens if token not in text.stopwords()) or tuple(tokens)
 
 
-# --------------------------------------------------------------------------- the search
-
-
 def search_expansion(
     context: Context,
     written: Sequence[tuple[str, str]],
@@ -213,9 +210,6 @@ def between(question: Vector, passage: Vector) -> Vector:
     middle = question + passage
     length = float((middle @ middle) ** 0.5)
     return question if length < 1e-6 else (middle / length).astype(question.dtype)
-
-
-# --------------------------------------------------------------------------- the fusion
 
 
 def apply(ranked: Sequence[Candidate], lists: Lists) -> Sequence[Candidate]:

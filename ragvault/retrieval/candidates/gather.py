@@ -63,9 +63,6 @@ class Meaning:
         return self.vector if self.trust > 0 else None
 
 
-# --------------------------------------------------------------------------- the retrievers
-
-
 def open_store(context: Context, generation: int, fingerprint: str) -> Store:
     """Open the store if it is needed, current to ``generation``, and see that it holds all of each
     vault's vectors of the embedder in force: what it lacks would never be near. Raises no
@@ -184,9 +181,6 @@ def _ask_store(
         if len(passed) >= n or len(found) < asked:
             return passed[:n]
         asked *= _GROWTH
-
-
-# --------------------------------------------------------------------------- the pool
 
 
 def gather(

@@ -100,9 +100,6 @@ def _counted(found: int, most: int, asked: TaskQuery) -> str:
     return f"{found:,} {asked.kind}: these are the {most} {which}. `--detail detailed` shows more."
 
 
-# --------------------------------------------------------------------------- what there is
-
-
 def _passages(context: Context, asked: TaskQuery) -> Iterator[tuple[StoredChunk, str]]:
     """Those with a box; where it is asked what is due, also those that say so, and what a table
     goes on in, with its header."""

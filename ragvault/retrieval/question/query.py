@@ -76,8 +76,6 @@ def clean(question: str) -> str:
     return cleaned
 
 
-# ---------------------------------------------------------------- what has to be there
-
 # In straight, English, German or French marks; 5" isn't one.
 _PHRASE = re.compile(
     r"(?<![\w\"])(?:\"([^\"]*\w[^\"]*)\"(?!\w)|[“„]([^“”„]*\w[^“”„]*)[“”]|«([^«»]*\w[^«»]*)»)"
@@ -99,8 +97,6 @@ def _without_excluded(question: str) -> tuple[str, tuple[str, ...]]:
         )
     return rest, excluded
 
-
-# ---------------------------------------------------------------------------- terms
 
 # What only says that a number or a name is asked for: "how many stitches", "the name of the lady".
 _OF_FORM = re.compile(
@@ -152,9 +148,6 @@ def _terms(question: str, hint: TimeHint | None, stopwords: Collection[str]) -> 
         long = [part for part in parts if len(part) > 1 or len(parts) == 1]
         found += [part for part in long if len(parts) == 1 or part not in stopwords]
     return tuple(dict.fromkeys(found)) or tuple(dict.fromkeys(text.tokens(question)))
-
-
-# ------------------------------------------------------------------------- intention
 
 
 def _small_talk(question: str) -> Intent | None:

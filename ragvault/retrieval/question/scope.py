@@ -40,9 +40,6 @@ def choose_k(request: Request, query: Query) -> int:
     return max(K_MIN, min(wanted, K_MAX))
 
 
-# --------------------------------------------------------------------------- vaults and tags
-
-
 def choose_vaults(request: Request, known: Sequence[VaultInfo]) -> list[VaultInfo]:
     """The vaults named, or all. Raises UsageError for an unknown one, NoIndexError when none has
     notes."""
@@ -112,9 +109,6 @@ def _unknown(message: str, kind: str, wanted: str, names: Sequence[str]) -> Usag
         return UsageError(message, f"These notes have no {kind}s: leave `--{kind}` out.")
     more = " …" if len(names) > _SHOWN else ""
     return UsageError(message, f"{kind.capitalize()}s: {', '.join(names[:_SHOWN])}{more}.")
-
-
-# --------------------------------------------------------------------------- folders
 
 
 def folder_mode(request: Request, settings: Settings) -> str:

@@ -63,8 +63,6 @@ _COUNTED = (
 DayRange = tuple[date, date]  # first day, first day after
 _Reader = Callable[[re.Match[str], date], DayRange | None]
 
-# ------------------------------------------------------------------------- calendar
-
 _MONTHS_IN = {"month": 1, "quarter": 3, "year": 12}
 _DAYS_IN = {"day": 1, "week": 7, "weekend": 7}
 
@@ -98,9 +96,6 @@ def calendar_unit(unit: str, day: date) -> DayRange:
 def count_of(word: str) -> int:
     """A number in digits or words. Raises KeyError for another word."""
     return int(word) if word.isdigit() else NUMBERS[word.lower()]
-
-
-# -------------------------------------------------------------------------- readers
 
 
 def _calendars(unit: str) -> _Reader:
@@ -210,8 +205,6 @@ def _read_end(match: re.Match[str], today: date) -> DayRange:
 def _days_from_today(first: int, last: int) -> _Reader:
     return lambda _match, today: (today + first * DAY, today + last * DAY + DAY)
 
-
-# -------------------------------------------------------------------------- patterns
 
 _YEAR_TAIL = rf"(?:,?\s+(?:del?\s+|of\s+)?(?P<y>{_YEAR})(?!\d))"
 _BETWEEN = "between|zwischen|entre|tra|fra|tussen"

@@ -81,9 +81,6 @@ def _is_drawn(passage: str) -> bool:
     return not says_nothing(body) and says_nothing(without_html(body, drawn=False))
 
 
-# --------------------------------------------------------------------------- duplicates
-
-
 def _fold(ranked: Sequence[Candidate], reasons: list[DroppedBy | None]) -> dict[int, list[str]]:
     """Mark what repeats a better one; the notes that each of those stands for.
 
