@@ -174,7 +174,7 @@ class TaskPlace:
 class Wording:
     """A question in another ``language`` of the notes, word by word: ``text``, ``terms`` and, for
     each word that could be translated, what it is there (``said``). ``trust`` (0..1): what a cosine
-    to the text counts for."""
+    to the text, and BM25 by the terms, counts for."""
 
     language: str
     text: str

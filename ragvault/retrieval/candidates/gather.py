@@ -23,9 +23,6 @@ from ragvault.text import tokens
 # What is proposed: so many of a scope's nearest vectors, and so many chunks by BM25.
 VECTOR_CANDIDATES = 50
 LEXICAL_CANDIDATES = 50
-# What BM25 by a question's words in another language counts for: where both are there, its own come
-# first (XQuAD's notes, each in four languages: full, and English questions lose .008 of the MRR).
-IN_OTHER_WORDS = 0.9
 QUOTED_CANDIDATES = 500  # passages with its words, of the notes that hold a quoted phrase
 # How far an unfiltered answer is read on, in steps of four, while the filter refuses most of it.
 _GROWTH = 4
@@ -195,7 +192,7 @@ def gather(
     pass the filter (a vector may outlive its chunk until the next ``index``)."""
     catalog, query = context.catalog, meaning.vector
     asked = [(context.query.terms, 1.0)]
-    asked += ((wording.terms, IN_OTHER_WORDS) for wording in context.query.wordings)
+    asked += ((wording.terms, wording.trust) for wording in context.query.wordings)
     proposed = list(dict.fromkeys((*by_vector, *by_keyword)))
     for phrase in context.query.phrases:
         quoted = catalog.lexical(tokens(phrase), QUOTED_CANDIDATES, context.where)
