@@ -303,9 +303,8 @@ class Container:
         if backend == "none" or wanted is False:
             return None
         if self._reranker is None:
-            kind = resolve_name(RERANKERS[backend])
-            self._reranker = kind(self.settings, self._facts_file())
-            self._opened.callback(self._reranker.close)
+            made: Reranker = resolve_name(RERANKERS[backend])(self.settings, self._facts_file())
+            self._reranker = self._opened.enter_context(closing(made))
         return self._reranker
 
     @cached_property

@@ -110,12 +110,7 @@ def private_folder(path: Path) -> Path:
     A folder that exists keeps its mode: it may be the user's own choice. Raises StoreError.
     """
     with reported(path):
-        if not path.is_dir():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with contextlib.suppress(FileExistsError):  # another process was faster
-                path.mkdir(mode=0o700)
-            if not path.is_dir():
-                raise NotADirectoryError(errno.ENOTDIR, "is a file", str(path))
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
     return path
 
 

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -81,13 +81,13 @@ def unit_rows(rows: Any, bad: Callable[[str], ModelError]) -> Matrix:
 
 class PrefixedEmbedder:
     """What all embedders do alike: put the model's prefixes before what is embedded, and remember
-    questions for the life of the process, the newest 512."""
+    the last 512 questions for the life of the process."""
 
     def __init__(self, settings: Settings, facts: Path | None) -> None:
         self._wanted = settings.embedding
         self._facts = FactStore(facts)
         self._lock = threading.RLock()
-        self._queries: dict[str, Vector] = {}
+        self._remembered: Callable[[str], Vector] = lru_cache(_QUERIES)(self._question)
 
     @cached_property
     def prefixes(self) -> Prefixes:
@@ -109,13 +109,11 @@ class PrefixedEmbedder:
         return self._embed([self.prefixes.document + text for text in texts])
 
     def embed_query(self, text: str) -> Vector:
-        vector = self._queries.get(text)
-        if vector is None:
-            vector = self._embed([self.prefixes.query + text])[0].copy()
-            vector.setflags(write=False)  # it is handed out again
-            if len(self._queries) >= _QUERIES:
-                self._queries.pop(next(iter(self._queries)), None)
-            self._queries[text] = vector
+        return self._remembered(text)
+
+    def _question(self, text: str) -> Vector:
+        vector: Vector = self._embed([self.prefixes.query + text])[0].copy()
+        vector.setflags(write=False)  # it is handed out again
         return vector
 
     def keep_to(self, fingerprints: Collection[str]) -> None:

@@ -252,11 +252,8 @@ def why(container: Container, note: str, request: Request, *, now: datetime) -> 
     if retrieval is None:
         return "Nothing was looked for: that is no question."
     chunks = len(container.catalog.note_chunks(vault, rel_path))
-    found = [
-        hit
-        for hit in retrieval.candidates
-        if (hit.chunk.vault, hit.chunk.rel_path) == (vault, rel_path)
-    ]
+    looked_at = retrieval.candidates
+    found = [hit for hit in looked_at if hit.chunk.place[:2] == (vault, rel_path)]
     name, outcome = one_line(rel_path), _outcome(result)
     if not found:
         of = "its passage wasn't" if chunks == 1 else f"none of its {chunks:,} passages was"
@@ -267,14 +264,9 @@ def why(container: Container, note: str, request: Request, *, now: datetime) -> 
             reason = "it holds no task of those that were asked for"
         if request.folders or request.tags or request.since or request.until:
             reason += ", or it is outside the limits that you set"
-        return (
-            f"{name} isn't among the passages that were looked at "
-            f"({len(retrieval.candidates):,}): "
-            f"{reason}. {outcome}"
-        )
-    return (
-        f"{name}: {_rank_of(found[0], len(retrieval.candidates))} {_fate(found, result)} {outcome}"
-    )
+        among = f"the passages that were looked at ({len(looked_at):,})"
+        return f"{name} isn't among {among}: {reason}. {outcome}"
+    return f"{name}: {_rank_of(found[0], len(looked_at))} {_fate(found, result)} {outcome}"
 
 
 def _rank_of(hit: Hit, candidates: int) -> str:

@@ -11,6 +11,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -40,23 +41,18 @@ def on_disk(root: Path, rel_path: str) -> Path:
 
     Looks into the folder only when nothing is there under that name; linear in its entries then.
     """
-    direct = root / rel_path
-    if _is_there(direct):
-        return direct
-    current = root
-    for part in Path(rel_path).parts:
-        current = current / _spelling(current, part)
-    return current
-
-
-def _spelling(folder: Path, name: str) -> str:
-    if _is_there(folder / name):
-        return name
-    try:
-        names = [entry.name for entry in folder.iterdir()]
-    except OSError:  # gone since it was indexed: the link shows where it was
-        return name
-    return next((n for n in names if unicodedata.normalize("NFC", printable(n)) == name), name)
+    if _is_there(root / rel_path):
+        return root / rel_path
+    place = root
+    for name in Path(rel_path).parts:
+        found = name
+        if not _is_there(place / name):
+            with suppress(OSError):  # gone since it was indexed: the link shows where it was
+                names = (entry.name for entry in place.iterdir())
+                same = (n for n in names if unicodedata.normalize("NFC", printable(n)) == name)
+                found = next(same, name)
+        place = place / found
+    return place
 
 
 class Links:

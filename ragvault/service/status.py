@@ -7,7 +7,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -205,16 +205,14 @@ def _lack(vault: VaultInfo, found: Coverage, told: int) -> str | None:
 def ollama_status(container: Container) -> OllamaStatus:
     """Asks the server what it has, waiting no longer than ``PROBE_TIMEOUT_S`` for each reply."""
     settings = container.settings.ollama
-    chat = container.make_chat(max_wait_s=PROBE_TIMEOUT_S)
-    try:
-        version, models = chat.version(), tuple(chat.models())
-        model = chat.info(settings.model).name
-        return OllamaStatus(chat.host, model, version, models, model_present=True)
-    except ModelMissingError as error:
-        lack = False, error.message, error.hint
-        return OllamaStatus(chat.host, settings.model, version, models, *lack)
-    except ModelError as error:
-        how = "Start it with `ollama serve`, or leave it: ragvault works without."
-        return OllamaStatus(settings.host, settings.model, problem=error.message, hint=how)
-    finally:
-        chat.close()
+    with closing(container.make_chat(max_wait_s=PROBE_TIMEOUT_S)) as chat:
+        try:
+            version, models = chat.version(), tuple(chat.models())
+            model = chat.info(settings.model).name
+            return OllamaStatus(chat.host, model, version, models, model_present=True)
+        except ModelMissingError as error:
+            lack = False, error.message, error.hint
+            return OllamaStatus(chat.host, settings.model, version, models, *lack)
+        except ModelError as error:
+            how = "Start it with `ollama serve`, or leave it: ragvault works without."
+            return OllamaStatus(settings.host, settings.model, problem=error.message, hint=how)

@@ -128,7 +128,6 @@ def test_a_dense_layers_weights_are_part_of_the_fingerprint(outside: Path) -> No
 def test_a_dense_layer_may_end_in_tanh(outside: Path) -> None:
     (outside / "3_Dense" / "config.json").write_text('{"bias": false}')  # tanh is the default
     head = Head(outside / "onnx" / "model.onnx")
-    head.load()
     tokens = np.random.default_rng(3).normal(size=(5, TINY["hidden_size"])).astype(np.float32)
     wide = WEIGHTS["2_Dense"].astype(np.float64) @ tokens.astype(np.float64).mean(axis=0)
     assert head.apply(tokens) == pytest.approx(np.tanh(WEIGHTS["3_Dense"] @ wide), abs=1e-9)

@@ -7,7 +7,7 @@ import math
 import re
 import time
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
 from ragvault.adapters.models import encodable
@@ -64,12 +64,10 @@ class OllamaChat:
 
     def info(self, model: str | None) -> ModelInfo:
         """Of the model, or of the server's best one. Remembered for the life of this object."""
-        known = self._infos.get(model)
-        if known is not None:
-            return known
-        info = self._best() if model is None else self._shown(model)
-        self._infos[model] = self._infos[info.name] = info
-        return info
+        if model not in self._infos:
+            info = self._best() if model is None else self._shown(model)
+            self._infos[model] = self._infos[info.name] = info
+        return self._infos[model]
 
     def _shown(self, model: str) -> ModelInfo:
         if not model.strip():  # the client library would refuse it, in pydantic's words
@@ -154,18 +152,12 @@ class OllamaChat:
     def explain(self, error: Exception, model: str) -> ModelError:
         """ragvault's error; for a missing model, with the names of those that are there."""
         explained = self._server.explain(error, model)
-        if not isinstance(explained, ModelMissingError):
-            return explained
-        try:
-            names = self.models()
-        except ModelError:  # the server went away in between: the first error still holds
-            return explained
-        if not names:
-            return explained
-        more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-        there = ", ".join(names[:_LISTED]) + more
-        hint = f"{explained.hint[:-1]}, or use one it has: {there}."
-        return ModelMissingError(explained.message, hint)
+        with suppress(ModelError):  # the server may go away in between: the first error holds
+            if isinstance(explained, ModelMissingError) and (names := self.models()):
+                more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+                explained.hint = f"{explained.hint[:-1]}, or use one it has: "
+                explained.hint += f"{', '.join(names[:_LISTED])}{more}."
+        return explained
 
 
 class OllamaStream:

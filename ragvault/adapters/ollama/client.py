@@ -146,12 +146,9 @@ def _bad_host(host: str) -> ConfigError:
 def is_loopback(url: str) -> bool:
     """True for this machine itself, where no proxy has any business."""
     name = urlsplit(url).hostname or ""
-    if name == "localhost" or name.endswith(".localhost"):
-        return True
-    try:
+    with suppress(ValueError):
         return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False
+    return name == "localhost" or name.endswith(".localhost")
 
 
 class OllamaServer:

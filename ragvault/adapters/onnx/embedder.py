@@ -173,8 +173,6 @@ class _SentenceModel(Session):
     ) -> None:
         super().__init__(file, EMBEDDING, opened)
         self._head = head
-        if _WHOLE not in self.outputs:
-            head.load()
         self._tokens = next((name for name in _TOKENS if name in self.outputs), None)
         self.dimensions = 0
         self.dimensions = self.vector(probe).shape[-1]
@@ -217,7 +215,7 @@ class Head:
     pooling ("mean", "cls", "last") when neither does.
 
     Raises EmbedderUnavailableError for what can't be read and for modules that ragvault doesn't
-    know, here or, for the weights, in ``load``.
+    know, here or, for the weights, in ``apply``.
     """
 
     def __init__(self, model: Path, usual: str = "mean") -> None:
@@ -239,7 +237,6 @@ class Head:
                 self._dense.append(path)
             elif kind not in ("Transformer", "Normalize", "Dropout"):
                 raise _unknown(f"has a module {kind} that", self._folder / "modules.json")
-        self._layers: list[tuple[Matrix, Any, bool]] = []
 
     @property
     def window(self) -> int | None:
@@ -253,8 +250,9 @@ class Head:
         files = [path / name for path in self._dense for name in ("config.json", _weights(path))]
         return "-".join([self.pooling, *(remembered_sha256(file, facts)[:16] for file in files)])
 
-    def load(self) -> None:
-        self._layers = [_layer(path) for path in self._dense]
+    @cached_property
+    def _layers(self) -> list[tuple[Matrix, Any, bool]]:
+        return [_layer(path) for path in self._dense]
 
     def apply(self, tokens: Matrix) -> Any:
         """The vector of one text, shape (d,), from those of its tokens, shape (tokens, d).
