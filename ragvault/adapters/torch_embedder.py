@@ -16,6 +16,7 @@ from typing import Any
 
 from ragvault.adapters.families import OWN_FILE, known_as
 from ragvault.adapters.models import (
+    EMBEDDING,
     PrefixedEmbedder,
     encodable,
     first_line,
@@ -23,7 +24,7 @@ from ragvault.adapters.models import (
     unit_rows,
     usable_cores,
 )
-from ragvault.adapters.onnx.model_files import cached
+from ragvault.adapters.onnx.model_files import cached, nowhere
 from ragvault.config.profiles import PROFILES, model_named
 from ragvault.config.settings import Settings
 from ragvault.errors import EmbedderUnavailableError
@@ -96,11 +97,7 @@ class SentenceTransformersEmbedder(PrefixedEmbedder):
             )
         if (found := cached(self._name, [_MARKER])) is not None:
             return found
-        raise EmbedderUnavailableError(
-            f"The embedding model {self._name} isn't on this machine.",
-            f"Get it with `ragvault model get {self._name}`, or name a folder that holds it as "
-            "`embedding.path`.",
-        )
+        raise nowhere(EMBEDDING, self._name)
 
     @property
     def _prompts(self) -> Path:

@@ -107,9 +107,8 @@ def vault_name(name: str) -> str:
     UsageError for one that is none."""
     cleaned = " ".join(strip_controls(name).split())
     if not cleaned or "/" in cleaned or "\\" in cleaned or len(cleaned) > 100:
-        shown = cleaned[:40] or "an empty name"
         raise UsageError(
-            f"{shown!r} can't be a vault's name." if cleaned else "The vault needs a name.",
+            f"{cleaned[:40]!r} can't be a vault's name." if cleaned else "The vault needs a name.",
             "Choose one of 1 to 100 characters without slashes: --name NAME.",
         )
     return cleaned

@@ -46,8 +46,7 @@ class OnnxCrossEncoder:
         def score(text: str) -> float:
             output = session.run(*tokenizer.encode_pair(question, text, window))
             if output.size != 1:
-                shape = f"(shape {output.shape})"
-                raise session.bad(f"gives {output.size} numbers a pair {shape}, not one")
+                raise session.bad(f"gives {output.size} numbers a pair, not one ({output.shape})")
             logit = float(output.reshape(()))
             if not math.isfinite(logit):
                 raise session.bad("gave a score that is not a number")

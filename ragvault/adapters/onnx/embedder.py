@@ -206,6 +206,7 @@ class _SentenceModel(Session):
 _KINDS = {"mean": "mean", "mean_tokens": "mean", "cls": "cls", "cls_token": "cls"}
 _KINDS |= {"last": "last", "lasttoken": "last"}
 _FLOATS = {"F32": "<f4", "F16": "<f2", "F64": "<f8"}
+_WEIGHTS = "model.safetensors"  # of a dense layer
 _TANH = "torch.nn.modules.activation.Tanh"
 _ACTIVATIONS = ("torch.nn.modules.linear.Identity", _TANH)
 
@@ -247,7 +248,7 @@ class Head:
 
     def identity(self, facts: FactStore) -> str:
         """For a fingerprint: the pooling, and the hashes of the dense layers' files."""
-        files = [path / name for path in self._dense for name in ("config.json", _weights(path))]
+        files = [path / name for path in self._dense for name in ("config.json", _WEIGHTS)]
         return "-".join([self.pooling, *(remembered_sha256(file, facts)[:16] for file in files)])
 
     @cached_property
@@ -289,23 +290,13 @@ def _pooling(file: Path) -> str | None:
     return next(iter(kinds), None)
 
 
-def _weights(dense: Path) -> str:
-    name = "model.safetensors"
-    if not (dense / name).is_file():
-        raise EmbedderUnavailableError(
-            f"The embedding model's {dense / name} is missing.",
-            "Copy or download the model's folder again, whole.",
-        )
-    return name
-
-
 def _layer(dense: Path) -> tuple[Matrix, Any, bool]:
     """Weight (out, in), bias (out,) or 0, and whether tanh follows."""
     said = read_json(dense / "config.json", EMBEDDING) or {}
     activation = str(said.get("activation_function", _TANH))  # sentence-transformers' default
     if activation not in _ACTIVATIONS:
         raise _unknown(f"has a dense layer with {activation.rpartition('.')[2]}, which", dense)
-    tensors = _safetensors(dense / _weights(dense))
+    tensors = _safetensors(dense / _WEIGHTS)
     return tensors["linear.weight"], tensors.get("linear.bias", 0.0), activation == _TANH
 
 

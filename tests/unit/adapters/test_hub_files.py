@@ -201,7 +201,7 @@ def test_any_other_model_comes_with_what_it_says_of_itself(hub: Hub) -> None:
     }
     made = get("someone/other-model")
     assert made.licence == "mit"
-    assert {file.path for file in made.files} == set(hub.files) - {
+    assert {file.path for file in made.missing} == set(hub.files) - {
         "onnx/model_O4.onnx",
         "model.safetensors",
         "README.md",
@@ -215,7 +215,7 @@ def test_any_other_model_comes_with_what_it_says_of_itself(hub: Hub) -> None:
 
 def test_sentence_transformers_gets_its_own_files(hub: Hub) -> None:
     hub.files = {"modules.json": b"[]", "model.safetensors": b"weights", "onnx/model.onnx": b"no"}
-    assert {file.path for file in get("someone/model", torch=True).files} == {
+    assert {file.path for file in get("someone/model", torch=True).missing} == {
         "modules.json",
         "model.safetensors",
     }
