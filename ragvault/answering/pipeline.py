@@ -225,7 +225,7 @@ def _concluded(request: AnswerRequest, draft: _Draft, prompt: Prompt, model: str
         if draft.error is not None:
             notices += (_notice(draft.error),)
         return AnswerRun(point(request, *held), None, draft.spent, notices)
-    if draft.cited.substantial:
+    if draft.cited.text:
         if draft.error is not None:
             notices = (*notices, _notice(draft.error))
         said = written(request, draft.cited)

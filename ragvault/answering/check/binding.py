@@ -49,9 +49,12 @@ _ELSEWHERE = "stands elsewhere there"
 Segments = Sequence[Sequence[Item]]
 
 
-def loose_parts(statement: str, cited: Sequence[Hit], about: str) -> list[str]:
+def loose_parts(
+    statement: str, cited: Sequence[Hit], about: str, *, is_compared: bool = True
+) -> list[str]:
     """Why the parts of the statement don't belong together in the passages; empty when they do.
-    ``about`` is what is known of their notes."""
+    ``about`` is what is known of their notes. Without ``is_compared`` its words are another
+    language's: a value, or two words, have to stand there."""
     text = "\n".join((about, *(hit.chunk.text for hit in cited)))
     if swapped := _turned(statement, text):
         return [swapped]
@@ -62,6 +65,9 @@ def loose_parts(statement: str, cited: Sequence[Hit], about: str) -> list[str]:
     place = items(about)
     facts = facts_of(tuple(cited))
     known = keys_of(place).union(*(fact.keys for fact in facts))
+    there = [item.kind for item in items(statement, known=False) if item.keys & known]
+    if not is_compared and len(there) < 2 and not set(there) & set(_VALUES):
+        return ["it is in another language, and nothing in it can be compared"]
     reason = ""
     for clauses in ([statement], _clauses(statement, known)):
         found = [_best(clause, facts, place, known) for clause in clauses]
@@ -103,14 +109,6 @@ def _clauses(statement: str, known: frozenset[str]) -> list[str]:
         else:
             found.append(clause)
     return found
-
-
-def in_common(statement: str, cited: Sequence[Hit], about: str) -> bool:
-    """Whether enough of the statement stands there to compare them across languages: a value, or
-    two words."""
-    known = keys_of(items(about)).union(*(fact.keys for fact in facts_of(tuple(cited))))
-    there = [item for item in items(statement, known=False) if item.keys & known]
-    return len(there) > 1 or any(item.kind in _VALUES for item in there)
 
 
 def _best(clause: str, facts: Sequence[Fact], place: Sequence[Item], known: frozenset[str]) -> str:

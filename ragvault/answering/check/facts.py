@@ -21,7 +21,7 @@ from ragvault.answering.quote.units import Unit, pages_of
 from ragvault.model import Hit
 from ragvault.text import language_of, sentence_spans, stem, stopwords, tokens
 
-_SENTENCES = 3  # of a paragraph that may be one fact
+_SENTENCES = 4  # of a paragraph that may be one fact
 PART = re.compile(
     r"(?:[;|()\n→·!?\"“”„«»]|(?<!\bno)(?<!\bnr)(?:,|(?<!\d)\.)(?=\s|$)|:(?=\s*(?:no|not|kein\w*|nicht)\b)"
     r"|\s[-–—/]\s|\b(?:but|aber|pero|mais|and|und|y|et|or|oder|o|ou|while|because|weil|so|except"

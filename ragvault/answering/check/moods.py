@@ -7,7 +7,6 @@ all the right words. English, German, Spanish and French, some Italian and Portu
 from __future__ import annotations
 
 import re
-from functools import cache
 
 DENIED, LACKING, UNSURE, OPEN, PAST = "denied", "lacking", "unsure", "open", "past"
 
@@ -46,15 +45,9 @@ _FORMS = {
 _SAYS_NO = frozenset({DENIED, LACKING})
 
 
-@cache
-def _form(mood: str) -> re.Pattern[str]:
-    """At the first use: what is quoted without a model needs none."""
-    return re.compile(_FORMS[mood], re.IGNORECASE)
-
-
 def moods(text: str) -> frozenset[str]:
     """Those of DENIED, LACKING, … that a word of the text tells."""
-    return frozenset(mood for mood in _FORMS if _form(mood).search(text))
+    return frozenset(mood for mood in _FORMS if re.search(_FORMS[mood], text, re.IGNORECASE))
 
 
 def is_opposite(said: frozenset[str], told: frozenset[str]) -> bool:

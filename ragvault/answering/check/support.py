@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from ragvault.answering.check.binding import in_common, loose_parts
+from ragvault.answering.check.binding import loose_parts
 from ragvault.answering.check.values import (
     compatible,
     find_dates,
@@ -60,9 +60,7 @@ _META = frozenset(
 )
 # With which a sentence begins that names its source or a time; names of nobody.
 _NO_NAMES = _META.union(
-    """
-    since notiz notizen laut zufolge nota notas según selon am pm yes ja nein oui non sí
-    """.split()
+    "since notiz notizen laut zufolge nota notas según selon am pm yes ja nein oui non sí".split()
 )
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _WORD = re.compile(r"[^\W\d_][\w'’-]+")
@@ -147,10 +145,8 @@ def unsupported(
     reasons += _missing_names(said, text, opening=is_compared)
     if is_compared and share < least:
         reasons.append(f"only {share:.0%} of its words are there")
-    if not is_compared and not in_common(plain, cited, about):
-        reasons.append("it is in another language, and nothing in it can be compared")
     if not reasons:
-        reasons += loose_parts(plain, cited, about)
+        reasons += loose_parts(plain, cited, about, is_compared=is_compared)
     return tuple(dict.fromkeys(reasons))
 
 
@@ -185,22 +181,14 @@ def _is_latin(text: str) -> bool:
 def _missing_values(statement: str, text: str) -> list[str]:
     """Dates and numbers of the statement that the text lacks."""
     reasons: list[str] = []
-    known_dates = [date for _, dates in find_dates(text) for date in dates]
     known = find_numbers(text, spelled=True)
-    years = {value for number in known for value in number.values}
+    days = [date for _, dates in find_dates(text) for date in dates]
+    years = {int(value) for number in known for value in number.values if 1900 < value < 2100}
+    days += [replace(day, year=year) for day in days if day.year is None for year in years]
     undated = find_numbers(without_dates(text), spelled=True)
     rest = without_dates(statement)
     for (start, end), dates in find_dates(statement):
-        if not any(
-            compatible(date, other)
-            or (
-                date.year in years
-                and compatible(replace(date, year=None), other)
-                and other.year is None
-            )
-            for date in dates
-            for other in known_dates
-        ):
+        if not any(compatible(date, day) for date in dates for day in days):
             reasons.append(f"the date {statement[start:end].strip()} is not there")
     lowered = text.casefold()
     for number in find_numbers(rest):

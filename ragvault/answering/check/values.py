@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from itertools import chain
 
+from ragvault.formats.dates import nearest_day
 from ragvault.text import MONTHS, WEEKDAYS
 
 Span = tuple[int, int]
@@ -61,7 +62,12 @@ _DATE_FORMS = tuple(
         r"(?P<y>(?:19|20)\d\d)(?![\d/]|[.,]\d)",
     )
 )
-_ENGLISH_DAYS = {day: n for day, n in WEEKDAYS.items() if day.endswith("day")}.items()
+_SHORT_DAYS = {
+    day[:length].capitalize(): n
+    for day, n in WEEKDAYS.items()
+    for length in (3, 4, 5)
+    if "day" in day
+}
 # A range says its month once: "2–7 May 2026", "May 2 to 9", "vom 2. bis 5. Juni".
 _TO = r"\s*(?:-|–|—|to|until|till|through|and|bis(?: zum)?|und|al?|au|et|y)\s*"
 _FROM = re.compile(rf"(?<![\w.,:/-])(\d{{1,2}})(?:st|nd|rd|th|er|\.)?{_TO}\Z", re.IGNORECASE)
@@ -107,29 +113,12 @@ _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b", re.IGNORECASE)
 _NUMBER_WORDS = {
     word: float(value)
     for value, words in enumerate(
-        (
-            "zero null",
-            "first erste ersten erster",
-            "two second zwei zweite zweiten zweiter dos deux",
-            "three third drei dritte dritten dritter tres trois",
-            "four fourth vier cuatro quatre",
-            "five fifth fünf cinco cinq",
-            "six sixth sechs seis",
-            "seven seventh sieben siete sept",
-            "eight eighth acht ocho huit",
-            "nine ninth neun nueve neuf",
-            "ten tenth zehn diez dix",
-            "eleven eleventh elf once onze",
-            "twelve twelfth zwölf doce douze",
-            "thirteen",
-            "fourteen",
-            "fifteen",
-            "sixteen",
-            "seventeen",
-            "eighteen",
-            "nineteen",
-            "twenty zwanzig veinte vingt",
-        )
+        "zero null, first erste ersten erster, two second zwei zweite zweiten zweiter dos deux,"
+        " three third drei dritte dritten dritter tres trois, four fourth vier cuatro quatre,"
+        " five fifth fünf cinco cinq, six sixth sechs seis, seven seventh sieben siete sept,"
+        " eight eighth acht ocho huit, nine ninth neun nueve neuf, ten tenth zehn diez dix,"
+        " eleven eleventh elf once onze, twelve twelfth zwölf doce douze, thirteen, fourteen,"
+        " fifteen, sixteen, seventeen, eighteen, nineteen, twenty zwanzig veinte vingt".split(",")
     )
     for word in words.split()
 } | {
@@ -176,23 +165,18 @@ def weekday(word: str) -> int | None:
     """The day that the word names, 0 for a Monday: "Tue", "Dienstag", "Fridays", "martes". A short
     one has a capital: people sat in the sun."""
     said = word.casefold()
-    one = said.rstrip("s")
-    is_short = len(one) > 2 and word[0].isupper()
-    short = (n for day, n in _ENGLISH_DAYS if is_short and day.startswith(one))
-    return WEEKDAYS.get(said, WEEKDAYS.get(one, next(short, None)))
+    return WEEKDAYS.get(said, WEEKDAYS.get(said.rstrip("s"), _SHORT_DAYS.get(word.rstrip("s"))))
 
 
 def weekdays(text: str) -> frozenset[int | None]:
     """Those that the text names, and those of its whole dates; None for its other words."""
-    named = (weekday(word) for word in re.findall(r"[^\W\d_]{3,}", text))
-    return frozenset((*named, *map(_weekday_of, chain(*(dates for _, dates in find_dates(text))))))
-
-
-def _weekday_of(day: Date) -> int | None:
-    try:
-        return date(day.year or 0, day.month, day.day or 0).weekday()
-    except ValueError:  # not whole, or no such day
-        return None
+    whole = (
+        nearest_day(day.year, day.month, day.day, date.max)
+        for day in chain(*(dates for _, dates in find_dates(text)))
+        if day.year and day.day
+    )
+    named = map(weekday, re.findall(r"[^\W\d_]{3,}", text))
+    return frozenset((*named, *(day.weekday() for day in whole if day)))
 
 
 def is_value(word: str) -> bool:
@@ -292,13 +276,16 @@ def spelled_counts(statement: str, text: str) -> list[str]:
     """Counts in words ("six retries") where the text counts the same thing otherwise. One that the
     text doesn't give may still be true of a list in it."""
     known: dict[str, set[float]] = {}
-    for word, thing in _COUNT.findall(text):
-        count = float(word) if word.isdecimal() else _NUMBER_WORDS[word.lower()]
-        known.setdefault(thing.lower().rstrip("s"), set()).add(count)
+    for _, thing, count in _counts(text):
+        known.setdefault(thing, set()).add(count)
     return [
-        f"there are not {word} {thing} there"
-        for word, thing in _COUNT.findall(statement)
-        if not word.isdecimal()
-        and (said := _NUMBER_WORDS[word.lower()])
-        not in known.get(thing.lower().rstrip("s"), {said})
+        f"there are not {said} there"
+        for said, thing, count in _counts(statement)
+        if not said[0].isdecimal() and count not in known.get(thing, {count})
     ]
+
+
+def _counts(text: str) -> Iterator[tuple[str, str, float]]:
+    for word, thing in _COUNT.findall(text.lower()):
+        count = _NUMBER_WORDS[word] if word in _NUMBER_WORDS else float(word)
+        yield f"{word} {thing}", thing.rstrip("s"), count

@@ -223,7 +223,10 @@ def render(sentence: Sentence, marks: Marks, holder: Hit | None = None) -> Piece
         if between.strip():
             placed = {}
         text, at = text + between, end
-        found = [(raw, _instead(resolved, holder)) for raw, resolved in group]
+        found = list(group)
+        if holder is not None:
+            held = Resolution(CitationStatus.REPAIRED, holder)
+            found = [(raw, one if one.hit in (None, holder) else held) for raw, one in found]
         hits_here = list(dict.fromkeys(r.hit for _, r in found if r.hit is not None))
         new = [mark for mark in map(marks.text, hits_here) if mark not in placed]
         if not new:
@@ -247,12 +250,6 @@ def render(sentence: Sentence, marks: Marks, holder: Hit | None = None) -> Piece
         citations.append(added)
         cited.append(holder)
     return Piece(text, tuple(citations), tuple(cited))
-
-
-def _instead(resolved: Resolution, holder: Hit | None) -> Resolution:
-    if holder is None or resolved.hit is None or resolved.hit == holder:
-        return resolved
-    return Resolution(CitationStatus.REPAIRED, holder)
 
 
 def _appended(text: str, mark: str, hit: Hit) -> tuple[str, Citation]:

@@ -58,13 +58,16 @@ _ENDED = re.compile(r"(?:[.!?…][\"'”’)\]*_`]*\s+|[。！？｡؟۔][」』
 @dataclass(frozen=True, slots=True)
 class Statement:
     """One sentence of the draft, without its citations. ``cited`` are the chunks that it stands
-    on; ``reasons`` say why no chunk holds it. ``is_struck``: it isn't in the text."""
+    on; ``reasons`` say why no chunk holds it. ``is_struck``: it isn't in the text; ``leads``: it
+    only announces what follows; ``holder``: what it is to cite instead of what it does."""
 
     text: str
     cited: tuple[Hit, ...]
     reasons: tuple[str, ...] = ()
     is_uncertain: bool = False
     is_struck: bool = False
+    leads: bool = False
+    holder: Hit | None = None
 
     @property
     def settled(self) -> Stated:
@@ -75,10 +78,10 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class CitedText:
-    """The whole of a finished stream; empty when nothing may be shown.
+    """The whole of a finished stream; its text is empty when no statement is supported.
 
     ``cited`` are the hits in order of first citation; ``uncertain`` is true when the draft
-    admits that something isn't in the notes; ``substantial`` when it has a supported statement.
+    admits that something isn't in the notes.
     """
 
     text: str
@@ -86,22 +89,10 @@ class CitedText:
     cited: tuple[Hit, ...]
     statements: tuple[Statement, ...]
     uncertain: bool
-    substantial: bool
 
     @property
     def unsupported(self) -> tuple[Statement, ...]:
         return tuple(s for s in self.statements if s.reasons)
-
-
-@dataclass(frozen=True, slots=True)
-class _Settled:
-    """A sentence with its verdict. ``leads``: it only announces what follows; ``holder``: what it
-    is to cite instead of what it does."""
-
-    sentence: Sentence
-    statement: Statement
-    leads: bool = False
-    holder: Hit | None = None
 
 
 @dataclass
@@ -125,25 +116,21 @@ class CitationStream:
         self._buffer = ""
         self._tried = 0  # length of the buffer when it was last found to hold no whole sentence
         self._waiting: Waiting = ""  # a sentence has ended, but a citation of it may follow
-        self._held: list[_Settled] = []
+        self._held: list[tuple[Sentence, Statement]] = []
         self._cited: dict[str, Hit] = {}  # by chunk id, in order of first citation
         self._gap = ""  # white space owed before the next piece
         self._length = 0
         self._statements: list[Statement] = []
         self._citations: list[Citation] = []
         self._texts: list[str] = []
-        self._open = False  # something has been shown
+        self.has_shown = False
         self._uncertain = False
         self._said: Counter[str] = Counter()
 
     @property
-    def has_shown(self) -> bool:
-        return self._open
-
-    @property
     def draft(self) -> str:
         """What was fed and isn't settled."""
-        return "".join((*(held.sentence.source for held in self._held), self._buffer))
+        return "".join((*(sentence.source for sentence, _ in self._held), self._buffer))
 
     @property
     def is_looping(self) -> bool:
@@ -171,7 +158,6 @@ class CitationStream:
             cited=tuple(self._cited.values()),
             statements=tuple(self._statements),
             uncertain=self._uncertain,
-            substantial=self._open,
         )
 
     # -- splitting
@@ -213,41 +199,40 @@ class CitationStream:
             self._said[" ".join(said)] += 1
             if self.is_looping:
                 return []
-        settled = self._settled(sentence)
-        statement = settled.statement
+        statement = self._settled(sentence)
         self._uncertain = self._uncertain or statement.is_uncertain
         if statement.is_struck:
             self._statements.append(statement)
             self._gap = _widest(self._gap, source[len(source.rstrip()) :]) if self._length else ""
             return [statement.settled]
-        self._held.append(settled)
-        if settled.leads or not (self._open or _answers(statement)):
+        self._held.append((sentence, statement))
+        if statement.leads or not (self.has_shown or _answers(statement)):
             return []  # until something follows that it belongs to
-        self._open = True
+        self.has_shown = True
         held, self._held = self._held, []
-        return [shown for piece in held for shown in self._show(piece)]
+        return [shown for piece in held for shown in self._show(*piece)]
 
-    def _settled(self, sentence: Sentence) -> _Settled:
+    def _settled(self, sentence: Sentence) -> Statement:
         """With the chunks that hold it: those that it cites, else the one that holds it best."""
         text, cited = sentence.statement, sentence.cited
         if is_uncertain(text) and not is_verbatim(text, cited):
-            return _Settled(sentence, Statement(text, cited, is_uncertain=True))
+            return Statement(text, cited, is_uncertain=True)
         if _is_heading(text) or (not cited and _claims_nothing(text)):
             leads = _is_heading(text) and not cited
             said = _MARKER.sub("", text, count=1)
             reasons = unsupported(said, self._context.hits) if re.search(r"\d", said) else ()
             struck = self.strike and bool(reasons)
-            return _Settled(sentence, Statement(text, cited, reasons, is_struck=struck), leads)
+            return Statement(text, cited, reasons, is_struck=struck, leads=leads)
         reasons = self._reasons(text, cited)
         if not reasons:
-            return _Settled(sentence, Statement(text, cited))
+            return Statement(text, cited)
         holder = self._holder(text)
         if holder is not None:
-            return _Settled(sentence, Statement(text, (holder,)), holder=holder)
+            return Statement(text, (holder,), holder=holder)
         so_far = tuple(self._cited.values())
         if not cited and so_far and not unsupported(text, self._basis(so_far)):  # it sums up
-            return _Settled(sentence, Statement(text, so_far))
-        return _Settled(sentence, Statement(text, cited, reasons, is_struck=self.strike))
+            return Statement(text, so_far)
+        return Statement(text, cited, reasons, is_struck=self.strike)
 
     def _reasons(self, text: str, cited: tuple[Hit, ...]) -> tuple[str, ...]:
         try:
@@ -290,8 +275,8 @@ class CitationStream:
 
     # -- showing
 
-    def _show(self, settled: _Settled) -> list[Written]:
-        piece = render(settled.sentence, self._marks, settled.holder)
+    def _show(self, sentence: Sentence, said: Statement) -> list[Written]:
+        piece = render(sentence, self._marks, said.holder)
         body = piece.text.rstrip()
         if not body.strip():
             self._gap = _widest(self._gap, piece.text) if self._length else ""
@@ -306,7 +291,6 @@ class CitationStream:
         self._texts.append(text)
         citations = [_moved(c, start - lead, self._length) for c in piece.citations]
         self._citations += citations
-        said = settled.statement
         is_statement = bool(re.search(r"\w", said.text)) and not _is_heading(said.text)
         self._statements += [said] * is_statement
         first = [hit for hit in piece.cited if hit.chunk.id not in self._cited]

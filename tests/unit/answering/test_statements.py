@@ -17,10 +17,10 @@ def test_the_cases_are_those_that_the_script_makes() -> None:
 @pytest.mark.parametrize(
     ("name", "held", "most"),
     [
-        ("cases", False, 0.045),
-        ("cases", True, 0.06),
+        ("cases", False, 0.047),
+        ("cases", True, 0.055),
         ("others", False, 0.34),  # planned as done, another's, half of it made up
-        ("others", True, 0.24),
+        ("others", True, 0.225),
     ],
 )
 def test_few_wrong_statements_pass_and_few_right_ones_are_refused(

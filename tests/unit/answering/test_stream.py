@@ -119,7 +119,7 @@ def test_a_cut_off_draft_loses_only_its_unfinished_sentence() -> None:
 
 def test_a_draft_without_a_held_citation_shows_nothing() -> None:
     result, shown = run("Penguins live in Antarctica [File: no.md].")
-    assert (result.text, shown, result.substantial) == ("", [], False)
+    assert (result.text, shown) == ("", [])
 
 
 PIECES = [
@@ -179,11 +179,11 @@ def test_a_note_that_says_what_it_leaves_out_is_quoted_not_taken_for_an_admissio
     stream = CitationStream((note,))
     stream.feed(f"Interest is not included in this note {mark}.")
     stream.close()
-    assert stream.result().substantial and not stream.result().uncertain
+    assert stream.result().text and not stream.result().uncertain
     stream = CitationStream((note,))
     stream.feed(f"The interest is not mentioned in the notes {mark}.")
     stream.close()
-    assert stream.result().uncertain and not stream.result().substantial
+    assert stream.result().uncertain and not stream.result().text
 
 
 def test_a_statement_may_rest_on_two_chunks_of_the_section_that_it_cites() -> None:
@@ -198,13 +198,13 @@ def test_a_statement_may_rest_on_two_chunks_of_the_section_that_it_cites() -> No
     stream = CitationStream((first, second, other))
     stream.feed(draft)
     stream.close()
-    assert stream.result().substantial and not stream.result().unsupported
+    assert stream.result().text and not stream.result().unsupported
     far = hit("trip.md", "Trip", "We walked 44 km.", rank=4, ordinal=7, first_line=20)
     for number, where in (("615", "another section"), ("44", "far below in a long one")):
         stream = CitationStream((first, second, other, far))
         stream.feed(draft.replace("840", number))
         stream.close()
-        assert not stream.result().substantial, f"{number} stands in {where}"
+        assert not stream.result().text, f"{number} stands in {where}"
 
 
 @pytest.mark.parametrize("unit", ["1. ", "Dr. ", "e.g. ", "```\n", "- - ", "word ", "#", "**"])
