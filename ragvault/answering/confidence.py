@@ -18,6 +18,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeAlias
 
 from ragvault.answering.check.support import USUAL_BACKGROUND, Embed, lift, nearness
 from ragvault.answering.check.values import find_dates
@@ -28,7 +29,7 @@ from ragvault.text import MONTHS, stem, stems, tokens
 
 # Where the model can read less of the question, its cosines tell nothing.
 LEAST_TRUST = 0.5
-_TRANSLATED = 0.75  # what another language's word for one of the question's counts
+_TRANSLATED = 0.75  # what another language's word, or the thing itself ("12 Mill Lane") counts
 MOST_COMPARED = 40  # words of a quote that a missing word is compared with
 
 
@@ -109,8 +110,9 @@ def features_of(
     ``lift``: the best cosine of what was found, 0 at what unrelated questions reach and 1 at 1;
     ``quote_lift``: the same of the quote's cosine; ``best``: of the first passage's score;
     ``held``: the share of the question's words, by rarity, that the quote or its place holds; one
-    that neither holds counts by the lift of the quote's nearest word, one in another language
-    nearly whole; ``least_held``: that of its names or that of its other words, whichever is less;
+    that neither holds counts by the lift of the quote's nearest word, one in another language,
+    or "address" where one stands there, nearly whole;
+    ``least_held``: that of its names or that of its other words, whichever is less;
     ``share``: the probability that it is this quote, if any holds the answer;
     ``number_missing``: 1 where the question names a number, such as a year, that it lacks, or a
     month that it isn't of;
@@ -165,10 +167,13 @@ def _shares(
 ) -> dict[str, float]:
     """Of each word how far it is held, 0..1."""
     shares, missing = dict.fromkeys(words, 0.0), []
+    told = [asked for asked, has in _kinds(query.text) if has.search(quote.shown)]
     for word in words:
         if stem(word) in stems_held:
             shares[word] = 1.0
-        elif not stems_held.isdisjoint(map(stem, query.also(word))):
+        elif not stems_held.isdisjoint(map(stem, query.also(word))) or any(
+            asked.search(word) for asked in told
+        ):
             shares[word] = _TRANSLATED
         else:
             missing.append(word)
@@ -223,7 +228,10 @@ def _is_of(hint: TimeHint, text: str) -> bool:
     return len(months) == 12 or bool(said & months)
 
 
-def _kind(asked: str, held: str, flags: int = re.IGNORECASE) -> tuple[re.Pattern[str], ...]:
+_Kind: TypeAlias = "tuple[re.Pattern[str], re.Pattern[str]]"
+
+
+def _kind(asked: str, held: str, flags: int = re.IGNORECASE) -> _Kind:
     return re.compile(asked, re.IGNORECASE), re.compile(held, flags)
 
 
@@ -267,9 +275,13 @@ _OF_OTHER = re.compile(
 
 def kind_missing(question: str, text: str) -> bool:
     """Whether the question asks for a kind of thing that the text holds nothing like."""
-    if _OF_OTHER.match(question):
-        return False
-    return any(asked.search(question) and not held.search(text) for asked, held in _KINDS)
+    return any(not has.search(text) for _, has in _kinds(question))
+
+
+def _kinds(question: str) -> list[_Kind]:
+    """Those that it asks for, each with what such a thing looks like."""
+    is_other = _OF_OTHER.match(question)
+    return [] if is_other else [kind for kind in _KINDS if kind[0].search(question)]
 
 
 _HOW_MANY = re.compile(

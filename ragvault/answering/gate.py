@@ -7,12 +7,15 @@ the passages are pointed at; nothing is shown only where the notes hardly treat 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
 from ragvault.answering.check.support import Embed
+from ragvault.answering.check.values import weekday
 from ragvault.answering.confidence import judge, unmentioned
+from ragvault.answering.quote.asks import days_in
 from ragvault.answering.quote.extract import Reading, read
 from ragvault.answering.quote.tasks import task_quotes
 from ragvault.model import (
@@ -27,6 +30,7 @@ from ragvault.model import (
     Quote,
     Retrieval,
     Strategy,
+    TimeHint,
 )
 
 SURE = 0.8  # from here on without a caveat
@@ -110,10 +114,20 @@ def _caveats(found: Retrieval, quotes: Sequence[Quote], confidence: float) -> tu
         missing = " or ".join(f"“{number}”" for number in unmentioned(found.query, quotes))
         caveats = (f"{_UNSURE} Nothing quoted mentions {missing}." if missing else _UNSURE,)
     hint = found.query.time_hint
-    dates = [quote.hit.note.date for quote in quotes]
-    if hint is not None and hint.relative and not any(hint.since <= d <= hint.until for d in dates):
+    if hint is not None and hint.relative and not any(_is_of(hint, quote) for quote in quotes):
         caveats = (*caveats, f"Nothing quoted is of the time you asked about ({hint.phrase}).")
     return caveats
+
+
+def _is_of(hint: TimeHint, quote: Quote) -> bool:
+    """Its note is of that time, or it says so itself: by a day, the phrase or its weekday."""
+    if hint.since <= quote.hit.note.date <= hint.until or hint.phrase in quote.shown.casefold():
+        return True
+    first, last = (date.fromtimestamp(at) for at in (hint.since, hint.until))
+    if any(first <= day <= last for day in days_in(quote.shown, first)):
+        return True
+    asked = {weekday(word) for word in hint.phrase.split()} - {None}
+    return any(weekday(word) in asked for word in re.findall(r"\w+", quote.shown))
 
 
 def _nothing(

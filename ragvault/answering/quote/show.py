@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
-from ragvault.answering.quote.units import ITEM_MARK, QUOTE_MARK
+from ragvault.answering.quote.units import ITEM_MARK, QUOTE_MARK, is_rows
 from ragvault.formats import reader_for
 from ragvault.formats.inline import CODE_SPAN, plain_links, without_html
 from ragvault.model import Block, BlockKind
@@ -38,13 +38,18 @@ _HELD = re.compile("\ue000(\\d+)\ue001")  # private characters: where a code spa
 
 def readable(text: str) -> str:
     """Running text or list items; line breaks stay."""
+    text = "\n".join(QUOTE_MARK.sub("", line, count=1) for line in text.split("\n"))
+    return _plain(_HEADING.sub("", text))
+
+
+def _plain(text: str) -> str:
+    """What begins within a line: "> 250" is no quotation there."""
     code: list[str] = []
 
     def hold(match: re.Match[str]) -> str:
         code.append(match[0])
         return f"\ue000{len(code) - 1}\ue001"
 
-    text = "\n".join(QUOTE_MARK.sub("", line, count=1) for line in text.split("\n"))
     text = CODE_SPAN.sub(hold, text)
     if (html := without_html(text)) != text:
         kept = (line.rstrip() for line in html.split("\n"))
@@ -53,7 +58,6 @@ def readable(text: str) -> str:
     text = _IMAGE.sub(lambda m: m[1] or "", text)
     text = _BLOCK_ID.sub("", _LINK.sub(r"\1", plain_links(text)))
     text = _FIELD_KEY.sub(r"\1:", _FIELD_MARK.sub(r"\1: \2", text))
-    text = _HEADING.sub("", text)
     for _ in range(2):
         text = _EMPHASIS.sub(lambda m: m[2] or m[4], text)
     return _HELD.sub(lambda m: code[int(m[1])], text).strip("\n")
@@ -89,7 +93,7 @@ def field(text: str) -> str:
     joined = ", ".join(filter(None, values)) if len(values) > 1 else "".join(values)
     if joined.startswith("[") and joined.endswith("]") and not joined.startswith("[["):
         joined = ", ".join(_unquoted(part.strip()) for part in joined[1:-1].split(","))
-    return f"{readable(item(key)).strip()}: {readable(joined).strip()}"
+    return f"{readable(item(key)).strip()}: {_plain(joined).strip()}"
 
 
 def _unquoted(value: str) -> str:
@@ -100,7 +104,7 @@ def cells(row: str) -> list[str]:
     """The cells of a table's row, which may be the first line of a list's item."""
     mark = ITEM_MARK.match(row)
     parts = _CELL.split(plain_links(row[mark.end() if mark else 0 :]).strip().strip("|"))
-    return [sentence(part.replace("\\|", "|")) for part in parts]
+    return [" ".join(_plain(part.replace("\\|", "|")).split()) for part in parts]
 
 
 def row(header: list[str], text: str) -> str:
@@ -132,7 +136,7 @@ def _block(block: Block, lines: tuple[str, ...]) -> str:
     text = "\n".join(lines[block.first : block.last + 1])
     if block.kind in ("fence", "code"):
         return text
-    if block.kind == "table":
+    if block.kind == "table" or is_rows(text):
         rows = (row for row in text.split("\n") if not _RULE.fullmatch(row))
         return "\n".join(" · ".join(cells(row)) for row in rows)
     if block.kind == "list" and _has_code(block):

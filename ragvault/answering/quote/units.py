@@ -36,6 +36,7 @@ _INLINE_FIELD = re.compile(r"[ \t]*(?:[-*+][ \t]+)?[^\s:|][^:\n|]{0,60}?::(?:[ \
 _EMPTY_FIELD = re.compile(r"[^:\n]{1,60}::?[ \t]*(?:\[[ \t]*\]|\{[ \t]*\}|[\"']{2})?[ \t]*")
 _DULL_KEY = re.compile(r"[ \t]*(?:title|alias(?:es)?|tags?|css\w*)[ \t]*:", re.IGNORECASE)
 _SHORTENED = re.compile(r"\w{1,5}\.\s?\d")  # "p. 41", "ch. 3"
+_DATED = re.compile(r"[ \t]*\d{1,4}[-/.:]\d{1,2}\b")
 _PLACEHOLDER = re.compile(r"\{\{.*?\}\}|<%.*?%>")
 
 
@@ -194,6 +195,8 @@ class _Reader:
         elif block.kind in ("quote", "callout"):
             for child in block.children:
                 self._block(child)
+        elif is_rows(self._span(first, last)):
+            self._table(first, last, header=0)
         else:
             self._paragraph(first, last)
         if block.kind not in ("paragraph", "html", "text"):
@@ -269,11 +272,13 @@ class _Reader:
             else:
                 self._add(group, "item", start, end, parent)
 
-    def _table(self, first: int, last: int) -> None:
-        head = (self.starts[first], self.starts[min(first + 2, last + 1)] - 1)
+    def _table(self, first: int, last: int, header: int = 2) -> None:
+        """``header``: how many lines it has; none where it stands in another passage."""
+        head = (self.starts[first], self.starts[min(first + header, last + 1)] - 1)
         group = self._open("table")
-        group.head = (group.head[0], head[1]) if group.head else head
-        for i in range(first + 2, last + 1):
+        if header:
+            group.head = (group.head[0], head[1]) if group.head else head
+        for i in range(first + header, last + 1):
             self._add(group, "row", self.starts[i], self.starts[i + 1] - 1)
 
     def _code(self, first: int, last: int) -> None:
@@ -340,7 +345,12 @@ class _Reader:
         text = "\n".join(blanked)
         if len(text) <= _MAX_LINE and not text.endswith(("?", "？")):
             return [(len(text) - len(text.lstrip()), len(text.rstrip()))] if text.strip() else []
-        return sentence_spans(text)
+        spans: list[tuple[int, int]] = []
+        for start, end in sentence_spans(text):
+            # "> 1.5 rings the ward" within a line is no quotation: its sign would be lost.
+            begins = spans[-1][0] if spans and text[start] in ">#" else start
+            spans[-1:] = [*spans[-1:], (start, end)] if begins == start else [(begins, end)]
+        return spans
 
     @staticmethod
     def _leads(text: str) -> bool:
@@ -353,10 +363,16 @@ class _Reader:
         if self.lines[line].rfind("[") > self.lines[line].rfind("]"):  # within a link
             return False
         is_field = any(map(_INLINE_FIELD.match, self.lines[line : line + 2]))
-        if is_field or width < _MIN_WRAP or self.lines[line].endswith(("  ", "\\")):
+        is_log = all(_DATED.match(self.lines[i]) for i in (first, line + 1))
+        if is_field or is_log or width < _MIN_WRAP or self.lines[line].endswith(("  ", "\\")):
             return True
         word = self.lines[line + 1].split(maxsplit=1)[:1]
         return len(self.lines[line].rstrip()) + 1 + len(word[0] if word else "") < width - 6
+
+
+def is_rows(text: str) -> bool:
+    """The rest of a table whose header is in another passage."""
+    return all(line.strip().startswith("|") for line in text.split("\n"))
 
 
 def _code_lines(block: Block) -> Iterator[int]:

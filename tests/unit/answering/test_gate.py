@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
 
@@ -202,6 +203,18 @@ def test_a_day_or_a_year_is_no_house_number(text: str, missing: int) -> None:
     assert judged is not None and judged.features["kind_missing"] == missing
 
 
+def test_an_address_is_one_though_the_note_does_not_call_it_so() -> None:
+    held = {}
+    for text in ("Anna, Easton, 17 Carlyle Rd", "Anna, Easton"):
+        found = findings(at(hit("People/Anna.md", "", text), 0.6), question="Anna's address")
+        found = replace(found, term_weights=(("anna", 3.0), ("address", 3.0)))
+        judged = decided(found).judgement
+        assert judged is not None
+        held[text] = judged.features["held"]
+    with_street, without = held.values()
+    assert with_street > without + 0.3
+
+
 def test_the_right_person_and_nothing_of_what_is_asked_is_no_answer() -> None:
     """A rare name outweighs what was asked of its bearer, and as many words may be held without
     it: it takes both."""
@@ -255,6 +268,26 @@ def test_notes_of_another_time_than_asked_about_are_said_to_be() -> None:
     of_then = replace(hint, until=1_800_000_000.0)
     subject = replace(hint, relative=False)  # "who won in 2014?" asks about no note's time
     assert not any("time you asked" in line for one in (of_then, subject) for line in caveats(one))
+
+
+@pytest.mark.parametrize(
+    ("said", "is_of"),
+    [
+        ("Bins go out: black on Tuesdays", True),
+        ("Bins: Tue + Fri", True),
+        ("Bins: collected 2026-11-24", True),
+        ("Bins: collected on Mondays, 2026-11-23", False),
+    ],
+)
+def test_what_names_the_time_itself_is_of_it_whenever_it_was_written(
+    said: str, is_of: bool
+) -> None:
+    noon = datetime(2026, 11, 24, 12).timestamp()
+    hint = TimeHint(noon - 36_000, noon + 36_000, "tuesday", relative=True)
+    found = findings(at(hit("Bins.md", "", said), 0.9), question="which bins go out on tuesday")
+    outcome = decided(replace(found, query=replace(found.query, time_hint=hint))).outcome
+    assert isinstance(outcome, Evidence)
+    assert is_of != any("time you asked about" in line for line in outcome.caveats)
 
 
 def test_an_ambiguous_question_is_told_so_even_when_something_is_near() -> None:

@@ -565,3 +565,28 @@ def test_quotes_of_one_section_stand_together_in_its_order() -> None:
     said = ["1. Open", "3. Print", "printer"]
     assert sorted(said, key=answer.text.index) == said
     assert [one.hit for one in answer.references] == [first, second, other]
+
+
+def test_a_sign_within_a_line_is_not_taken_for_the_mark_of_a_quotation() -> None:
+    long = "High for two hours means: check the ketones, then drink water and wait. " * 2
+    said = f"{long}> 1.5 rings the ward, > 3 goes there."
+    assert "> 1.5 rings the ward, > 3 goes there." in shown("ketones ward", hit("a.md", "", said))
+    table = "| level | do |\n| --- | --- |\n| > 250 | ketones |\n| < 70 | sugar |\n"
+    assert "level: > 250 · do: ketones" in shown("ketones", hit("b.md", "", table))
+    assert shown("limit", hit("c.md", "", "limit:: > 250\n")).endswith("limit: > 250")
+
+
+def test_rows_whose_header_is_in_another_passage_are_read_as_rows() -> None:
+    rows = "| 2026-035 | Larksong | 930 |\n| 2026-037 | Blanc | 750 |\n\nTurnover is 23 k.\n"
+    text = shown("blanc 2026-037", hit("money/Invoices.md", "", rows, first_line=11))
+    assert "2026-037 · Blanc · 750" in text and "|" not in text
+
+
+def test_lines_of_a_log_stay_lines() -> None:
+    log = (
+        "11/10 low on the climb, four sugars, right again after twenty minutes or so, as ever\n"
+        "16/10 pod fell off in the pool, the wipes that Delphine gave us do work, so buy them\n"
+        "19/10 stomach bug\n"
+    )
+    assert len(units_of(hit("log.md", "", log))) == 3
+    assert "\n16/10 pod fell off" in shown("pod pool", hit("log.md", "", log))
