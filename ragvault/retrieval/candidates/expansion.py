@@ -18,7 +18,7 @@ list is that of the mean of the question's vector and the passage's (Gao et al. 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,20 +85,18 @@ def assist(context: Context) -> Assistance:
                 f"searched without. {error.hint}".rstrip()
             )
             return Assistance()
-    read: dict[str, Callable[[Any], Sequence[str] | None]] = {
-        FOLDERS: lambda value: ranking(value, list(listed)),
-        EXPAND: lambda value: wordings(value, context.query.text),
-        HYDE: lambda value: wordings([value], "", MAX_PASSAGE_CHARS) or None,
+    found: dict[str, Sequence[str] | None] = {
+        FOLDERS: ranking(said.get(FOLDERS), list(listed)),
+        EXPAND: wordings(said.get(EXPAND), context.query.text) or None,
+        HYDE: wordings([said.get(HYDE)], "", MAX_PASSAGE_CHARS) or None,
     }
-    found: dict[str, Sequence[str]] = {}
     for kind in kinds:
-        values = read[kind](said.get(kind))
-        if values is None or (kind == EXPAND and not values):
+        if found[kind] is None:
             context.notices.append(f"The model wrote no {_WANTED[kind]}; searched without.")
-        found[kind] = values or ()
+    written = [kind for kind in (EXPAND, HYDE) if kind in kinds]
     return Assistance(
-        tuple(listed[name] for name in found.get(FOLDERS, ())),
-        tuple((kind, each) for kind in (EXPAND, HYDE) for each in found.get(kind, ())),
+        tuple(listed[name] for name in found[FOLDERS] or ()),
+        tuple((kind, each) for kind in written for each in found[kind] or ()),
     )
 
 
