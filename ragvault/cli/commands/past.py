@@ -11,18 +11,7 @@ from ragvault.cli.render.layout import hanging
 from ragvault.cli.render.terminal import print_json
 from ragvault.cli.session import Session
 from ragvault.errors import UsageError
-from ragvault.service.history import (
-    as_markdown,
-    by_month,
-    entry_object,
-    entry_of,
-    is_number,
-    kept_path,
-    most_refused,
-    result_of,
-    source_at,
-    stats_of,
-)
+from ragvault.service import history as service
 from ragvault.service.json_objects import local_time, source_object
 from ragvault.service.originals import Links, source_today
 from ragvault.service.vaults import find_place
@@ -37,25 +26,25 @@ NUMBER = argument("N", "The source's number there [1].", default=1)
 @app.command("show")
 def show(session: Session, wanted: str = ANSWER, copies: bool = COPY, as_json: bool = JSON) -> None:
     """Its citations are those of then: ragvault source says what has become of them."""
-    entry = entry_of(session.container, wanted)
+    entry = service.entry_of(session.container, wanted)
     if as_json:
-        print_json(entry_object(entry))
+        print_json(service.entry_object(entry))
     else:
         asked = f"{one_line(entry.document['question'])} · {local_time(entry.asked_at)}"
         session.out.print(hanging(session.out, asked, 0), "dim")
-        AskView(session).replay(result_of(entry))
+        AskView(session).replay(service.result_of(entry))
     if copies:
-        copy(session, as_markdown(result_of(entry)))
+        copy(session, service.as_markdown(service.result_of(entry)))
 
 
 @app.command("sources")
 def sources(session: Session, wanted: str = ANSWER, as_json: bool = JSON) -> None:
-    entry = entry_of(session.container, wanted)
+    entry = service.entry_of(session.container, wanted)
     if as_json:
-        value = entry_object(entry)
+        value = service.entry_object(entry)
         print_json({name: value.get(name, []) for name in ("id", "references", "also", "nearest")})
     else:
-        AskView(session).replay(result_of(entry), sources_only=True)
+        AskView(session).replay(service.result_of(entry), sources_only=True)
 
 
 @app.command("source")
@@ -63,12 +52,12 @@ def source(
     session: Session, wanted: str = ANSWER, number: int = NUMBER, as_json: bool = JSON
 ) -> int:
     """Exits with 3 where nothing of it is left."""
-    entry = entry_of(session.container, wanted)
-    result = result_of(entry)
-    hit = source_at(result, number)
+    entry = service.entry_of(session.container, wanted)
+    result = service.result_of(entry)
+    hit = service.source_at(result, number)
     links = Links.of(session.container)
     found = source_today(
-        hit, links.today(hit, kept_path(entry, hit)), session.container.settings.index
+        hit, links.today(hit, service.kept_path(entry, hit)), session.container.settings.index
     )
     if as_json:
         print_json({"id": entry.id, "number": number, **source_object(hit, found)})
@@ -89,10 +78,10 @@ def open_(
     with what the system opens such files with."""
     container = session.container
     links = Links.of(container)
-    if is_number(target) or target.lower() == "last":
-        entry = entry_of(container, target)
-        hit = source_at(result_of(entry), number)
-        path = links.today(hit, kept_path(entry, hit))
+    if service.is_number(target) or target.lower() == "last":
+        entry = service.entry_of(container, target)
+        hit = service.source_at(service.result_of(entry), number)
+        path = links.today(hit, service.kept_path(entry, hit))
         if path is None:
             raise UsageError(
                 f"{hit.chunk.rel_path} isn't there any more.",
@@ -114,10 +103,10 @@ def stats(session: Session, as_json: bool = JSON) -> int:
     of the citations that a model wrote were kept as they were. Then the questions that most often
     had no answer: what your notes lack. Exits with 3 when nothing was asked yet."""
     entries = session.container.history.entries()
-    months, refused = by_month(entries), most_refused(entries)
+    months, refused = service.by_month(entries), service.most_refused(entries)
     if as_json:
         said = [{"question": question, "times": times} for question, times in refused]
-        print_json({"all": stats_of(entries), "months": months, "refused": said})
+        print_json({"all": service.stats_of(entries), "months": months, "refused": said})
     else:
-        print_stats(session.out, [*months, stats_of(entries, "all")], refused)
+        print_stats(session.out, [*months, service.stats_of(entries, "all")], refused)
     return 0 if entries else 3
