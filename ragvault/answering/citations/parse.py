@@ -198,12 +198,9 @@ class BracketReader:
         if label is None:
             return bool(self.close) and not self.strict and self._unlabelled()
         self.at = label.end()
-        if label.lastgroup == "file":
+        if label.lastgroup in ("file", "section"):
             self.labelled = True
-            return self._file(is_labelled=True)
-        if label.lastgroup == "section":
-            self.labelled = True
-            return self._section()
+            return self._file(is_labelled=True) if label["file"] else self._section()
         if label.lastgroup == "number":
             return self._number(most=999 if label.group().strip(" #") else 99)
         if label.lastgroup == "vault":  # the brackets between it and the file it belongs to
@@ -235,7 +232,7 @@ class BracketReader:
             return False
         self.at = match.end()
         if not any(item.file for item in self.items):  # "File: a.md, Chunk 2" says it already
-            self.items.append(RawCitation("", 0, 0, number=int(match.group(1))))
+            self.items.append(RawCitation(number=int(match.group(1))))
         return True
 
     def _file(self, *, is_labelled: bool) -> bool:
@@ -243,7 +240,7 @@ class BracketReader:
         if name is None:
             return False
         self.items = [i for i in self.items if i.number is None]  # "[Chunk 1, File: …]"
-        self.items.append(RawCitation("", 0, 0, file=name))
+        self.items.append(RawCitation(file=name))
         return True
 
     def _section(self) -> bool:
@@ -254,7 +251,7 @@ class BracketReader:
         if last and last.file and last.section is None:
             self.items[-1] = replace(last, section=name)
         else:
-            self.items.append(RawCitation("", 0, 0, file=last.file if last else None, section=name))
+            self.items.append(RawCitation(file=last.file if last else None, section=name))
         return True
 
     def _name(self, *patterns: re.Pattern[str]) -> str | None:
@@ -332,7 +329,7 @@ def _citation_at(view: DraftView, known: CitedContext, index: int) -> tuple[int,
             target = link["target"] or link["defined"]
             # A number that names a link cites nothing, as on web pages, but for a note's link.
             is_note = known.file.fullmatch(target)
-            return link.end(), [RawCitation("", 0, 0, file=target)] if is_note else []
+            return link.end(), [RawCitation(file=target)] if is_note else []
         for form, item in known.forms:  # as asked for: nothing to interpret
             if view.original.startswith(form, index) and not (item.number and is_glued):
                 return index + len(form), [item]
@@ -353,4 +350,4 @@ def _linked(wiki: re.Match[str], known: CitedContext, before: str) -> list[RawCi
     apart = not before or before[-1] in ".!?(:;]。！？"
     if not known.file.fullmatch(one_line(name)) or not (heading or apart):
         return []
-    return [RawCitation("", 0, 0, file=name, section=heading and heading.strip())]
+    return [RawCitation(file=name, section=heading and heading.strip())]

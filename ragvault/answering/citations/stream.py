@@ -119,10 +119,9 @@ class CitationStream:
         self._held: list[tuple[Sentence, Statement]] = []
         self._cited: dict[str, Hit] = {}  # by chunk id, in order of first citation
         self._gap = ""  # white space owed before the next piece
-        self._length = 0
         self._statements: list[Statement] = []
         self._citations: list[Citation] = []
-        self._texts: list[str] = []
+        self._text = ""
         self.has_shown = False
         self._uncertain = False
         self._said: Counter[str] = Counter()
@@ -153,7 +152,7 @@ class CitationStream:
     def result(self) -> CitedText:
         """What was shown, and what it rests on."""
         return CitedText(
-            text="".join(self._texts),
+            text=self._text,
             citations=tuple(self._citations),
             cited=tuple(self._cited.values()),
             statements=tuple(self._statements),
@@ -203,7 +202,7 @@ class CitationStream:
         self._uncertain = self._uncertain or statement.is_uncertain
         if statement.is_struck:
             self._statements.append(statement)
-            self._gap = _widest(self._gap, source[len(source.rstrip()) :]) if self._length else ""
+            self._gap = _widest(self._gap, source[len(source.rstrip()) :]) if self._text else ""
             return [statement.settled]
         self._held.append((sentence, statement))
         if statement.leads or not (self.has_shown or _answers(statement)):
@@ -279,17 +278,16 @@ class CitationStream:
         piece = render(sentence, self._marks, said.holder)
         body = piece.text.rstrip()
         if not body.strip():
-            self._gap = _widest(self._gap, piece.text) if self._length else ""
-            self._citations += [_moved(c, self._length, 0) for c in piece.citations]
+            self._gap = _widest(self._gap, piece.text) if self._text else ""
+            self._citations += [_moved(c, len(self._text), 0) for c in piece.citations]
             return []
-        lead = len(body) - len(body.lstrip(" \n")) if not self._length else 0
+        lead = len(body) - len(body.lstrip(" \n")) if not self._text else 0
         body = body[lead:]
-        start = self._length + len(self._gap)
+        start = len(self._text) + len(self._gap)
         text = self._gap + body
         self._gap = piece.text[len(piece.text.rstrip()) :]
-        self._length += len(text)
-        self._texts.append(text)
-        citations = [_moved(c, start - lead, self._length) for c in piece.citations]
+        self._text += text
+        citations = [_moved(c, start - lead, len(self._text)) for c in piece.citations]
         self._citations += citations
         is_statement = bool(re.search(r"\w", said.text)) and not _is_heading(said.text)
         self._statements += [said] * is_statement

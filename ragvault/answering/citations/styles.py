@@ -25,9 +25,9 @@ class RawCitation:
     Several in one bracket share their place. ``number`` is that of a block of the context.
     """
 
-    raw: str
-    start: int
-    end: int
+    raw: str = ""
+    start: int = 0
+    end: int = 0
     file: str | None = None
     section: str | None = None
     number: int | None = None
@@ -62,13 +62,12 @@ class CitationStyle:
         """What a model that follows the instruction may write, letter by letter, and what it
         means: with the headings' marks, which the context shows, and without. ``hits`` are those
         of the context."""
-        found: dict[str, RawCitation] = {}
-        for hit in hits:
-            path = hit.chunk.heading_path
-            for section in (" > ".join(path) or TOP, section_label(path)):
-                raw = RawCitation("", 0, 0, file=hit.chunk.rel_path, section=section)
-                found[canonical(hit, section)] = raw
-        return found
+        return {
+            canonical(hit, section): RawCitation(file=hit.chunk.rel_path, section=section)
+            for hit in hits
+            for path in [hit.chunk.heading_path]
+            for section in (" > ".join(path) or TOP, section_label(path))
+        }
 
     def guard(self, text: str) -> str:
         """A note's text, with a "·" in what could be taken for this style's citation: here as it
@@ -94,7 +93,7 @@ class Numeric(CitationStyle):
     def forms(self, hits: Sequence[Hit]) -> dict[str, RawCitation]:
         """One a block; neighbours (not ranked) are in the block of the hit beside them."""
         count = sum(hit.is_ranked for hit in hits)
-        return {f"[{n}]": RawCitation("", 0, 0, number=n) for n in range(1, count + 1)}
+        return {f"[{n}]": RawCitation(number=n) for n in range(1, count + 1)}
 
     def guard(self, text: str) -> str:
         """The footnotes of a note are none of the context's numbers."""
