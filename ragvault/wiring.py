@@ -112,10 +112,9 @@ class Container:
 
     def vaults(self) -> list[VaultInfo]:
         """Those that are indexed; none where nothing is."""
-        try:
+        with suppress(NoIndexError):
             return self.catalog.vaults()
-        except NoIndexError:
-            return []
+        return []
 
     @property
     def new_catalog(self) -> SqliteCatalog:
@@ -232,18 +231,17 @@ class Container:
         return self._embedder(self.settings, self._fingerprints(lambda c: c.embedders()))
 
     def _fingerprints(self, read: Callable[[SqliteCatalog], Sequence[str]]) -> tuple[str, ...]:
-        try:
+        with suppress(NoIndexError):
             return tuple(read(self.catalog))
-        except NoIndexError:
-            return ()
+        return ()
 
     def _embedder(self, settings: Settings, known: Sequence[str]) -> Embedder:
         made = json.dumps([embedder_settings(settings), *sorted(known)])
         if made not in self._embedders:
             kind = resolve_name(EMBEDDERS[self._backend_of(settings)])
-            self._embedders[made] = kind(settings, self._facts_file())
-            self._embedders[made].keep_to(known)
-            self._opened.callback(self._embedders[made].close)
+            embedder: Embedder = kind(settings, self._facts_file())
+            embedder.keep_to(known)
+            self._embedders[made] = self._opened.enter_context(closing(embedder))
         return self._embedders[made]
 
     @cached_property

@@ -98,12 +98,8 @@ def _row(link: BaseException, server: bool) -> Translation | None:
         return _UNKNOWN if row is _DAMAGED else row
     # A log that can't be read is called an invalid argument.
     vague = (None, _DAMAGED, _REJECTED, _UNKNOWN)
-    return _by_message(link) or row if row in vague else row
-
-
-def _by_message(error: BaseException) -> Translation | None:
-    words = str(error)
-    return next((row for pattern, row in _BY_MESSAGE if re.search(pattern, words, re.I)), None)
+    said = (told for pattern, told in _BY_MESSAGE if re.search(pattern, str(link), re.I))
+    return next(said, row) if row in vague else row
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -179,7 +179,11 @@ class OllamaEmbedder(PrefixedEmbedder):
             return self._one_by_one(texts)
         except Exception as error:
             raise self._unavailable(error) from error
-        return self._checked(reply.embeddings, len(texts))
+        rows = reply.embeddings
+        width = len(rows[0]) if rows else 0
+        if len(rows) != len(texts) or not width or any(len(row) != width for row in rows):
+            raise self._bad(f"gave {len(rows)} vectors for {len(texts)} texts, or uneven ones")
+        return unit_rows(rows, self._bad)
 
     def _one_by_one(self, texts: Sequence[str]) -> Matrix:
         """Some versions of Ollama refuse long input instead of cutting it, as they were asked."""
@@ -188,12 +192,6 @@ class OllamaEmbedder(PrefixedEmbedder):
         if len(texts) == 1:
             return self._request([texts[0][: len(texts[0]) // 2]])
         return np.concatenate([self._request([text]) for text in texts])
-
-    def _checked(self, rows: Sequence[Sequence[float]], expected: int) -> Matrix:
-        width = len(rows[0]) if rows else 0
-        if len(rows) != expected or not width or any(len(row) != width for row in rows):
-            raise self._bad(f"gave {len(rows)} vectors for {expected} texts, or uneven ones")
-        return unit_rows(rows, self._bad)
 
     def _unavailable(self, error: Exception) -> EmbedderUnavailableError:
         known = self._server.explain(error, self._named or self.__dict__.get("model", ""))

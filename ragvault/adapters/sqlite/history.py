@@ -117,8 +117,13 @@ class SqliteHistory:
     def _read(self, query: str, values: Sequence[Any]) -> list[HistoryEntry]:
         if not self._path.exists():
             return []
+        from ragvault.model import HistoryEntry
+
         with self._database().read() as con:
-            return [_entry(row) for row in con.execute(query, values)]
+            return [
+                HistoryEntry(asked_at, json.loads(document), session, number, turn)
+                for number, asked_at, session, turn, document in con.execute(query, values)
+            ]
 
     def _database(self) -> Database:
         if self._opened is None:
@@ -132,10 +137,3 @@ class SqliteHistory:
                 raise
             self._opened = database
         return self._opened
-
-
-def _entry(row: Sequence[Any]) -> HistoryEntry:
-    from ragvault.model import HistoryEntry
-
-    number, asked_at, session, turn, document = row
-    return HistoryEntry(float(asked_at), json.loads(document), session, number, turn)
