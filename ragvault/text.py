@@ -128,8 +128,6 @@ def is_unspaced(text: str) -> bool:
     return re.search(_UNSPACED_RUN, text) is not None
 
 
-# ---------------------------------------------------------------------------- languages
-
 # What is stemmed, by ISO 639-1: the names of Snowball's algorithms.
 _ALGORITHMS = {
     "en": "english", "de": "german", "fr": "french", "es": "spanish", "it": "italian",
@@ -237,8 +235,6 @@ def stems(text: str, language: str = ENGLISH) -> frozenset[str]:
     """The stems of the words in a text, ``camelCase`` and ``snake_case`` taken apart."""
     return frozenset(stem(token, language) for token in tokens(_CAMEL.sub(" ", text)))
 
-
-# ---------------------------------------------------------------------------- sentences
 
 _SENTENCE_END = re.compile(
     r"(?:[.!?…]+[\"'”’)\]]*(?=\s+|$)|[。！？｡؟۔]+[」』”’)]*)\s*|\n\s*\n\s*|\n(?=\s*(?:[-*+]|\d+[.)]|#|>|\|)\s)",

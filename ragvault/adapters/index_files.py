@@ -175,9 +175,6 @@ def _set_aside(file: Path) -> Path | None:
     return Path(target) if there else None
 
 
-# --------------------------------------------------------------------------- in one file
-
-
 @contextmanager
 def _into(target: Path) -> Iterator[None]:
     try:

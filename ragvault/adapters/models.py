@@ -27,8 +27,6 @@ from ragvault.model import Matrix, Prefixes, Vector
 _QUERIES = 512
 _SHA256 = re.compile("[0-9a-f]{64}")
 
-# --------------------------------------------------------------------------- failures
-
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
@@ -55,9 +53,6 @@ def first_line(error: BaseException) -> str:
     """What a library's exception says, cut to a sentence's length, without its full stop."""
     text = str(error).strip() or type(error).__name__
     return text.splitlines()[0][:300].rstrip(" .")
-
-
-# --------------------------------------------------------------------------- in and out
 
 
 def encodable(text: str) -> str:
@@ -129,9 +124,6 @@ class PrefixedEmbedder:
         return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-# --------------------------------------------------------------------------- processors
-
-
 def usable_cores(limit: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
     """How many processors this process may use: at least 1, in a container (cgroup v2) no more
     than its quota."""
@@ -141,8 +133,6 @@ def usable_cores(limit: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
         cores = min(cores or 1, math.ceil(quota / period))
     return cores or 1
 
-
-# --------------------------------------------------------------------------- facts
 
 # One JSON file beside the index, a cache: lost, damaged, unwritable or overwritten by another
 # process, everything is found out afresh.
@@ -184,9 +174,6 @@ class FactStore:
         if not isinstance(known, dict) or document.get("version") != _VERSION:
             return {}
         return {key: str(value) for key, value in known.items()}
-
-
-# --------------------------------------------------------------------------- hashes of files
 
 
 def remembered_sha256(file: Path, facts: FactStore, expected: str | None = None) -> str:

@@ -51,8 +51,6 @@ class SentenceTransformersEmbedder(PrefixedEmbedder):
         self.model = known_as(self._wanted, model_named(self._wanted))
         self._loaded: Any = None
 
-    # ------------------------------------------------------------------ what it is
-
     @property
     def name(self) -> str:
         return f"{self._path or self._name} (sentence-transformers)"
@@ -103,8 +101,6 @@ class SentenceTransformersEmbedder(PrefixedEmbedder):
     def _prompts(self) -> Path:
         return self._folder / OWN_FILE
 
-    # ------------------------------------------------------------------ embedding
-
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         clean = [encodable(text) for text in texts]
         if not clean:
@@ -135,8 +131,6 @@ class SentenceTransformersEmbedder(PrefixedEmbedder):
         if rows.ndim != 2 or len(rows) != len(texts):
             raise self._unusable(f"it gave an output of shape {rows.shape}")
         return unit_rows(rows, lambda what: self._unusable(f"it {what}"))
-
-    # ------------------------------------------------------------------ loading
 
     def _get(self) -> Any:
         """The library's object, loaded at the first call."""

@@ -116,9 +116,6 @@ def settings_in(path: Path, text: str, changed: Mapping[str, object] | None = No
     return sources.validated()
 
 
-# --------------------------------------------------------------------------- the file
-
-
 class _Mapping(dict[str, Any]):
     """A mapping of the file, with the line of each key."""
 
@@ -193,9 +190,6 @@ def _plain(node: Node, path: Path, known: dict[int, Any]) -> Any:
 
 def _no_mapping(place: str, where: str) -> ConfigError:
     return ConfigError(f"{place}: {where} has to be a mapping of keys to values.")
-
-
-# --------------------------------------------------------------------------- all sources
 
 
 class _Sources:
@@ -303,9 +297,6 @@ def value_of(key: Key, text: str, origin: Origin = FLAG) -> object:
 def _resolve(value: str, base: Path) -> str:
     """A path with ``~`` expanded and, when relative, taken from ``base``."""
     return str(base.absolute() / Path(value).expanduser())
-
-
-# --------------------------------------------------------------------------- mistakes
 
 
 def _explained(problem: ErrorDetails, origin: Origin) -> ConfigError:

@@ -92,9 +92,6 @@ def sections() -> dict[str, str]:
     return {name: " ".join(_type_of(part)["description"].split()) for name, part in parts}
 
 
-# --------------------------------------------------------------------------- the schema
-
-
 @cache
 def schema() -> dict[str, Any]:
     """The JSON Schema of a configuration file."""
@@ -154,9 +151,6 @@ def _bounds(kind: dict[str, Any]) -> str:
     if low is not None:
         return f", at least {low:g}"
     return f" above {above:g}" if above is not None else ""
-
-
-# --------------------------------------------------------------------------- the example
 
 
 _HEAD = """\

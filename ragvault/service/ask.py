@@ -161,9 +161,6 @@ def _by_model_alone(
     yield Done(keep(container, result, now, request.session))
 
 
-# --------------------------------------------------------------------------- conversations
-
-
 def turn_of(document: Mapping[str, Any]) -> Turn:
     """What a later question may go on from, of an answer as ``ask --json`` prints it."""
     places = [*document["references"], *(one for one in document["nearest"] if "text" in one)]
@@ -236,9 +233,6 @@ def _by_model(container: Container, question: str, earlier: Sequence[Turn]) -> s
         said = container.assistant.complete([asked], options)
         return followup.completed(said, question, earlier)
     return ""
-
-
-# --------------------------------------------------------------------------- why
 
 
 def why(container: Container, note: str, request: Request, *, now: datetime) -> str:

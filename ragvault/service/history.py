@@ -94,9 +94,6 @@ def entry_object(entry: HistoryEntry) -> dict[str, Any]:
     return {"id": entry.id, **when, **document, "meta": meta}
 
 
-# --------------------------------------------------------------------------- looked up
-
-
 def entry_of(container: Container, wanted: str) -> HistoryEntry:
     """The answer of a number, or the ``last`` one. Raises UsageError when there is none."""
     history, found = container.history, None
@@ -235,9 +232,6 @@ def kept_path(entry: HistoryEntry, hit: Hit) -> str | None:
     kept = entry.document
     places = [*kept["references"], *kept["also"], *kept["nearest"]]
     return next((one["path"] for one in places if one["chunk_id"] == hit.chunk.id), None)
-
-
-# --------------------------------------------------------------------------- all of them
 
 
 def export(container: Container, target: Path) -> int:

@@ -47,9 +47,6 @@ def picked(value: object, names: str) -> dict[str, Any]:
     return {name: getattr(value, name) for name in names.split()}
 
 
-# --------------------------------------------------------------------------- ask and search
-
-
 def ask_object(result: AskResult, links: Links) -> dict[str, Any]:
     outcome = result.outcome
     no = outcome if isinstance(outcome, Abstention) else None
@@ -216,9 +213,6 @@ def _candidate(hit: Hit) -> dict[str, Any]:
     }
 
 
-# --------------------------------------------------------------------------- index
-
-
 def index_object(
     reports: Sequence[IndexReport], out_of_reach: Sequence[OutOfReach] = ()
 ) -> dict[str, Any]:
@@ -243,9 +237,6 @@ def _report(report: IndexReport) -> dict[str, Any]:
     return {**rounded(report), **counts, "files": files}
 
 
-# --------------------------------------------------------------------------- status
-
-
 def vault_object(vault: VaultInfo) -> dict[str, Any]:
     return {
         **picked(vault, "name path kind notes chunks"),
@@ -268,9 +259,6 @@ def status_object(seen: Status) -> dict[str, Any]:
     ]
     ollama = {"reachable": seen.ollama.version is not None, **rounded(seen.ollama)}
     return {**rounded(seen), "vaults": vaults, "ollama": ollama}
-
-
-# --------------------------------------------------------------------------- values
 
 
 def rounded(value: Any) -> Any:

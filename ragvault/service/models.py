@@ -56,8 +56,6 @@ def advice_once(container: Container) -> str | None:
     return " ".join(given)
 
 
-# --------------------------------------------------------------------------- the background
-
 # How near is near is a matter of the model: .45 is a good match of one and less than chance of
 # another. So questions about everything under the sun are asked of passages of a made-up person's
 # notes, once for each model, and the median cosine of the nearest is kept. (It is .24 for

@@ -127,8 +127,6 @@ def period(
     return start, end
 
 
-# --------------------------------------------------------------------------- excerpts
-
 EXCERPT_CHARS = 220
 _MAX_LINES = 5
 _LEAST = 20  # characters of a further line

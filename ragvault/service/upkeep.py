@@ -175,9 +175,6 @@ def _of_passages(
     return Finding("vectors", kind, what, vault.name, len(ids), tuple(sorted(paths)))
 
 
-# -------------------------------------------------------------------------- in one file
-
-
 def back_up(container: Container, target: Path) -> tuple[Path, Sequence[VaultInfo], int]:
     """Write all that can't be made again from the notes into one file. Others may read and write
     the index meanwhile. Returns the file, what is in it and its bytes. Raises UsageError (the file

@@ -125,8 +125,6 @@ class OllamaChat:
     def close(self) -> None:
         self._server.close()
 
-    # ------------------------------------------------------------------ for the stream
-
     def request(
         self, messages: Sequence[Message], options: ChatOptions
     ) -> Generator[ollama.ChatResponse]:
@@ -229,8 +227,6 @@ def _counted(tokens: int | None) -> int | None:
     """A count that can be one."""
     return tokens if tokens is not None and 0 <= tokens < _MOST_TOKENS else None
 
-
-# --------------------------------------------------------------------------- reasoning
 
 _TAG = re.compile(r"(`?</?think(?:ing)?>)", re.IGNORECASE)
 

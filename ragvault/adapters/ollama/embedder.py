@@ -42,8 +42,6 @@ class OllamaEmbedder(PrefixedEmbedder):
         self._served = PROFILES[settings.embedding.profile].served
         self._keep_alive = settings.ollama.keep_alive
 
-    # ------------------------------------------------------------------ what it is
-
     @property
     def name(self) -> str:
         return f"{self.model} (Ollama)"
@@ -137,8 +135,6 @@ class OllamaEmbedder(PrefixedEmbedder):
         except Exception as error:
             raise self._unavailable(error) from error
         return context_length(info) or _WINDOW
-
-    # ------------------------------------------------------------------ embedding
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """An estimate, mostly too high: Ollama has no endpoint that counts.

@@ -58,8 +58,6 @@ class OnnxEmbedder(PrefixedEmbedder):
         self._session: _SentenceModel | None = None
         self._kept: frozenset[str] = frozenset()
 
-    # ------------------------------------------------------------------ what it is
-
     @cached_property
     def files(self) -> ModelFiles:
         return find_model(EMBEDDING, self._wanted, self._facts)
@@ -118,8 +116,6 @@ class OnnxEmbedder(PrefixedEmbedder):
     def _prompts(self) -> Path | None:
         return self.files.prompts
 
-    # ------------------------------------------------------------------ embedding
-
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         return self._tokenizer.count(texts)
 
@@ -142,8 +138,6 @@ class OnnxEmbedder(PrefixedEmbedder):
 
         rows = self._side_by_side.map(vector, texts)
         return np.concatenate(rows) if rows else np.zeros((0, 0), np.float32)
-
-    # ------------------------------------------------------------------ loading
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:
@@ -196,8 +190,6 @@ class _SentenceModel(Session):
             raise self.bad(f"gave an output of shape {output.shape} for {len(ids)} tokens")
         return output[0]
 
-
-# --------------------------------------------------------------------------- the head
 
 # ``modules.json`` of a sentence-transformers folder lists what comes after the model; without one,
 # pooling is in ``1_Pooling/config.json``. A graph that gives ``sentence_embedding`` has all of it

@@ -154,9 +154,6 @@ def _to_float(integers: str, floats: str) -> Any:
     return _node("Cast", [integers], floats, [{"name": "to", "i": _FLOAT, "type": _INT}])
 
 
-# --------------------------------------------------------------------------- protobuf
-
-
 @cache
 def _classes() -> dict[str, Any]:
     """The messages' classes, by their names behind "onnx."."""

@@ -221,8 +221,6 @@ def read_json(file: Path, purpose: Purpose) -> Any:
         ) from error
 
 
-# --------------------------------------------------------------------------- the hub
-
 # What arrives is compared with the hash that ``config.profiles`` pins, else with the one that the
 # hub names. A cached file is compared again when it is used: the cache keeps large files under
 # their hash.

@@ -130,9 +130,6 @@ def _text_problems(connection: sqlite3.Connection) -> list[str]:
     return found
 
 
-# --------------------------------------------------------------------------- what survives it
-
-
 def has_content(catalog: Path) -> bool:
     """Whether anything is in the file, or in the log that belongs to it."""
     sizes = (Path(f"{catalog}{end}") for end in COMPANIONS[:2])

@@ -128,9 +128,6 @@ def digest_of(*of: object) -> bytes:
     return hashlib.sha256("\0".join(map(str, of)).encode("utf-8", "surrogatepass")).digest()[:16]
 
 
-# --------------------------------------------------------------------------- full text
-
-
 def fts_table(vault_id: int) -> str:
     """The full text table of one vault. Each has its own, because BM25's statistics are those of a
     table: indexing one vault must not move the scores of another."""

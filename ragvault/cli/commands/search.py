@@ -93,9 +93,6 @@ def why(
         session.out.print(line)
 
 
-# --------------------------------------------------------------------------- results
-
-
 def print_result(session: Session, found: SearchResult) -> None:
     """The passages listed, or what to do where there are none."""
     out = session.out

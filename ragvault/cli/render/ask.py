@@ -239,9 +239,6 @@ class AskView:
         out.print(facts(out, parts), "dim")
 
 
-# --------------------------------------------------------------------------- its text
-
-
 class AnswerPrinter:
     """Prints an answer's text as it comes, on a terminal wrapped at words. ``mark`` gives what a
     person sees of a citation ("[1]") and that with its link around it."""

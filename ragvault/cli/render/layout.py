@@ -85,8 +85,6 @@ def _packed(parts: Sequence[str], gap: str, width: int) -> list[str]:
     return [*lines, line] if line else lines
 
 
-# --------------------------------------------------------------------------- small wordings
-
 LIST_LIMIT = 8  # entries of a list in a summary; --json has them all
 
 

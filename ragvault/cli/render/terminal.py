@@ -132,9 +132,6 @@ def print_json(value: dict[str, Any], *, on_one_line: bool = False) -> None:
     sys.stdout.flush()
 
 
-# --------------------------------------------------------------------------- while it takes long
-
-
 class Waiting:
     """Shows a line on a terminal; nothing elsewhere. ``clear`` may be called more than once."""
 
