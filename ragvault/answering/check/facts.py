@@ -2,7 +2,7 @@
 
 A fact is a row of a table with its columns' names, an item of a list with what is below it, a
 field, a sentence, or a few sentences on end (prose goes on with "she"; of lines with a label, such
-as "Kate: the bread", each stands for itself). Commas and the like part it into segments.
+as "Kate: the bread", or a day each stands for itself). Commas and the like part it into segments.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _WORD = re.compile(
 )
 _TARGET = re.compile(r"\[\[[^\]|\n]*\|")  # of a link that is called otherwise
 # Lines that stand for themselves.
-_LABELLED = re.compile(r"[^\W_a-zäöüß][^:.!?\n]{0,40}:\s")
+_LABELLED = re.compile(r"[^\W_a-zäöüß][^:.!?\n]{0,40}:\s|\d{1,4}[-/.:]\d{1,2}\b")
 _ME = frozenset({"i", "we", "you", "ich", "wir", "du", "ihr"})
 
 
@@ -117,9 +117,7 @@ def facts_of(hits: tuple[Hit, ...]) -> tuple[Fact, ...]:
             for unit in group.units if group.kind == "paragraph" else ():
                 begins = not unit.start or page.text[unit.start - 1] == "\n"
                 prose += (
-                    (line, begins and bool(_LABELLED.match(line)))
-                    for line in chain(*_texts(unit))
-                    if line[:1] != "|"
+                    (line, begins and bool(_LABELLED.match(line))) for line in chain(*_texts(unit))
                 )
         for length in range(2, _SENTENCES + 1):
             for start in range(len(prose) - length + 1):
@@ -130,15 +128,14 @@ def facts_of(hits: tuple[Hit, ...]) -> tuple[Fact, ...]:
 
 
 def _texts(unit: Unit) -> list[tuple[str, ...]]:
-    """What a unit says, with what makes it readable; each row of a table that lost its head, each
-    of several lines with a label."""
+    """What a unit says, with what makes it readable; each of several lines with a label or day."""
     if unit.kind == "row":
         header = unit.head.split("\n")[-2:][0].strip().strip("|").split("|")
         return [(row([name.strip() for name in header], unit.text),)]
     if unit.head:
         return [(unit.head, unit.text)]
     lines = unit.text.split("\n")
-    if sum(line.startswith("|") or bool(_LABELLED.match(line)) for line in lines) > 1:
+    if sum(bool(_LABELLED.match(line)) for line in lines) > 1:
         return [(line,) for line in lines]
     return [tuple(lines)]
 
