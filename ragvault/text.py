@@ -265,6 +265,8 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
             continue
         head = text[max(start, match.start() - 12) : match.end()].rstrip()
         is_break = "\n" in match.group()
+        if not is_break and text.startswith(">", match.end()):  # "Wait. > 15 rings the ward"
+            continue
         if _CLOSES.fullmatch(match.group()) and text[match.end() : match.end() + 1].islower():
             continue
         if not is_break and head.endswith("."):

@@ -121,13 +121,14 @@ def _caveats(found: Retrieval, quotes: Sequence[Quote], confidence: float) -> tu
 
 def _is_of(hint: TimeHint, quote: Quote) -> bool:
     """Its note is of that time, or it says so itself: by a day, the phrase or its weekday."""
-    if hint.since <= quote.hit.note.date <= hint.until or hint.phrase in quote.shown.casefold():
-        return True
+    text, asked = quote.shown, {weekday(word) for word in hint.phrase.split()} - {None}
     first, last = (date.fromtimestamp(at) for at in (hint.since, hint.until))
-    if any(first <= day <= last for day in days_in(quote.shown, first)):
-        return True
-    asked = {weekday(word) for word in hint.phrase.split()} - {None}
-    return any(weekday(word) in asked for word in re.findall(r"\w+", quote.shown))
+    return (
+        hint.since <= quote.hit.note.date <= hint.until
+        or hint.phrase in text.casefold()
+        or any(first <= day <= last for day in days_in(text, first))
+        or any(weekday(word) in asked for word in re.findall(r"\w+", text))
+    )
 
 
 def _nothing(

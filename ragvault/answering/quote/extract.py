@@ -187,10 +187,6 @@ _MAX_BESIDE_FIRST = 400  # and of another,
 _LINE = 40  # where a shorter line counts as this
 _MAX_BESIDE = 120  # characters of a sentence behind the best, or of what stands between two
 _MAX_LIST = 1_500  # and where the whole is asked for
-_REFERS = re.compile(
-    r"(?:It|Its|This|These|That|Those|They|Their|He|His|She|Her|Both|Such|Er|Sie|Diese\w?|Dies"
-    r"|Dabei|Dadurch)\b|[他她它这]"
-)
 
 
 def _quote(chosen: Sequence[Rated], units: Collection[Unit]) -> Quote:
@@ -235,16 +231,10 @@ def _expanded(chosen: Sequence[Rated], wanted: Asks) -> list[Unit]:
     if (is_listed or is_whole) and _size(members) <= _MAX_LIST:
         return members
     best = members.index(chosen[0].unit)
-    # The answer is often in the next sentence.
-    beside = (u for u in members[best + 1 : best + 2] if u.kind == "sentence")
-    added = {unit for unit in beside if len(unit.text) <= _MAX_BESIDE}
-    for unit in picked:
-        at = group.units.index(unit)
-        if at and unit.kind == "sentence" and _REFERS.match(unit.text.lstrip("*_\"'“„")):
-            added.add(group.units[at - 1])
-        if unit.parent is not None:
-            added.add(unit.parent)
-    picked |= added
+    # The answer is often in the next sentence, and its subject in the one before.
+    beside = members[max(0, best - 1) : best + 2] if chosen[0].unit.kind == "sentence" else []
+    picked |= {u for u in beside if u.kind == "sentence" and len(u.text) <= _MAX_BESIDE}
+    picked |= {unit.parent for unit in picked if unit.parent is not None}
     for a, unit, b in zip(members, members[1:], members[2:], strict=False):
         if {a, b} <= picked and len(unit.text) <= _MAX_BESIDE:  # hardly longer than a hole's mark
             picked.add(unit)
@@ -291,8 +281,10 @@ def _shown(units: Sequence[Unit], group: Group, order: Mapping[Unit, int]) -> st
     return lead + text
 
 
-# A line that begins so was not wrapped: "2026: potatoes 38", "Parking: the NCP".
-_OWN_LINE = re.compile(r"\n(?=[ \t]*(?!\d+:\d)[^\W_a-zß-ÿ][^\n:]{0,30}:[ \t])")
+# A line that begins so was not wrapped: "2026: potatoes 38", "Parking: the NCP", "16/10 new pod".
+_OWN_LINE = re.compile(
+    r"\n(?=[ \t]*(?:(?!\d+:\d)[^\W_a-zß-ÿ][^\n:]{0,30}:[ \t]|(?:\d{4}-)?\d\d?[-/]\d\d?\b))"
+)
 
 
 def _piece(unit: Unit) -> str:

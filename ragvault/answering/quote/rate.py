@@ -190,22 +190,16 @@ _ASIDE = re.compile(
 def _factor(unit: Unit, new: frozenset[str], has_own: bool) -> float:
     """What hardly answers anything counts less, however many words it shares: ``new`` are the
     stems that the question doesn't have."""
-    factor = 1.0
-    if unit.is_pointer or is_menu(unit):
-        factor *= 0.05
-    if unit.group.kind == "announcement" or unit.kind == "cut":
-        factor *= 0.3
-    if unit.kind == "code" and _OUTPUT.match(unit.text):
-        factor *= 0.3
-    if unit.hit.chunk.heading_path and _ASIDE.match(unit.hit.chunk.heading_path[-1]):
-        factor *= 0.3
-    if not new:
-        factor *= 0.6
-    if is_weak_field(unit) and (not has_own or "://" in unit.text):
-        factor *= 0.3
-    if neutralise(unit.text) != strip_controls(unit.text):
-        factor *= 0.3
-    return factor
+    path = unit.hit.chunk.heading_path
+    dull = (
+        unit.group.kind == "announcement" or unit.kind == "cut",
+        unit.kind == "code" and _OUTPUT.match(unit.text),
+        path and _ASIDE.match(path[-1]),
+        is_weak_field(unit) and (not has_own or "://" in unit.text),
+        neutralise(unit.text) != strip_controls(unit.text),
+    )
+    is_empty = unit.is_pointer or is_menu(unit)
+    return 0.05**is_empty * 0.6 ** (not new) * 0.3 ** sum(map(bool, dull))
 
 
 _OUTPUT = re.compile(r"\W*(?:text|txt|plain|plaintext|output|log)\n")

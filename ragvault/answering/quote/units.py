@@ -36,7 +36,6 @@ _INLINE_FIELD = re.compile(r"[ \t]*(?:[-*+][ \t]+)?[^\s:|][^:\n|]{0,60}?::(?:[ \
 _EMPTY_FIELD = re.compile(r"[^:\n]{1,60}::?[ \t]*(?:\[[ \t]*\]|\{[ \t]*\}|[\"']{2})?[ \t]*")
 _DULL_KEY = re.compile(r"[ \t]*(?:title|alias(?:es)?|tags?|css\w*)[ \t]*:", re.IGNORECASE)
 _SHORTENED = re.compile(r"\w{1,5}\.\s?\d")  # "p. 41", "ch. 3"
-_DATED = re.compile(r"[ \t]*\d{1,4}[-/.:]\d{1,2}\b")
 _PLACEHOLDER = re.compile(r"\{\{.*?\}\}|<%.*?%>")
 
 
@@ -345,12 +344,7 @@ class _Reader:
         text = "\n".join(blanked)
         if len(text) <= _MAX_LINE and not text.endswith(("?", "？")):
             return [(len(text) - len(text.lstrip()), len(text.rstrip()))] if text.strip() else []
-        spans: list[tuple[int, int]] = []
-        for start, end in sentence_spans(text):
-            # "> 1.5 rings the ward" within a line is no quotation: its sign would be lost.
-            begins = spans[-1][0] if spans and text[start] in ">#" else start
-            spans[-1:] = [*spans[-1:], (start, end)] if begins == start else [(begins, end)]
-        return spans
+        return sentence_spans(text)
 
     @staticmethod
     def _leads(text: str) -> bool:
@@ -363,8 +357,7 @@ class _Reader:
         if self.lines[line].rfind("[") > self.lines[line].rfind("]"):  # within a link
             return False
         is_field = any(map(_INLINE_FIELD.match, self.lines[line : line + 2]))
-        is_log = all(_DATED.match(self.lines[i]) for i in (first, line + 1))
-        if is_field or is_log or width < _MIN_WRAP or self.lines[line].endswith(("  ", "\\")):
+        if is_field or width < _MIN_WRAP or self.lines[line].endswith(("  ", "\\")):
             return True
         word = self.lines[line + 1].split(maxsplit=1)[:1]
         return len(self.lines[line].rstrip()) + 1 + len(word[0] if word else "") < width - 6

@@ -333,14 +333,19 @@ def test_code_that_was_cut_off_opens_no_fence() -> None:
         assert "```" not in said(question, start, rest).text
 
 
-def test_a_sentence_that_refers_to_the_one_before_it_brings_it_along() -> None:
+@pytest.mark.parametrize(
+    ("question", "line"),
+    [
+        ("How much did it cost?", "The old lock was cut open. It cost 12 euros."),
+        ("¿Cuánto costó?", "Cortaron el candado viejo. Costó 12 euros."),
+    ],
+)
+def test_a_sentence_brings_the_short_one_before_it_along(question: str, line: str) -> None:
     """ "It costs 12 euros" does not say what does."""
     long = "We met Ann, who had lost the keys on the way to the station and was late for her train."
     others = "Nobody said so. We went home. The sun was shining. The bread was gone."
-    lines = f"{long} The old lock was cut open. It cost 12 euros. {others}"
-    note = hit("b.md", "Bikes", lines)
-    text = said("How much did it cost?", note, detail=Detail.BRIEF).text
-    assert "The old lock was cut open. It cost 12 euros." in text
+    note = hit("b.md", "Bikes", f"{long} {line} {others}")
+    assert line in said(question, note, detail=Detail.BRIEF).text
 
 
 def test_a_definition_is_the_sentence_that_begins_with_its_subject() -> None:
@@ -588,5 +593,4 @@ def test_lines_of_a_log_stay_lines() -> None:
         "16/10 pod fell off in the pool, the wipes that Delphine gave us do work, so buy them\n"
         "19/10 stomach bug\n"
     )
-    assert len(units_of(hit("log.md", "", log))) == 3
     assert "\n16/10 pod fell off" in shown("pod pool", hit("log.md", "", log))
