@@ -45,11 +45,10 @@ def os_error(error: OSError, path: Path | str) -> StoreError:
     """What the operating system says of one of ragvault's own files, read or written."""
     if error.errno in FULL:
         return DiskFullError(f"There is no space left for {path}.")
-    reason = error.strerror or str(error)
-    return StoreError(
-        f"The index at {path} can't be used: {reason[:1].lower()}{reason[1:]}.",
-        access_hint(Path(path)),
-    )
+    reason, hint = error.strerror or str(error), access_hint(Path(path))
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        reason, hint = "a file is in its place", f"Move it away, or {_ELSEWHERE}"
+    return StoreError(f"The index at {path} can't be used: {reason[:1].lower()}{reason[1:]}.", hint)
 
 
 def access_hint(path: Path) -> str:

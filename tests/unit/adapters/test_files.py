@@ -55,7 +55,8 @@ def test_a_file_in_the_way_is_reported(tmp_path: Path) -> None:
     for path in (tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(StoreError) as caught:
             private_folder(path)
-        assert str(path) in caught.value.message
+        assert f"{path} can't be used: a file is in its place" in caught.value.message
+        assert caught.value.hint.startswith("Move it away, or set index.path")
 
 
 def test_a_write_replaces_the_whole_file(tmp_path: Path) -> None:
