@@ -2,9 +2,9 @@
 of a table with a column for that.
 
 A due date is Obsidian Tasks' sign (``📅 2026-11-25``, ``⏳``), a field (``due:: 2026-11-25``, in
-brackets too) or in words ("due 25 Nov", "by 3 Dec", "bis 26.11."); a day without its year is the
-one nearest to when the note was written. ``[x]`` is done, ``[ ]`` and ``[/]`` are open, another
-mark is neither: given up, moved elsewhere.
+brackets too; ``@due(2026-11-25)``) or in words ("due 25 Nov", "by 3 Dec", "bis 26.11."), as a link
+too; a day without its year is the one nearest to when the note was written. ``[x]`` is done,
+``[ ]`` and ``[/]`` are open, another mark is neither: given up, moved elsewhere.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ DUE_WORDS = "due deadline fällig frist échéance vence scadenza prazo".split()
 _DUE = "|".join(DUE_WORDS)
 # What stands right before a due date, the surest first.
 _SAYS_DUE = (
-    re.compile(r"(?:📅|📆|🗓️?)\s*"),
+    re.compile(r"(?:📅|📆|🗓️?)[\s\[]*"),
     re.compile(
         rf"\b(?:over|über)?(?:{_DUE})\b"
-        r"(?:\s*:{1,2}|\s+(?:on|by|since|am|bis|seit|zum|the|is|ist|date|le|el)\b)*\s*",
+        r"(?:\s*:{1,2}|\s+(?:on|by|since|am|bis|seit|zum|the|is|ist|date|le|el)\b)*[\s\[(<]*",
         re.IGNORECASE,
     ),
-    re.compile(r"(?:⏳|⌛|\bscheduled\b(?:\s*:{1,2}|\s+(?:on|for)\b)*)\s*", re.IGNORECASE),
+    re.compile(r"(?:⏳|⌛|\bscheduled\b(?:\s*:{1,2}|\s+(?:on|for)\b)*)[\s\[(<]*", re.IGNORECASE),
     re.compile(
         r"\b(?:by|before|until|till|bis(?:\s+zum)?|spätestens(?:\s+am)?|vor\s+dem|avant(?:\s+le)?"
         r"|antes\s+del|hasta\s+el|para\s+el)\s+",
