@@ -45,6 +45,7 @@ _MOST_REPEATS = 3  # of a sentence; small models fall into saying one for ever
 # What is this long, in characters, and has no end is looked through again when it has grown so.
 _LONG, _GROWTH = 500, 1.5
 _LOOPING_WORDS = 3  # shorter ones may well recur: rows of a list, "yes"
+_SENTENCE_WORDS = 6  # from here on nothing is told by saying it again
 # The prompt's own labels and a heading, said again, answer nothing; nor do numbers of a list alone.
 _ECHO = re.compile(
     r"\s*(?:#{1,6}\s|(?:content|section|file|vault|chunk \d+)\s*:|(?:\d{1,3}[.)]\s*){3,}\Z)",
@@ -193,10 +194,12 @@ class CitationStream:
     def _take(self, source: str) -> list[Written]:
         """Settle a whole sentence; what may be shown now."""
         sentence = read(strip_controls(source), self._context)
-        said = words(sentence.statement)
+        said = words(_MARKER.sub("", sentence.statement, count=1))
         if len(said) >= _LOOPING_WORDS:
             self._said[" ".join(said)] += 1
             if self.is_looping:
+                return []
+            if self._said[" ".join(said)] > 1 and len(said) >= _SENTENCE_WORDS:
                 return []
         statement = self._settled(sentence)
         self._uncertain = self._uncertain or statement.is_uncertain

@@ -81,6 +81,17 @@ def test_a_model_that_says_one_thing_for_ever_is_heard_three_times() -> None:
     assert stream.result().text == shown
 
 
+def test_a_list_that_only_counts_on_says_its_item_once() -> None:
+    stream = CitationStream(HITS)
+    for number in range(1, 50):
+        stream.feed(f"{number}. **Backend**: The backend is written in Go [1].\n\n")
+        if stream.is_looping:
+            break
+    stream.close(cut_off=True)
+    assert number < 10
+    assert stream.result().text.count("written in Go") == 1
+
+
 def test_short_lines_may_recur() -> None:
     stream = CitationStream(HITS)
     stream.feed("We meet Monday at 9:30 [1].\n\n" + "- yes\n" * 18)
