@@ -30,9 +30,10 @@ _FORMS = {
     ),
     OPEN: (
         r"\[ \]|\b(?:plan\w*|will|wants?|wish\w*|going to|to do|todo|intend\w*|should|idea"
-        r"|target|goal|quotes?|offer\w*|estimat\w*|yet|hopes?|due|pending|if|open|outstanding"
-        r"|consider\w*|geplant\w*|soll\w*|möchte\w*|wollen|angebot\w*|fällig|falls|wenn|offen"
-        r"|überleg\w*|prévu\w*|veut|voudrait|devis|encore|à faire|quiere\w*|pendiente\w*"
+        r"|target|goal|quotes?|offer\w*|estimat\w*|yet|hopes?|due(?! to)|pending|if|open"
+        r"|outstanding|consider(?!ed (?:one|to|as|an?)\b)\w*|geplant\w*|soll\w*|möchte\w*|wollen"
+        r"|angebot\w*|fällig|falls|wenn|offen|überleg\w*|prévu\w*|veut|voudrait|devis"
+        r"|encore|à faire|quiere\w*|pendiente\w*"
         r"|hay que|presupuesto|previst\w*|vorrebbe|ainda)\b"
     ),
     # Of a statement: as done.

@@ -359,3 +359,19 @@ def test_what_is_said_in_another_form_is_held_and_another_thing_is_not(
     """Times, ranges, weekdays; who does what to whom."""
     assert unsupported(held, [DIARY]) == ()
     assert unsupported(wrong, [DIARY]) != ()
+
+
+@pytest.mark.parametrize(
+    ("said", "passage"),
+    [
+        (
+            "Insulin is a hormone produced by beta cells.",
+            "Insulin is a hormone produced by beta cells ; it is considered to be the main one.",
+        ),
+        ("The fair was called off.", "Due to rain the fair was called off."),
+    ],
+)
+def test_what_is_so_by_repute_or_for_a_reason_is_not_open(said: str, passage: str) -> None:
+    assert unsupported(said, [hit("note.md", text=passage)]) == ()
+    planned = hit("note.md", text="The fair is considered. Insulin by beta cells is due to come.")
+    assert unsupported("The fair was held.", [planned]) != ()
