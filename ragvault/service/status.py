@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragvault.config.profiles import model_named
-from ragvault.errors import ModelError, ModelMissingError, RagvaultError
+from ragvault.errors import ModelError, ModelMissingError, NoModelServerError, RagvaultError
 from ragvault.model import FileState, VaultInfo
 from ragvault.wiring import Container
 
@@ -214,5 +214,6 @@ def ollama_status(container: Container) -> OllamaStatus:
             lack = False, error.message, error.hint
             return OllamaStatus(chat.host, settings.model, version, models, *lack)
         except ModelError as error:
-            how = "Start it with `ollama serve`, or leave it: ragvault works without."
+            start = "Start it with `ollama serve`, or leave it: ragvault works without."
+            how = start if isinstance(error, NoModelServerError) else error.hint
             return OllamaStatus(settings.host, settings.model, problem=error.message, hint=how)

@@ -264,7 +264,7 @@ def _refused(status: int, reason: str, url: str, model: str) -> ModelError:
             f"The server at {url} sends requests on to another address, which is not followed.",
             "Set `ollama.host` in the config to the address itself, if it is one of yours.",
         )
-    if status == 404 and "model" in reason.lower():
+    if status == 404 and model and "model" in reason.lower():
         return ModelMissingError(
             f"Ollama at {url} has no model {model!r}.", f"Pull it with `ollama pull {model}`."
         )
