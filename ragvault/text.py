@@ -43,8 +43,8 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]
 # The numbers of months, and of weekdays from 0, by their names: English, German, Spanish, French,
 # Italian, Portuguese, Dutch.
 _MONTH_WORDS = (
-    "january jan januar jänner enero janvier gennaio janeiro januari",
-    "february feb februar febrero février fevrier febbraio fevereiro februari",
+    "january jan janv januar jänner enero janvier gennaio janeiro januari",
+    "february feb febr februar febrero février fevrier febbraio fevereiro februari",
     "march mar märz maerz mär mrz marzo mars março maart",
     "april apr abril avril aprile",
     "may mai mayo maggio maio mei",

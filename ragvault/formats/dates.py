@@ -32,10 +32,11 @@ DATE_KEYS = tuple(
 _KEY_MARKS = re.compile(r"[\s_-]+")
 
 _ISO_TIME = re.compile(
-    r"(\d{4}-\d{2}-\d{2})[T ]+(\d{2}:\d{2}(?::\d{2})?)(?:[.,]\d+)?\s*(Z|[+-]\d{2}:?\d{2})",
+    r"((?:19|20)\d\d-\d{2}-\d{2})[T ]+(\d{2}:\d{2}(?::\d{2})?)(?:[.,]\d+)?\s*(Z|[+-]\d{2}:?\d{2})",
     re.IGNORECASE,
 )
-_Y = r"(?P<y>(?:19|20)\d\d)"
+_YEAR = r"(?:19|20)\d\d"
+_Y = rf"(?P<y>{_YEAR})"
 _M = r"(?P<m>0[1-9]|1[0-2])"
 _D = r"(?P<d>0[1-9]|[12]\d|3[01])"
 _FULL = re.compile(rf"(?<!\d){_Y}([-_./年])\s?{_M}[-_./月]\s?{_D}(?!\d)")
@@ -50,11 +51,11 @@ _DAY_FIRST = re.compile(r"(?<!\d)(\d\d?)([/-])(\d\d?)\2((?:19|20)\d\d)(?!\d)")
 _NAMES = "|".join(sorted(MONTHS, key=len, reverse=True))
 # A day as people write it, with or without its year: see ``parts_of_day``.
 DAY = re.compile(
-    r"(?<!\w)(?:(?P<y>\d{4})-(?P<m>\d\d?)-(?P<d>\d\d?)(?!\d)"
+    rf"(?<!\w)(?:{_Y}-(?P<m>\d\d?)-(?P<d>\d\d?)(?!\d)"
     rf"|(?P<d2>\d\d?)(?:st|nd|rd|th|\.)?\s*(?:of\s+|de\s+)?(?P<n2>{_NAMES})\b\.?"
-    r"(?:,?\s+(?:de\s+)?(?P<y2>\d{4}))?"
-    rf"|(?P<n3>{_NAMES})\.?\s+(?P<d3>\d\d?)(?:st|nd|rd|th)?\b(?!:)(?:,?\s+(?P<y3>\d{{4}}))?"
-    r"|(?P<d4>\d\d?)\.\s?(?P<m4>\d\d?)\.(?P<y4>\d{4}|\d\d(?!\d))?)",
+    rf"(?:,?\s+(?:de\s+)?(?P<y2>{_YEAR}))?"
+    rf"|(?P<n3>{_NAMES})\.?\s+(?P<d3>\d\d?)(?:st|nd|rd|th)?\b(?!:)(?:,?\s+(?P<y3>{_YEAR}))?"
+    rf"|(?P<d4>\d\d?)\.\s?(?P<m4>\d\d?)\.(?P<y4>{_YEAR}|\d\d(?!\d))?)",
     re.IGNORECASE,
 )
 
@@ -130,11 +131,13 @@ def noon(year: str | int, month: str | int, day: str | int) -> float | None:
 
 
 def parts_of_day(said: re.Match[str]) -> tuple[int | None, int, int]:
-    """Year (None: it names none; "26" is 2026), month and day of a match of ``DAY``."""
+    """Year (None: it names none; "26" is 2026, "98" 1998), month and day of a match of ``DAY``."""
     parts = {name.rstrip("234"): value for name, value in said.groupdict().items() if value}
     month = MONTHS.get(parts["n"].lower(), 0) if "n" in parts else int(parts["m"])
     year = int(parts["y"]) if "y" in parts else None
-    return year + 2000 if year is not None and year < 100 else year, month, int(parts["d"])
+    if year is not None and year < 100:
+        year += 1900 if year > 68 else 2000
+    return year, month, int(parts["d"])
 
 
 def nearest_day(year: int | None, month: int, day: int, near: date) -> date | None:

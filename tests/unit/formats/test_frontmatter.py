@@ -177,6 +177,8 @@ def test_dots_end_frontmatter_and_duplicates_are_all_kept():
         ("03/01/2024", (2024, 3, 1)),
         ("13/03/2024", (2024, 3, 13)),
         ("2024年3月1日", (2024, 3, 1)),
+        ("1 janv. 2024", (2024, 1, 1)),
+        ("24.12.98", (1998, 12, 24)),
         ("2024-W09", (2024, 2, 26)),
         ("2024-03", (2024, 3, 1)),
     ],
@@ -194,7 +196,11 @@ def test_a_time_with_a_zone_is_exact():
 
 
 @pytest.mark.parametrize(
-    "text", ["", "soon", "2024-13-45", "12345", "99999999999999999999", "1.2.3"]
+    "text",
+    [
+        *("", "soon", "2024-13-45", "12345", "99999999999999999999", "1.2.3"),
+        *("5 May 1500", "0001-01-01", "0001-01-01T00:00:00Z"),  # Hugo's "never"
+    ],
 )
 def test_what_is_no_date_gives_none(text):
     assert parse_date(text) is None
