@@ -35,7 +35,7 @@ _CLAUSE = re.compile(
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _VALUES = "#:@"
 _ARTICLE = re.compile(rf"\b(?:{DETERMINER}|an?|the|el|l[aeo]s?|une?|una)\s+", re.IGNORECASE)
-_OWNED = re.compile(r"(\w+)['’]s (\w+)")
+_OWNED = re.compile(r"\b([^\W\d_a-zß-ÿ]\w*)['’]s (\w+)")
 _MOST_BETWEEN = 4  # words, of two that may have changed places
 # Of two words that one of these parts the order tells; of names any verb.
 _COMPARING = frozenset(
@@ -58,9 +58,12 @@ def loose_parts(
     text = "\n".join((about, *(hit.chunk.text for hit in cited)))
     if swapped := _turned(statement, text):
         return [swapped]
-    owned = set(_OWNED.findall(text))
-    for owner, thing in set(_OWNED.findall(statement)) - owned:
-        if theirs := [other for other, one in owned if one == thing]:
+    owned = _OWNED.findall(text)
+    for owner, thing in _OWNED.findall(statement):
+        theirs = [other for other, one in owned if one == thing]
+        # "Tomek's flight" may be Tomek Kowalski's, and in "she's allergic" nobody owns anything.
+        is_other = theirs and owner in text and owner.casefold() not in stopwords()
+        if is_other and not any(one == owner or f"{owner} {one}" in text for one in theirs):
             return [f"it is {theirs[0]}'s {thing} there, not {owner}'s"]
     place = items(about)
     facts = facts_of(tuple(cited))

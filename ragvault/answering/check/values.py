@@ -165,7 +165,8 @@ def weekday(word: str) -> int | None:
     """The day that the word names, 0 for a Monday: "Tue", "Dienstag", "Fridays", "martes". A short
     one has a capital: people sat in the sun."""
     said = word.casefold()
-    return WEEKDAYS.get(said, WEEKDAYS.get(said.rstrip("s"), _SHORT_DAYS.get(word.rstrip("s"))))
+    short = word[:1] + said[1:].rstrip("s")
+    return WEEKDAYS.get(said, WEEKDAYS.get(said.rstrip("s"), _SHORT_DAYS.get(short)))
 
 
 def weekdays(text: str) -> frozenset[int | None]:

@@ -198,6 +198,19 @@ def test_what_says_no_in_other_words_is_no_contradiction() -> None:
     assert unsupported("The first aid kit was not checked on 2026-09-06.", [note]) != ()
 
 
+@pytest.mark.parametrize(
+    ("held", "text"),
+    [
+        ("She's allergic to nuts.", "Anna's allergic to nuts, no cake."),
+        ("Tomek's flight lands at 9:40.", "Tomek Kowalski's flight lands at 9:40."),
+        ("Your mother's birthday is on 4 May.", "Mum's birthday is on 4 May."),
+        ("On Monday it opens at 9.", "Opens: MON 9, TUE 10, WED closed."),
+    ],
+)
+def test_another_name_for_the_same_is_held(held: str, text: str) -> None:
+    assert unsupported(held, [hit("a.md", "", text)]) == ()
+
+
 def test_a_no_to_what_the_heading_names_is_one() -> None:
     note = hit("plans.md", "Phone", "Mila: no phone, only a watch! SIM of Mila: £4")
     assert unsupported("Mila has no phone.", [note]) == ()
