@@ -125,7 +125,7 @@ def _is_of(hint: TimeHint, quote: Quote) -> bool:
     first, last = (date.fromtimestamp(at) for at in (hint.since, hint.until))
     return (
         hint.since <= quote.hit.note.date <= hint.until
-        or hint.phrase in text.casefold()
+        or hint.phrase.casefold() in text.casefold()
         or any(first <= day <= last for day in days_in(text, first))
         or any(weekday(word) in asked for word in re.findall(r"\w+", text))
     )

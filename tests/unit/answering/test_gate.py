@@ -271,19 +271,20 @@ def test_notes_of_another_time_than_asked_about_are_said_to_be() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "is_of"),
+    ("said", "phrase", "is_of"),
     [
-        ("Bins go out: black on Tuesdays", True),
-        ("Bins: Tue + Fri", True),
-        ("Bins: collected 2026-11-24", True),
-        ("Bins: collected on Mondays, 2026-11-23", False),
+        ("Bins go out: black on Tuesdays", "tuesday", True),
+        ("Bins: Tue + Fri", "tuesday", True),
+        ("Bins: collected 2026-11-24", "tuesday", True),
+        ("Bins: collected on Mondays, 2026-11-23", "tuesday", False),
+        ("Bins: black this week, green next", "This week", True),
     ],
 )
 def test_what_names_the_time_itself_is_of_it_whenever_it_was_written(
-    said: str, is_of: bool
+    said: str, phrase: str, is_of: bool
 ) -> None:
     noon = datetime(2026, 11, 24, 12).timestamp()
-    hint = TimeHint(noon - 36_000, noon + 36_000, "tuesday", relative=True)
+    hint = TimeHint(noon - 36_000, noon + 36_000, phrase, relative=True)
     found = findings(at(hit("Bins.md", "", said), 0.9), question="which bins go out on tuesday")
     outcome = decided(replace(found, query=replace(found.query, time_hint=hint))).outcome
     assert isinstance(outcome, Evidence)
