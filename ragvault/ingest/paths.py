@@ -107,8 +107,9 @@ def is_within(path: str, places: Iterable[str]) -> bool:
 
 def emptied(vault: VaultInfo) -> VaultPathError:
     """For a folder that notes are indexed from, and that holds nothing at all."""
+    how = "empty" if os.path.isdir(vault.path) else "not there"  # noqa: PTH112 – raises nothing
     return VaultPathError(
-        f"{shown(str(vault.path))} is empty, but notes are indexed from it; they are kept.",
+        f"{shown(str(vault.path))} is {how}, but notes are indexed from it; they are kept.",
         "Mount the drive that it is on. If the notes are gone for good: "
         f"`ragvault vault remove {shlex.quote(vault.name)}`.",
     )

@@ -371,20 +371,24 @@ def test_notes_that_are_ignored_from_now_on_are_not_gone(world: World) -> None:
     assert len(world.sync().removed) == 12
 
 
-def test_a_drive_that_goes_while_it_is_read_deletes_nothing(world: World, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("leaves_its_folder", "said"), [(True, "is empty"), (False, "not there")])
+def test_a_drive_that_goes_while_it_is_read_deletes_nothing(
+    world: World, leaves_its_folder: bool, said: str
+) -> None:
     world.sync()
     before = world.texts()
     for path in ("a.md", "work/b.md"):
         world.put(path, "# Longer than before\n\nSo that all of it has to be read again.\n")
 
     def unmounted(note: NoteFile, max_bytes: int) -> ReadOutcome:
-        if any(world.root.iterdir()):
+        if world.root.is_dir() and any(world.root.iterdir()):
             shutil.rmtree(world.root)
-            world.root.mkdir()
+            if leaves_its_folder:
+                world.root.mkdir()
         return read_note(note, max_bytes)
 
     world.read_note = unmounted
-    with pytest.raises(VaultPathError, match="is empty"):
+    with pytest.raises(VaultPathError, match=said):
         world.sync()
     assert world.texts() == before
 
