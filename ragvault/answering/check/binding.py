@@ -37,6 +37,10 @@ _VALUES = "#:@"
 _ARTICLE = re.compile(rf"\b(?:{DETERMINER}|an?|the|el|l[aeo]s?|une?|una)\s+", re.IGNORECASE)
 _OWNED = re.compile(r"\b([^\W\d_a-zß-ÿ]\w*)['’]s (\w+)")
 _MOST_BETWEEN = 4  # words, of two that may have changed places
+_MUTUAL = stopwords().union(  # around which two may stand either way: "Ben und Anna"
+    "und y et e oder o ou mit con avec ist sind war es son est sont è met meets married marries"
+    " knows vs aka".split()
+)
 # Of two words that one of these parts the order tells; of names any verb.
 _COMPARING = frozenset(
     """
@@ -95,7 +99,7 @@ def _turned(statement: str, text: str) -> str:
         pair = rf"(?=\b(\w{{2,}}) ((?:[^\W\d]+ ){{{length - 1}}}[^\W\d]+) (\w{{2,}}))"
         for one, between, two in re.findall(pair, said):
             parts = set(between.casefold().split())
-            is_of_names = one[0].isupper() and two[0].isupper() and parts - stopwords()
+            is_of_names = one[0].isupper() and two[0].isupper() and parts - _MUTUAL
             is_told = is_of_names or (parts & _COMPARING and items(one) and items(two))
             if is_told and has(two, between, one) and not has(one, between, two):
                 return f"{one} and {two} have changed places there"
