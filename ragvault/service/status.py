@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragvault.config.profiles import model_named
-from ragvault.errors import ModelError, ModelMissingError, NoModelServerError, RagvaultError
+from ragvault.errors import ModelError, RagvaultError
 from ragvault.model import FileState, VaultInfo
 from ragvault.wiring import Container
 
@@ -204,16 +204,13 @@ def _lack(vault: VaultInfo, found: Coverage, told: int) -> str | None:
 
 def ollama_status(container: Container) -> OllamaStatus:
     """Asks the server what it has, waiting no longer than ``PROBE_TIMEOUT_S`` for each reply."""
-    settings = container.settings.ollama
+    settings, version = container.settings.ollama, None
+    models: tuple[str, ...] = ()
     with closing(container.make_chat(max_wait_s=PROBE_TIMEOUT_S)) as chat:
         try:
             version, models = chat.version(), tuple(chat.models())
             model = chat.info(settings.model).name
             return OllamaStatus(chat.host, model, version, models, model_present=True)
-        except ModelMissingError as error:
+        except ModelError as error:
             lack = False, error.message, error.hint
             return OllamaStatus(chat.host, settings.model, version, models, *lack)
-        except ModelError as error:
-            start = "Start it with `ollama serve`, or leave it: ragvault works without."
-            how = start if isinstance(error, NoModelServerError) else error.hint
-            return OllamaStatus(settings.host, settings.model, problem=error.message, hint=how)

@@ -43,10 +43,8 @@ _MUTUAL = stopwords().union(  # around which two may stand either way: "Ben und 
 )
 # Of two words that one of these parts the order tells; of names any verb.
 _COMPARING = frozenset(
-    """
-    to not than over instead rather before after from statt anstatt nicht sondern als vor nach que
-    no antes después pas plutôt avant après di invece
-    """.split()
+    "to not than over instead rather before after from statt anstatt nicht sondern als vor nach que"
+    " no antes después pas plutôt avant après di invece".split()
 )
 _ELSEWHERE = "stands elsewhere there"
 

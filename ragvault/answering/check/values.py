@@ -62,12 +62,8 @@ _DATE_FORMS = tuple(
         r"(?P<y>(?:19|20)\d\d)(?![\d/]|[.,]\d)",
     )
 )
-_SHORT_DAYS = {
-    day[:length].capitalize(): n
-    for day, n in WEEKDAYS.items()
-    for length in (3, 4, 5)
-    if "day" in day
-}
+_ENGLISH_DAYS = [day for day in WEEKDAYS if "day" in day]
+_SHORT_DAYS = {day[:n].capitalize(): WEEKDAYS[day] for day in _ENGLISH_DAYS for n in (3, 4, 5)}
 # A range says its month once: "2–7 May 2026", "May 2 to 9", "vom 2. bis 5. Juni".
 _TO = r"\s*(?:-|–|—|to|until|till|through|and|bis(?: zum)?|und|al?|au|et|y)\s*"
 _FROM = re.compile(rf"(?<![\w.,:/-])(\d{{1,2}})(?:st|nd|rd|th|er|\.)?{_TO}\Z", re.IGNORECASE)
