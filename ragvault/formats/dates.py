@@ -80,10 +80,8 @@ def parse_date(text: str) -> float | None:
     ``03.04.2024`` day first."""
     text = text.strip()[:200]
     if match := _ISO_TIME.search(text):
-        try:
+        with suppress(ValueError, OverflowError):  # of a time of 25:00 the day may still be good
             return datetime.fromisoformat(f"{match[1]}T{match[2]}{match[3].upper()}").timestamp()
-        except (ValueError, OverflowError):
-            pass  # a time of 25:00 or the like: the day may still be good
     if (found := _first_day(text, _FULL, _LOOSE, _COMPACT)) is not None:
         return found
     for match in DAY.finditer(text):
@@ -152,11 +150,10 @@ def nearest_day(year: int | None, month: int, day: int, near: date) -> date | No
 def _week_or_month(text: str) -> float | None:
     """A week counts as its Monday, a month as its first day."""
     if match := _WEEK.search(text):
-        try:
+        with suppress(ValueError):
             monday = date.fromisocalendar(int(match["y"]), int(match["w"]), 1)
-        except ValueError:
-            return None
-        return noon(monday.year, monday.month, monday.day)
+            return noon(monday.year, monday.month, monday.day)
+        return None
     match = _MONTH.search(text)
     return noon(match["y"], match["m"], 1) if match else None
 

@@ -50,13 +50,11 @@ BEFORE_NOUN = re.compile(
 
 # Words with which an answer speaks of its sources; they claim nothing.
 _META = frozenset(
-    """
-    note notes context according mention mentions mentioned state states stated say says said
-    provide provided provides section file chunk information document describe describes
-    described explain explains explained also additionally however therefore overall summary
-    answer question based example following include includes including specifically using used
-    use various several
-    """.split()
+    "note notes context according mention mentions mentioned state states stated say says said"
+    " provide provided provides section file chunk information document describe describes"
+    " described explain explains explained also additionally however therefore overall summary"
+    " answer question based example following include includes including specifically using used"
+    " use various several".split()
 )
 # With which a sentence begins that names its source or a time; names of nobody.
 _NO_NAMES = _META.union(

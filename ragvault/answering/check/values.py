@@ -167,11 +167,8 @@ def weekday(word: str) -> int | None:
 
 def weekdays(text: str) -> frozenset[int | None]:
     """Those that the text names, and those of its whole dates; None for its other words."""
-    whole = (
-        nearest_day(day.year, day.month, day.day, date.max)
-        for day in chain(*(dates for _, dates in find_dates(text)))
-        if day.year and day.day
-    )
+    days = chain(*(dates for _, dates in find_dates(text)))
+    whole = (nearest_day(d.year, d.month, d.day, date.max) for d in days if d.year and d.day)
     named = map(weekday, re.findall(r"[^\W\d_]{3,}", text))
     return frozenset((*named, *(day.weekday() for day in whole if day)))
 
