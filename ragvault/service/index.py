@@ -164,8 +164,10 @@ def _measure(container: Container) -> None:
 
 def _catalog_for(container: Container, opened: ExitStack, *, dry_run: bool) -> Catalog:
     """The catalog to work on; a dry run before the first index leaves no trace of one."""
+    if not dry_run:
+        return container.new_catalog
     try:
-        return container.catalog if dry_run else container.new_catalog
+        return container.catalog
     except NoIndexError:
         import tempfile
 
