@@ -39,7 +39,7 @@ from ragvault.errors import ModelError
 from ragvault.model import Citation, Cited, Hit, Stated, Token, Written
 from ragvault.text import stem, strip_controls, tokens, words
 
-_MIN_CLAIM = 3  # content words
+_MIN_CLAIM = 2  # content words
 _TABLE_HEAD = re.compile(r"[^\n]*\n(?=.*-)[-\t |:]+")
 _MOST_REPEATS = 3  # of a sentence; small models fall into saying one for ever
 # What is this long, in characters, and has no end is looked through again when it has grown so.
@@ -334,8 +334,8 @@ def _answers(statement: Statement) -> bool:
 
 
 def _claims_nothing(text: str) -> bool:
-    """ "Sure!", "I hope this helps.", a table's head: an uncited sentence of few words, with no
-    number and no name ("Lead: Lena")."""
+    """ "Sure!", "This is the answer.", a table's head: an uncited sentence with one word that says
+    something, no number and no name ("Lead: Lena")."""
     if re.search(r"\d", text):
         return False
     if _TABLE_HEAD.fullmatch(text.strip()):

@@ -297,6 +297,16 @@ def test_a_short_row_with_a_wrong_name_is_left_out(row: str) -> None:
     assert [said.text.strip() for said in stream.result().unsupported] == [row]
 
 
+def test_two_words_may_be_a_claim_and_need_a_passage_as_others_do() -> None:
+    """An invented one stood beside what the notes say, without a source and without a word."""
+    zoe = hit("zoe.md", "Zoe", "Zoe is a mason. Her roof leaks.", title="Zoe")
+    stream = CitationStream((zoe,))
+    list(stream.feed("Zoe is a mason [1]. She has three cats. The roof leaks."))
+    stream.close()
+    assert "cats" not in stream.result().text
+    assert stream.result().text.endswith(f"The roof leaks. {canonical(zoe)}")
+
+
 def test_a_table_keeps_its_head_and_a_dash_hides_no_claim() -> None:
     """The head's names are no claim; what a sentence sets off by dashes is one."""
     team = hit("team.md", "Team", "- Lead: Priya\n- Backend: Tom Birch", title="Team")
