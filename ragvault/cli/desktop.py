@@ -79,7 +79,7 @@ def open_note(path: Path, line: int, uri: str | None) -> None:
     """Open a note in ``$VISUAL`` or ``$EDITOR``, at a line where it is known how to say it; else
     by its link where that is Obsidian's; else with what the system opens such files with. Waits
     for an editor to end. Raises UsageError, OpenError."""
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    editor = (os.environ.get("VISUAL") or os.environ.get("EDITOR") or "").strip()
     if not path.exists():
         raise UsageError(f"{path} isn't there any more.", "`ragvault index` follows what moved.")
     if editor:

@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import typer
 
@@ -85,8 +86,9 @@ def run(argv: list[str] | None = None, *, clock: Callable[[], float] = time.time
             import traceback
 
             traceback.print_exc()
-        # Needed where they could not be parsed, too.
-        report_failure(error, argv[: argv.index("--")] if "--" in argv else argv)
+        with suppress(OSError):  # where nobody takes the words, the exit code has to do
+            # Needed where they could not be parsed, too.
+            report_failure(error, argv[: argv.index("--")] if "--" in argv else argv)
         code = as_reported(error).exit_code
     # All is said: an interrupt of what Python still tidies up must not print a traceback.
     signal.signal(signal.SIGINT, signal.SIG_DFL)

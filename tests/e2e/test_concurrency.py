@@ -92,3 +92,18 @@ def test_output_that_nobody_takes(cli: Cli, tmp_path: Path) -> None:
         assert done.returncode == 1
         assert done.stderr.startswith(b"Error: The output can't be written")
         assert b"Traceback" not in done.stderr and b"ignored" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["ask"], ["show", "last", "--json"]])
+def test_an_error_that_nobody_takes_has_its_exit_code(cli: Cli, arguments: list[str]) -> None:
+    """`2>/dev/full`, and `--json | true`: 2 and 3 are told apart without the words, too."""
+    told = subprocess.run(cli.command(*arguments), env=cli.environment(), capture_output=True)
+    reader, writer = os.pipe()
+    os.close(reader)
+    gone = subprocess.run(
+        cli.command(*arguments), env=cli.environment(), stdout=writer, stderr=subprocess.PIPE
+    )
+    assert (gone.returncode, b"Traceback" in gone.stderr) == (told.returncode, False)
+    lost = subprocess.run(cli.command(*arguments), env=cli.environment(), stderr=writer)
+    os.close(writer)
+    assert lost.returncode == told.returncode != 1

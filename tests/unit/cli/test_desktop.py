@@ -98,6 +98,7 @@ def test_without_an_editor_obsidian_or_the_system_opens_it(
     desk: Desk, note: Path, uri: str | None
 ) -> None:
     desk.has("xdg-open")
+    desk.patch.setenv("EDITOR", " ")
     desk.patch.setattr("sys.platform", "linux")
     open_note(note, 1, uri)
     target = uri if uri is not None and uri.startswith("obsidian") else str(note)
