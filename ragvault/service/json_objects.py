@@ -257,7 +257,11 @@ def status_object(seen: Status) -> dict[str, Any]:
         }
         for entry in seen.vaults
     ]
-    ollama = {"reachable": seen.ollama.version is not None, **rounded(seen.ollama)}
+    ollama = {
+        "reachable": seen.ollama.version is not None,
+        "model_present": seen.ollama.problem is None,
+        **rounded(seen.ollama),
+    }
     return {**rounded(seen), "vaults": vaults, "ollama": ollama}
 
 

@@ -61,7 +61,6 @@ class OllamaStatus:
     model: str | None
     version: str | None = None
     models: tuple[str, ...] = ()
-    model_present: bool = False
     problem: str | None = None
     hint: str | None = None
 
@@ -210,7 +209,7 @@ def ollama_status(container: Container) -> OllamaStatus:
         try:
             version, models = chat.version(), tuple(chat.models())
             model = chat.info(settings.model).name
-            return OllamaStatus(chat.host, model, version, models, model_present=True)
+            return OllamaStatus(chat.host, model, version, models)
         except ModelError as error:
-            lack = False, error.message, error.hint
+            lack = error.message, error.hint
             return OllamaStatus(chat.host, settings.model, version, models, *lack)

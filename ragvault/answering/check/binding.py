@@ -60,9 +60,8 @@ def loose_parts(
     text = "\n".join((about, *(hit.chunk.text for hit in cited)))
     if swapped := _turned(statement, text):
         return [swapped]
-    owned = _OWNED.findall(text)
     for owner, thing in _OWNED.findall(statement):
-        theirs = [other for other, one in owned if one == thing]
+        theirs = [other for other, one in _OWNED.findall(text) if one == thing]
         # "Tomek's flight" may be Tomek Kowalski's, and in "she's allergic" nobody owns anything.
         is_other = theirs and owner in text and owner.casefold() not in stopwords()
         if is_other and not any(one == owner or f"{owner} {one}" in text for one in theirs):

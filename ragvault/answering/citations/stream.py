@@ -199,13 +199,15 @@ class CitationStream:
             self._said[" ".join(said)] += 1
             if self.is_looping:
                 return []
-            if self._said[" ".join(said)] > 1 and len(said) >= _SENTENCE_WORDS:
-                return []
+        gap = _widest(self._gap, source[len(source.rstrip()) :]) if self._text else ""
+        if self._said[" ".join(said)] > 1 and len(said) >= _SENTENCE_WORDS:
+            self._gap = gap
+            return []
         statement = self._settled(sentence)
         self._uncertain = self._uncertain or statement.is_uncertain
         if statement.is_struck:
             self._statements.append(statement)
-            self._gap = _widest(self._gap, source[len(source.rstrip()) :]) if self._text else ""
+            self._gap = gap
             return [statement.settled]
         self._held.append((sentence, statement))
         if statement.leads or not (self.has_shown or _answers(statement)):

@@ -92,6 +92,14 @@ def test_a_list_that_only_counts_on_says_its_item_once() -> None:
     assert stream.result().text.count("written in Go") == 1
 
 
+def test_what_follows_a_sentence_said_again_stands_apart_as_it_was_written() -> None:
+    said = "The backend is written in Go [1]."
+    stream = CitationStream(HITS)
+    stream.feed(f"{said} {said}\n\n- We meet Monday at 9:30 [1].")
+    stream.close()
+    assert "\n\n- We meet" in stream.result().text
+
+
 def test_short_lines_may_recur() -> None:
     stream = CitationStream(HITS)
     stream.feed("We meet Monday at 9:30 [1].\n\n" + "- yes\n" * 18)
