@@ -191,6 +191,9 @@ class OllamaSettings(_Part):
     temperature: float = _key(
         0.0, "0: the most likely word each time; higher: more varied.", ge=0.0, le=2.0
     )
+    seed: int | None = _key(
+        0, "Of what is varied: the same question, the same answer. null: another each time."
+    )
     timeout_s: float = _key(
         120.0, "Longest wait for the first word, and between words. Seconds.", gt=0
     )

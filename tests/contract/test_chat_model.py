@@ -112,6 +112,13 @@ def test_each_answer_is_asked_for_with_one_seed(shared: OllamaHandle) -> None:
     assert shared.requests("/api/chat")[-1]["body"]["options"]["seed"] == 0
 
 
+@pytest.mark.parametrize("seed", [7, None])
+def test_the_seed_is_the_one_that_is_set_or_none(shared: OllamaHandle, seed: int | None) -> None:
+    shared.play({"replies": ["Here."]})
+    read(shared, seed=seed)
+    assert shared.requests("/api/chat")[-1]["body"]["options"].get("seed") == seed
+
+
 # ------------------------------------------------------------------------------ reasoning
 
 

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _LISTED = 8  # models named in an error
 _LAPTOP_BYTES = 10_000_000_000  # of a model's file: what 16 GB of memory can run beside the rest
-_SEED = 0  # the same question, notes and model: the same answer
 _MOST_TOKENS = 2**31
 
 
@@ -46,6 +45,7 @@ class OllamaChat:
         self.max_wait_s = max_wait_s
         self._keep_alive = settings.keep_alive
         self._think = settings.think
+        self._seed = {} if settings.seed is None else {"seed": settings.seed}
         self._infos: dict[str | None, ModelInfo] = {}
 
     def version(self) -> str:
@@ -142,7 +142,7 @@ class OllamaChat:
                 "num_ctx": options.num_ctx,
                 "temperature": options.temperature,
                 "num_predict": options.max_tokens,
-                "seed": _SEED,
+                **self._seed,
             },
             keep_alive=self._keep_alive,
         )
