@@ -243,7 +243,7 @@ _SENTENCE_END = re.compile(
 _ABBREVIATION = re.compile(
     r"(?:\b(?:mr|mrs|ms|dra?|prof|sra?|srta|dña|mmes?|mlle|fr|hr|sig|dott|jr|st|vs|etc|eg|ie|cf|vgl"
     r"|bzw|ca|approx|aprox|evtl|inkl|inc|ltd|co|dept|est|e\.g|i\.e|a\.m|p\.m|u\.s|z\.b|d\.h|u\.a)"
-    r"|\b[A-Z])\.$",
+    r"|(?<!\w-)\b[A-Z])\.$",
     re.IGNORECASE,
 )
 _BEFORE_NUMBER = re.compile(  # "art. 5", "on Dec. 3"; without a number it may end a sentence

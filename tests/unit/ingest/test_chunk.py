@@ -442,6 +442,8 @@ def test_with_the_real_tokenizer_nothing_is_cut_off_by_the_model():
         "Siehe Kap. 3 und Art. 5 im Vertrag vom 5. September 2026.",
         "Mme. Dupont l'a vu, p. 12, avec M. Roche.",
         "He said no.",
+        "Ask J. R. Roche, or J.-P. Roche.",
+        "Its number is VT-88213-K.",
     ],
 )
 def test_an_abbreviation_ends_no_sentence(sentence: str):
