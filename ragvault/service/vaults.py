@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import shlex
 import unicodedata
 from collections.abc import Sequence
@@ -190,10 +191,20 @@ def find_place(container: Container, wanted: str) -> tuple[str, str, HeadingPath
             sections = reader_for(rel_path)(rel_path, content.data, 0.0).sections
     if sections is None:
         raise UsageError(f"{rel_path} can't be read.", "`ragvault index` follows it.")
-    named = {normalise(s.heading_path[-1]): s for s in reversed(sections) if s.heading_path}
-    found = named.get(normalise(heading.rpartition("#")[2].strip()))
+    named = {
+        form(" ".join(section.heading_path[start:])): section
+        for form in (_words, normalise)
+        for section in reversed(sections)
+        for start in range(len(section.heading_path))
+    }
+    found = named.get(normalise(heading)) or named.get(_words(heading))
     if found is None:
-        near = difflib.get_close_matches(normalise(heading), named, n=1, cutoff=_NEAR)
+        near = difflib.get_close_matches(_words(heading), named, n=1, cutoff=_NEAR)
         hint = f"Did you mean #{named[near[0]].heading_path[-1]}?" if near else "Leave it out."
         raise UsageError(f"There is no heading {heading!r} in {rel_path}.", hint)
     return vault, rel_path, found.heading_path, found.start_line
+
+
+def _words(heading: str) -> str:
+    """Whatever marks stand between them in the note, a link or a citation."""
+    return " ".join(re.findall(r"\w+", normalise(heading)))
