@@ -14,8 +14,8 @@ NOTES = {
     "Home/Boiler.md": "---\ndate: 2024-03-01\n---\n# Boiler\n\n## Service\n\nThe boiler was"
     " serviced by Anna Holm in May.\n\n## Cost\n\nIt cost 210 euros.\n",
     "Bread.md": "# Bread\n\nKnead the dough for ten minutes.\n",
-    "Odd.md": "# Odd\n\n## Plan, [draft] **“B”** 🚀\n\nA tent.\n\n## C# > 2 (a)\n\nA book.\n\n## C\n"
-    "\nA cap.\n\n# Later\n\n## C\n\nA coat.\n",
+    "Odd.md": "# Odd\n\n## Plan, [draft] **“B”** 🚀\n\nA tent.\n\n## C# > 2 (a)\n\nA book.\n\n"
+    "## C\n\nA cap.\n\n# Later\n\n## C\n\nA coat.\n",
 }
 QUESTION = "Who serviced the boiler in May?"
 
@@ -79,7 +79,13 @@ def test_a_note_is_opened_at_its_heading(cli: Cli) -> None:
     for name in ("Boiler#Cost", "Home/Boiler.md#boiler#Cost", f"{note}#Cost"):
         assert cli("open", name).code == 0
         assert opened(cli) == ["+10", note]
-    as_in_note_or_link = ("Plan, [draft] **“B”** 🚀", 'Plan, draft "B"', "C# > 2 (a)", "C", "Later#C")
+    as_in_note_or_link = (
+        "Plan, [draft] **“B”** 🚀",
+        'Plan, draft "B"',
+        "C# > 2 (a)",
+        "C",
+        "Later#C",
+    )
     for heading, line in zip(as_in_note_or_link, (3, 3, 7, 11, 17), strict=True):
         assert cli("open", f"Odd#{heading}").code == 0, heading
         assert opened(cli)[0] == f"+{line}", heading
