@@ -17,7 +17,7 @@ from datetime import date
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from ragvault.answering.check.support import Embed, coverage, is_verbatim, place_text
+from ragvault.answering.check.support import PARTLY, Embed, coverage, is_verbatim, place_text
 from ragvault.answering.check.values import find_numbers
 from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle, Marks
 from ragvault.answering.context import Neighbours, joined
@@ -213,7 +213,8 @@ def written(request: AnswerRequest, text: CitedText) -> Answer:
     evidence, quotes = request.evidence, request.quotes
     claims = [s for s in text.statements if not s.is_uncertain]
     wrong = text.unsupported
-    share = len(wrong) / len(claims) if claims else 0.0
+    partly = sum(s.is_partly for s in claims)
+    share = (len(wrong) + 0.5 * partly) / len(claims) if claims else 0.0
     references = _references(request.question, text, quotes)
     page = "\n".join((text.text, *(one.evidence for one in references)))
     rest = [quote for quote in quotes if not _says(page, body(quote))]
@@ -230,6 +231,8 @@ def written(request: AnswerRequest, text: CitedText) -> Answer:
         admits(s.text) and not is_verbatim(s.text, s.cited) for s in text.statements
     ):
         caveats.append("The notes answer only a part of the question.")
+    if partly:
+        caveats.append(f"What is marked {PARTLY} stands there in other words: compare its source.")
     if wrong:
         noun = "statement" if len(wrong) == 1 else "statements"
         struck = f"{len(wrong)} {noun} left out: not in your notes."

@@ -300,9 +300,9 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A statement of the model has been held against the notes. Of the verdicts "supported",
-    "unsupported", "uncited" (it claims nothing) and "admission" (that it doesn't know)
-    ``is_shown`` says whether it is in the answer's text; ``cited`` are the chunks that hold it."""
+    """A statement of the model has been held against the notes. ``verdict``: "supported", "partly"
+    (in other words), "unsupported", "uncited" (it claims nothing) or "admission" (that it doesn't
+    know); ``is_shown``: it is in the answer's text; ``cited``: the chunks that hold it."""
 
     text: str
     verdict: str

@@ -29,7 +29,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ragvault.adapters.onnx.embedder import OnnxEmbedder
-from ragvault.answering.check.support import content_words, evidence_text, unsupported
+from ragvault.answering.check.support import (
+    content_words,
+    evidence_text,
+    is_partly,
+    unsupported,
+)
 from ragvault.answering.check.values import find_dates
 from ragvault.config.settings import Settings
 from ragvault.formats.markdown import read_markdown
@@ -233,24 +238,33 @@ def load(name: str = "cases") -> list[Case]:
 
 
 def table(cases: Sequence[Case], by: str = "kind") -> str:
-    """For each kind: how many cases, and how many of them the check decides wrongly."""
-    seen: Counter[tuple[bool, str]] = Counter()
-    failed: Counter[tuple[bool, str]] = Counter()
+    """For each kind: how many cases, how many of them the check decides wrongly (what is held is
+    left out, what isn't is supported), and how many are held partly."""
+    seen: Counter[tuple[bool, str, str]] = Counter()
     for case in cases:
         for kind in (getattr(case, by), "all"):
-            seen[case.held, kind] += 1
-            failed[case.held, kind] += is_held(case) is not case.held
+            seen[case.held, kind, verdict(case)] += 1
     lines = []
-    for held, title in ((True, "held, refused"), (False, "not held, passed")):
-        for of_held, kind in sorted(seen, key=lambda key: (key[1] == "all", key[1])):
-            if of_held is held:
-                n, bad = seen[held, kind], failed[held, kind]
-                lines.append(f"{title:17} {kind:16} {bad:3} of {n:3}  {bad / n:6.1%}")
+    for held, title, wrong in (
+        (True, "held, refused", "unsupported"),
+        (False, "not held, passed", "supported"),
+    ):
+        kinds = {kind for of_held, kind, _ in seen if of_held is held}
+        for kind in sorted(kinds, key=lambda kind: (kind == "all", kind)):
+            of = {one: seen[held, kind, one] for one in VERDICTS}
+            n = sum(of.values())
+            share = f"{of[wrong]:3} of {n:3}  {of[wrong] / n:6.1%}"
+            lines.append(f"{title:17} {kind:16} {share}   partly {of['partly']:3}")
     return "\n".join(lines)
 
 
-def is_held(case: Case) -> bool:
-    return not reasons(case)
+VERDICTS = ("supported", "partly", "unsupported")
+
+
+def verdict(case: Case) -> str:
+    if reasons(case):
+        return "unsupported"
+    return "partly" if is_partly(case.statement, (passage(case.place),)) else "supported"
 
 
 @cache
@@ -282,7 +296,7 @@ def main(words: Sequence[str]) -> None:
     for name in ("cases", "others"):
         cases = [case for case in load(name) if case.kept is kept]
         for case in cases if "--list" in words and not kept else ():
-            if is_held(case) is not case.held:
+            if verdict(case) == ("unsupported" if case.held else "supported"):
                 print(f"{case.kind:15} {case.place}\n    {case.statement}\n    {reasons(case)}")
         print(f"{name}\n{table(cases, words[-1] if '--by' in words else 'kind')}\n")
 

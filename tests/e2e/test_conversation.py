@@ -84,7 +84,8 @@ def test_the_model_alone_is_marked_as_not_from_the_notes(cli: Cli, server: Ollam
 def test_events_are_lines_of_json_and_the_last_is_the_result(
     cli: Cli, server: OllamaHandle
 ) -> None:
-    env = play(server, "{sentence:1} {citation:1} It cost 9,123 euros.")
+    left = "The Tidepool backend left managed Postgres behind {citation:1}."
+    env = play(server, f"{{sentence:1}} {{citation:1}} {left} It cost 9,123 euros.")
     run = cli("ask", "--json-stream", QUESTION, **env)
     events = [json.loads(line) for line in run.out.splitlines()]
     kinds = [event["type"] for event in events]
@@ -92,9 +93,11 @@ def test_events_are_lines_of_json_and_the_last_is_the_result(
     assert kinds.index("citation") < kinds.index("token")
     said = {event["verdict"]: event for event in events if event["type"] == "statement"}
     assert said["supported"]["shown"] and said["supported"]["chunk_ids"]
+    assert said["partly"]["shown"] and said["partly"]["chunk_ids"]
     assert not said["unsupported"]["shown"] and "9,123" in said["unsupported"]["text"]
     tokens = "".join(event["text"] for event in events if event["type"] == "token")
     assert tokens == events[-1]["answer"] and "9,123" not in tokens
+    assert tokens.count("(partly)") == 1 and tokens.endswith("] (partly).")
     whole = cli("ask", "--json", QUESTION, **env).json
     assert set(events[-1]) == {*whole, "type"}
     failed = cli("ask", "--json-stream", "--vault", "none", QUESTION)

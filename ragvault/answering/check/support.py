@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 Embed: TypeAlias = "Callable[[Sequence[str]], Matrix]"
 
 MIN_COVERAGE = 0.6  # this, and what follows, by `python -m tests.bench.statements`
+MIN_SAID = 0.75  # below it a statement that nothing speaks against is held only partly
+PARTLY = "(partly)"  # stands behind it
 MIN_WITH_VALUE = 0.35  # of a statement whose number or date is there, where it belongs
 USUAL_BACKGROUND = 0.25  # cosine that unrelated words reach
 MOST_COMPARED = 120  # words of the chunks, with one that they lack
@@ -146,6 +148,14 @@ def unsupported(
     if not reasons:
         reasons += loose_parts(plain, cited, about, is_compared=is_compared)
     return tuple(dict.fromkeys(reasons))
+
+
+def is_partly(statement: str, cited: Sequence[Hit]) -> bool:
+    """Whether a statement that the cited chunks hold, by its values and names, is in other words
+    than theirs, or another language, so that it may well say something else."""
+    said = without_dates(_MARKUP.sub(" ", _LIST_NUMBER.sub("", statement)))
+    text = "\n".join(map(evidence_text, cited))
+    return coverage(said, text) < MIN_SAID and not is_verbatim(statement, cited)
 
 
 def is_verbatim(statement: str, cited: Sequence[Hit]) -> bool:

@@ -23,10 +23,12 @@ from itertools import chain
 
 from ragvault.answering.check.support import (
     BEFORE_NOUN,
+    PARTLY,
     Embed,
     content_words,
     coverage,
     evidence_text,
+    is_partly,
     is_verbatim,
     unsupported,
 )
@@ -60,7 +62,8 @@ _ENDED = re.compile(r"(?:[.!?…][\"'”’)\]*_`]*\s+|[。！？｡؟۔][」』
 class Statement:
     """One sentence of the draft, without its citations. ``cited`` are the chunks that it stands
     on; ``reasons`` say why no chunk holds it. ``is_struck``: it isn't in the text; ``leads``: it
-    only announces what follows; ``holder``: what it is to cite instead of what it does."""
+    only announces what follows; ``holder``: what it is to cite instead of what it does;
+    ``is_partly``: the chunks hold its values and names, in other words."""
 
     text: str
     cited: tuple[Hit, ...]
@@ -69,10 +72,12 @@ class Statement:
     is_struck: bool = False
     leads: bool = False
     holder: Hit | None = None
+    is_partly: bool = False
 
     @property
     def settled(self) -> Stated:
-        claim = "supported" if self.cited else "uncited"
+        held = "partly" if self.is_partly else "supported"
+        claim = held if self.cited else "uncited"
         verdict = "admission" if self.is_uncertain else "unsupported" if self.reasons else claim
         return Stated(self.text, verdict, not self.is_struck, self.cited)
 
@@ -229,14 +234,19 @@ class CitationStream:
             return Statement(text, cited, reasons, is_struck=struck, leads=leads)
         reasons = self._reasons(text, cited)
         if not reasons:
-            return Statement(text, cited)
+            return self._held_by(text, cited)
         holder = self._holder(text)
         if holder is not None:
-            return Statement(text, (holder,), holder=holder)
+            return self._held_by(text, (holder,), holder)
         so_far = tuple(self._cited.values())
         if not cited and so_far and not unsupported(text, self._basis(so_far)):  # it sums up
-            return Statement(text, so_far)
+            return self._held_by(text, so_far)
         return Statement(text, cited, reasons, is_struck=self.strike)
+
+    def _held_by(self, text: str, cited: tuple[Hit, ...], holder: Hit | None = None) -> Statement:
+        return Statement(
+            text, cited, holder=holder, is_partly=is_partly(text, self._basis(cited))
+        )
 
     def _reasons(self, text: str, cited: tuple[Hit, ...]) -> tuple[str, ...]:
         try:
@@ -288,6 +298,8 @@ class CitationStream:
             return []
         lead = len(body) - len(body.lstrip(" \n")) if not self._text else 0
         body = body[lead:]
+        if said.is_partly:
+            body = re.sub(r"([.!?]?)\Z", rf" {PARTLY}\1", body, count=1)
         start = len(self._text) + len(self._gap)
         text = self._gap + body
         self._gap = piece.text[len(piece.text.rstrip()) :]

@@ -41,7 +41,7 @@ TEAM = hit(
     "people/team.md", "Team", "# Team\nAlice leads the project. Bob writes the docs.", rank=2
 )
 CITE = "[File: work/backend.md, Section: Backend > Decision]"
-GOOD = f"The backend is written in Go {CITE}. Alice leads the project [Chunk 2]."
+GOOD = f"We chose Go for the backend {CITE}. Alice leads the project [Chunk 2]."
 
 
 def ask(
@@ -259,11 +259,22 @@ def test_a_citation_that_does_not_hold_its_statement_opens_nothing() -> None:
 
 
 def test_unsupported_statements_are_listed_and_lower_the_confidence() -> None:
-    draft = f"The backend is written in Go {CITE}. The budget is 9,999 dollars {CITE}."
+    draft = f"We chose Go for the backend {CITE}. The budget is 9,999 dollars {CITE}."
     run, _ = ask(ScriptedChat(draft))
     result = answered(run)
     assert result.unsupported == ("The budget is 9,999 dollars.",)
     assert result.confidence == pytest.approx(0.8 * 0.75)
+
+
+def test_what_is_held_in_other_words_is_marked_and_counts_half() -> None:
+    draft = f"The backend is written in Go {CITE}. The budget is 1,500 dollars a month {CITE}."
+    run, shown = ask(ScriptedChat(draft))
+    result = answered(run)
+    assert shown.startswith(f"The backend is written in Go {CITE} (partly). The budget is 1,500 ")
+    assert shown.count("(partly)") == 1
+    assert result.unsupported == ()
+    assert sum("(partly)" in caveat for caveat in result.caveats) == 1
+    assert result.confidence == pytest.approx(0.8 * 0.875)
 
 
 def test_marked_an_unheld_statement_is_shown_and_listed() -> None:
@@ -536,10 +547,10 @@ def test_a_model_that_repeats_itself_is_stopped_and_the_answer_says_so() -> None
 
 
 def test_a_server_that_breaks_off_leaves_what_was_shown_marked() -> None:
-    broken = (f"The backend is written in Go {CITE}. Alice lea", ModelStreamError("It broke off."))
+    broken = (f"We chose Go for the backend {CITE}. Alice lea", ModelStreamError("It broke off."))
     run, shown = ask(ScriptedChat(broken))
     result = answered(run)
-    assert result.text == shown == f"The backend is written in Go {CITE}."
+    assert result.text == shown == f"We chose Go for the backend {CITE}."
     assert "The answer was cut off." in result.caveats
     assert any("broke off" in notice for notice in run.notices)
 

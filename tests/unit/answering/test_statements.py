@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.bench.statements import is_held, load, make
+from tests.bench.statements import load, make, verdict
 
 pytestmark = pytest.mark.slow
 
@@ -17,16 +17,17 @@ def test_the_cases_are_those_that_the_script_makes() -> None:
 @pytest.mark.parametrize(
     ("name", "held", "most"),
     [
-        ("cases", False, 0.047),
+        ("cases", False, 0.03),
         ("cases", True, 0.055),
-        ("others", False, 0.34),  # planned as done, another's, half of it made up
+        ("others", False, 0.165),  # planned as done, another's, half of it made up
         ("others", True, 0.225),
     ],
 )
-def test_few_wrong_statements_pass_and_few_right_ones_are_refused(
+def test_few_wrong_statements_are_supported_and_few_right_ones_refused(
     name: str, held: bool, most: float
 ) -> None:
     """The share that is decided wrongly, over all kinds. Where only the passage's words are counted
     .47 and .20 of the first."""
+    wrong = "unsupported" if held else "supported"
     of = [case for case in load(name) if case.held is held and not case.kept]
-    assert sum(is_held(case) is not held for case in of) <= most * len(of)
+    assert sum(verdict(case) == wrong for case in of) <= most * len(of)
