@@ -244,9 +244,7 @@ class CitationStream:
         return Statement(text, cited, reasons, is_struck=self.strike)
 
     def _held_by(self, text: str, cited: tuple[Hit, ...], holder: Hit | None = None) -> Statement:
-        return Statement(
-            text, cited, holder=holder, is_partly=is_partly(text, self._basis(cited))
-        )
+        return Statement(text, cited, holder=holder, is_partly=is_partly(text, self._basis(cited)))
 
     def _reasons(self, text: str, cited: tuple[Hit, ...]) -> tuple[str, ...]:
         try:
