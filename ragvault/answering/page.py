@@ -61,6 +61,7 @@ class AnswerRequest:
     None: quote the notes, which is ``quotes``, out of ``reading``; ``today`` is told to the model.
     Evidence of less than ``min_confidence`` isn't quoted as an answer: it is pointed at.
     ``earlier``: the turns of the conversation before, which prove nothing. ``embed``: of words.
+    ``beneath``: when the notes' words stand beneath their source (``output.evidence``).
     """
 
     question: str
@@ -77,6 +78,7 @@ class AnswerRequest:
     min_confidence: float = 0.0
     earlier: Sequence[Turn] = ()
     embed: Embed | None = None
+    beneath: str = "auto"
 
     @property
     def is_pointed(self) -> bool:
@@ -215,8 +217,9 @@ def written(request: AnswerRequest, text: CitedText) -> Answer:
     wrong = text.unsupported
     partly = sum(s.is_partly for s in claims)
     share = (len(wrong) + 0.5 * partly) / len(claims) if claims else 0.0
-    references = _references(request.question, text, quotes)
-    page = "\n".join((text.text, *(one.evidence for one in references)))
+    references = _references(request, text)
+    shown = " ".join(s.text for s in text.statements if not s.is_struck)  # no citations between
+    page = "\n".join((text.text, shown, *(one.evidence for one in references)))
     rest = [quote for quote in quotes if not _says(page, body(quote))]
     more = [Reference(0, quote.hit, snippet(quote.shown), body(quote)) for quote in rest]
     if evidence.caveats:
@@ -233,7 +236,7 @@ def written(request: AnswerRequest, text: CitedText) -> Answer:
         caveats.append("The notes answer only a part of the question.")
     if partly:
         caveats.append(f"What is marked {PARTLY} stands there in other words: compare its source.")
-    if wrong:
+    if wrong and request.settings.unsupported != "keep":
         noun = "statement" if len(wrong) == 1 else "statements"
         struck = f"{len(wrong)} {noun} left out: not in your notes."
         kept = f"{len(wrong)} of {len(claims)} {noun}: not in the notes cited; check them."
@@ -242,26 +245,28 @@ def written(request: AnswerRequest, text: CitedText) -> Answer:
         text=text.text,
         mode="llm",
         confidence=evidence.confidence * (1 - 0.5 * share),
-        references=references,
+        references=tuple(
+            replace(one, evidence="") if request.beneath == "off" else one for one in references
+        ),
         citations=text.citations,
-        unsupported=tuple(s.text for s in wrong),
         caveats=tuple(caveats),
         also=also,
+        **text.checked,
     )
 
 
-def _references(question: str, text: CitedText, quotes: Sequence[Quote]) -> tuple[Reference, ...]:
+def _references(request: AnswerRequest, text: CitedText) -> tuple[Reference, ...]:
     """Numbered in order of first citation, each with the words of its chunk that hold what is
     said of it: as it would be quoted without the model, where that holds it."""
     references: list[Reference] = []
     for marker, hit in enumerate(text.cited, 1):
         said = " ".join(s.text for s in text.statements if hit in s.cited)
-        best = read(f"{question} {said}", [hit]).quotes(Detail.BRIEF)[:1]
-        quoted_of = [quote for quote in quotes if quote.hit == hit]
+        best = read(f"{request.question} {said}", [hit]).quotes(Detail.BRIEF)[:1]
+        quoted_of = [quote for quote in request.quotes if quote.hit == hit]
         wholes = [q for one in best for q in quoted_of if _holds(q.shown, body(one))]
         shown = next(iter((*wholes, *best)), None)
         words = body(shown) if shown else ""
-        beneath = "" if _says(said, words) else words
+        beneath = words if request.beneath == "always" or not _says(said, words) else ""
         references.append(Reference(marker, hit, snippet(shown.shown if shown else ""), beneath))
     return tuple(references)
 

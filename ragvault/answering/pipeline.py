@@ -56,6 +56,7 @@ GREETING = "Hello! Ask me something about your notes."
 THANKS = "You're welcome! Ask me anything else about your notes."
 NO_USAGE = ChatUsage(None, None)
 NOT_FROM_NOTES = "Not from your notes: the model said this by itself, and nothing was checked."
+UNSUPPORTED = "(not in your notes)"  # stands behind it, where it is marked
 NO_ANSWER = "The model found no answer in these passages."
 # Parameters: a smaller one, or one that doesn't say, is only asked to answer.
 SMALL_MODEL = 4_000_000_000
@@ -187,8 +188,14 @@ def _drafted(
     from ragvault.answering.citations.stream import CitationStream
 
     assert request.chat is not None
-    strike = request.settings.unsupported == "drop"
-    stream = CitationStream(prompt.included, request.style, request.question, strike, request.embed)
+    stream = CitationStream(
+        prompt.included,
+        request.style,
+        request.question,
+        strike=request.settings.unsupported == "drop",
+        embed=request.embed,
+        doubt=UNSUPPORTED if request.settings.unsupported == "mark" else "",
+    )
     started = time.perf_counter()
     error: ModelError | None = None
     with request.chat.chat(prompt.messages, options) as tokens:
@@ -236,24 +243,27 @@ def _concluded(request: AnswerRequest, draft: _Draft, prompt: Prompt, model: str
     if request.settings.fallback == "none":
         return AnswerRun(point(request), model, draft.spent, notices)
     if draft.cited.uncertain:
-        return (yield from _quoted(request, (NO_ANSWER,), notices, draft.spent))
+        return (yield from _quoted(request, (NO_ANSWER,), notices, draft))
     why = "Nothing that the model wrote stands in the notes, so it is not shown; quoted instead."
-    return (yield from _quoted(request, (), (*notices, why), draft.spent))
+    return (yield from _quoted(request, (), (*notices, why), draft))
 
 
 def _quoted(
     request: AnswerRequest,
     caveats: tuple[str, ...] = (),
     notices: tuple[str, ...] = (),
-    spent: Spent = NOTHING,
+    draft: _Draft | None = None,
 ) -> AnswerEvents:
-    """The extractive answer, shown at once."""
+    """The extractive answer, shown at once; in place of a ``draft``, with what was in that."""
+    spent = draft.spent if draft else NOTHING
     if not request.quotes or request.is_pointed:
         return AnswerRun(point(request), None, spent, notices)
     said = quoted(request)
     if said.caveats:  # not sure: who reads on finds what else there is
         said = replace(said, also=beside(request))
     said = replace(said, caveats=(*said.caveats, *caveats))
+    if draft is not None:
+        said = replace(said, **draft.cited.checked)
     for reference in said.references:
         first = next(c for c in said.citations if c.chunk_id == reference.hit.chunk.id)
         yield Cited(reference.marker, reference.hit, first.raw, first.position)

@@ -153,8 +153,8 @@ class AnswerSettings(_Part):
         "Who cites: model, ragvault (it finds what a statement rests on); "
         "auto: ragvault for models under 4 billion parameters.",
     )
-    unsupported: Literal["drop", "mark"] = _key(
-        "drop", "Statements of the model that no note holds: left out, or shown and listed."
+    unsupported: Literal["drop", "mark", "keep"] = _key(
+        "drop", "Statements of the model that no note holds: left out, marked, or shown as any."
     )
     max_chars: int = _key(12000, "Most text of notes in the prompt. Characters.", ge=200)
     neighbours: int = _key(
@@ -215,8 +215,13 @@ class OllamaSettings(_Part):
 
 
 class OutputSettings(_Part):
-    """What the terminal shows."""
+    """What is shown of an answer, and how."""
 
+    evidence: Literal["auto", "always", "off"] = _key(
+        "auto",
+        "The note's words beneath the source of what a model wrote: where it doesn't say them "
+        "itself, always, or off.",
+    )
     links: Literal["auto", "obsidian", "file", "off"] = _key(
         "auto", "auto: obsidian:// for Obsidian vaults, else file://; or always one; off."
     )

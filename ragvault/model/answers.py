@@ -154,11 +154,12 @@ class Prompt:
 
 
 class CitationStatus(StrEnum):
-    """As the model wrote it, corrected, put in where it wrote none, or taken out since it names
-    nothing that was sent."""
+    """As the model wrote it, spelt right, put on the passage that holds the statement instead of
+    another, put in where it wrote none, or taken out since it names nothing that was sent."""
 
     EXACT = "exact"
     REPAIRED = "repaired"
+    MOVED = "moved"
     ADDED = "added"
     REMOVED = "removed"
 
@@ -193,7 +194,7 @@ class Answer:
     ``mode`` is "llm", "extractive", "model" (not from the notes) or "none" (small talk).
     ``unsupported`` are the statements whose numbers, names or words no chunk holds. ``also`` is
     what else would have been printed without the model, and beside quotes that aren't sure what
-    else was found.
+    else was found. ``statements``: all that a model said, shown or not.
     """
 
     text: str
@@ -204,6 +205,7 @@ class Answer:
     unsupported: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
     also: tuple[Reference, ...] = ()
+    statements: tuple[Stated, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

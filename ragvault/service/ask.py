@@ -147,6 +147,7 @@ def _answered(
                 min_confidence=settings.gate.min_confidence,
                 earlier=request.earlier,
                 embed=_embed(container, retrieval) if is_read else None,
+                beneath=settings.output.evidence,
             )
         )
     )

@@ -68,6 +68,7 @@ def ask_object(result: AskResult, links: Links) -> dict[str, Any]:
         "citations": told.citations,
         "nearest": _nearest(no, links) if no else [],
         **({"searched": no.searched} if no else {}),
+        "statements": [_statement(one) for one in told.statements],
         "unsupported": told.unsupported,
         "caveats": told.caveats,
         "meta": {
@@ -91,14 +92,17 @@ def event_object(event: AskEvent, links: Links) -> dict[str, Any]:
         place = place_object(event.hit, event.marker, links)
         return {"type": "citation", **picked(event, "text position"), **place}
     if isinstance(event, Stated):
-        ids = [hit.chunk.id for hit in event.cited]
-        said = {**picked(event, "text verdict"), "shown": event.is_shown, "chunk_ids": ids}
-        return {"type": "statement", **said}
+        return {"type": "statement", **_statement(event)}
     if isinstance(event, Token):
         return {"type": "token", **picked(event, "text mode")}
     if isinstance(event, Done):
         return {"type": "done", **ask_object(event.result, links)}
     return {}
+
+
+def _statement(one: Stated) -> dict[str, Any]:
+    ids = [hit.chunk.id for hit in one.cited]
+    return {**picked(one, "text verdict"), "shown": one.is_shown, "chunk_ids": ids}
 
 
 def _nearest(outcome: Abstention, links: Links) -> list[dict[str, Any]]:

@@ -225,7 +225,7 @@ def render(sentence: Sentence, marks: Marks, holder: Hit | None = None) -> Piece
         text, at = text + between, end
         found = list(group)
         if holder is not None:
-            held = Resolution(CitationStatus.REPAIRED, holder)
+            held = Resolution(CitationStatus.MOVED, holder)
             found = [(raw, one if one.hit in (None, holder) else held) for raw, one in found]
         hits_here = list(dict.fromkeys(r.hit for _, r in found if r.hit is not None))
         new = [mark for mark in map(marks.text, hits_here) if mark not in placed]

@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import Any
 
 from ragvault.answering.check.support import (
     BEFORE_NOUN,
@@ -100,14 +101,20 @@ class CitedText:
     def unsupported(self) -> tuple[Statement, ...]:
         return tuple(s for s in self.statements if s.reasons)
 
+    @property
+    def checked(self) -> dict[str, Any]:
+        """What an ``Answer`` keeps of the check."""
+        said = tuple(statement.settled for statement in self.statements)
+        return {"statements": said, "unsupported": tuple(s.text for s in self.unsupported)}
+
 
 @dataclass
 class CitationStream:
     """Feed tokens, show what comes back. See the module's docstring.
 
     ``question`` decides between chunks that hold a statement equally. With ``strike`` a statement
-    that no chunk holds is left out, else it is shown and only listed. ``embed`` helps with words
-    that the chunks lack.
+    that no chunk holds is left out, else it is shown with ``doubt`` behind it and listed. ``embed``
+    helps with words that the chunks lack.
     """
 
     hits: Sequence[Hit]
@@ -115,6 +122,7 @@ class CitationStream:
     question: str = ""
     strike: bool = True
     embed: Embed | None = None
+    doubt: str = ""
 
     def __post_init__(self) -> None:
         self._context = CitedContext(self.hits, self.style)
@@ -156,12 +164,13 @@ class CitationStream:
         return self._advance(final=True, drop_last=cut_off)
 
     def result(self) -> CitedText:
-        """What was shown, and what it rests on."""
+        """What was shown, and what it rests on; where nothing was, all that was said."""
+        held = () if self._text else (replace(said, is_struck=True) for _, said in self._held)
         return CitedText(
             text=self._text,
             citations=tuple(self._citations),
             cited=tuple(self._cited.values()),
-            statements=tuple(self._statements),
+            statements=(*self._statements, *held),
             uncertain=self._uncertain,
         )
 
@@ -296,8 +305,9 @@ class CitationStream:
             return []
         lead = len(body) - len(body.lstrip(" \n")) if not self._text else 0
         body = body[lead:]
-        if said.is_partly:
-            body = re.sub(r"([.!?]?)\Z", rf" {PARTLY}\1", body, count=1)
+        if mark := PARTLY if said.is_partly else self.doubt if said.reasons else "":
+            gap = "\n" if body.endswith(("```", "~~~", "|")) else " "
+            body = re.sub(r"([.!?]?)\Z", rf"{gap}{mark}\1", body, count=1)
         start = len(self._text) + len(self._gap)
         text = self._gap + body
         self._gap = piece.text[len(piece.text.rstrip()) :]

@@ -120,11 +120,12 @@ class AskView:
             if not self._printer.has_printed:
                 self._write(answer.text, answer.mode)
             self._printer.finish()
-        if answer.caveats or answer.unsupported:
+        listed = answer.unsupported if self._all else ()
+        if answer.caveats or listed:
             self._out.print()
         for caveat in answer.caveats:
             marked(self._out, "⚠", caveat, "yellow")
-        for statement in answer.unsupported if self._all else ():
+        for statement in listed:
             marked(self._out, "⚠", f"Not in your notes: {snippet(statement, 160)}", "yellow")
         self._all_sources(answer)
 

@@ -111,7 +111,7 @@ def test_a_statement_without_a_citation_gets_that_of_the_chunk_that_holds_it() -
 def test_a_citation_on_the_wrong_chunk_moves_to_the_one_that_holds_the_statement() -> None:
     run, shown = ask(ScriptedChat(f"Alice leads the project {CITE}."))
     assert shown == "Alice leads the project [File: people/team.md, Section: Team]."
-    assert [c.status for c in answered(run).citations] == [CitationStatus.REPAIRED]
+    assert [c.status for c in answered(run).citations] == [CitationStatus.MOVED]
 
 
 def test_a_statement_with_a_wrong_figure_is_left_out_and_counted() -> None:

@@ -340,3 +340,11 @@ def test_an_answer_may_begin_with_yes_and_a_morning_is_no_evening() -> None:
         list(stream.feed(said))
         stream.close()
         assert (stream.result().text != "") is is_held
+
+
+@pytest.mark.parametrize("block", ["```\nrm 9999\n```", "| rm | 9999 |"])
+def test_a_mark_stands_below_code_and_tables(block: str) -> None:
+    stream = CitationStream(HITS, strike=False, doubt="(?)")
+    stream.feed(f"The backend is Go.\n\n{block}\n\nThe budget is 9 dollars.")
+    stream.close()
+    assert stream.result().text.endswith(f"\n\n{block}\n(?)\n\nThe budget is 9 dollars (?).")
