@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.bench.tune import sets_in
+
 EVALS = Path(__file__).parents[3] / "evals"
 SETS = sorted(folder for folder in EVALS.iterdir() if (folder / "questions.jsonl").is_file())
 FLAGS = re.IGNORECASE | re.DOTALL
@@ -30,6 +32,11 @@ def around(lines: list[str], line: int) -> str:
         if above.startswith("|") and not set(above) <= set("|-: "):
             seen.insert(0, above)
     return "\n".join(seen)
+
+
+def test_settings_are_chosen_on_the_sets_that_have_their_notes_and_never_on_the_kept_one() -> None:
+    tuned = [folder.name for folder in sets_in([EVALS])]
+    assert tuned == [folder.name for folder in SETS if folder.name != "workbook"]
 
 
 @pytest.mark.parametrize("folder", SETS, ids=lambda folder: folder.name)
