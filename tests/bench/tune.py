@@ -4,9 +4,9 @@ out of the choosing.
     python -m tests.bench.tune WORK_FOLDER SET [SET …] [--with KEY=VALUE …] [--limit N]
 
 A SET is a folder with ``vault/`` and ``questions.jsonl``, or a folder of such; ``evals/workbook``
-is kept back and passed over, as is a set whose vault isn't there (``evals/public``). Each is indexed
-under WORK_FOLDER (again only where something changed) and asked through the whole search, as
-``search`` lists it. ``--with embedding.path=FOLDER`` does it with another model.
+is kept back and passed over, as is a set whose vault isn't there (``evals/public``). Each is
+indexed under WORK_FOLDER (again only where something changed) and asked through the whole search,
+as ``search`` lists it. ``--with embedding.path=FOLDER`` does it with another model.
 
 One figure a set, the mean over its questions: the reciprocal rank of the first passage that holds
 a gold line, or the span recall of the first five, or nDCG@10 by note, where there are gold
