@@ -122,8 +122,11 @@ _NUMBER_WORDS = {
     "eighty": 80.0, "ninety": 90.0, "hundred": 100.0, "thousand": 1000.0, "dozen": 12.0,
     "once": 1.0, "twice": 2.0, "half": 0.5,
 }  # fmt: skip
-_COUNT = re.compile(
-    r"\b(" + "|".join(_NUMBER_WORDS) + r"|\d{1,9})[\s-]+([^\W\d_]{3,})", re.IGNORECASE | re.UNICODE
+_COUNT = re.compile(  # not the end of a longer one: "sesenta y ocho euros", "19:11 votes"
+    r"(?<![-:.,/\w])(?<!\s[ey]\s)(?<!\set\s)("
+    + "|".join(_NUMBER_WORDS)
+    + r"|\d{1,9})[\s-]+([^\W\d_]{3,})",
+    re.IGNORECASE | re.UNICODE,
 )
 
 
