@@ -37,8 +37,12 @@ _ESCAPES = re.compile(
     r"|(?:\x1b[PX^_]|[\x90\x98\x9e\x9f])[^\x1b\x9c]*(?:\x1b\\|\x9c)?"
     r"|\x1b[ -/]*[0-~]?"
 )
-# C0 and C1 controls but tab and newline, and the bidirectional overrides that reorder a line.
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# C0 and C1 controls but tab and newline, the bidirectional overrides that reorder a line, and what
+# has no width and joins no letters: text can hide in tags, and a word be another between spaces.
+_CONTROLS = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2060\u2066-\u2069\ufeff"
+    r"\U000e0000-\U000e007f]"
+)
 
 # The numbers of months, and of weekdays from 0, by their names: English, German, Spanish, French,
 # Italian, Portuguese, Dutch.
@@ -75,8 +79,9 @@ WEEKDAYS: dict[str, int] = {
 
 
 def strip_controls(text: str) -> str:
-    """Without terminal escape sequences, control characters and bidi overrides, for anything that
-    a note, a model or a file name puts on a terminal. Tabs stay; CR LF and lone CR become LF."""
+    """Without terminal escape sequences, control characters, bidi overrides and hidden text, for
+    all that a note, a model or a file name puts on a terminal. Tabs stay; CR LF and lone CR become
+    LF."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _CONTROLS.sub("", _ESCAPES.sub("", text))
 

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import pairwise
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from ragvault.answering.check.support import PARTLY, Embed, coverage, is_verbatim, place_text
@@ -136,7 +137,9 @@ def beside(request: AnswerRequest) -> tuple[Reference, ...]:
 def body(quote: Quote) -> str:
     """Without the names of its place, which stands above it."""
     names, dash, rest = quote.shown.partition(" —")
-    place = {quote.hit.note.title, *quote.hit.chunk.heading_path, str(quote.hit.note.day)[:10]}
+    hit = quote.hit
+    stem = PurePosixPath(hit.chunk.rel_path).stem
+    place = {stem, *hit.chunk.heading_path, str(hit.note.day)[:10]}
     return rest.strip() if dash and place.issuperset(names.split(" · ")) else quote.shown
 
 

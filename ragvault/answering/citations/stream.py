@@ -49,12 +49,15 @@ _MOST_REPEATS = 3  # of a sentence; small models fall into saying one for ever
 _LONG, _GROWTH = 500, 1.5
 _LOOPING_WORDS = 3  # shorter ones may well recur: rows of a list, "yes"
 _SENTENCE_WORDS = 6  # from here on nothing is told by saying it again
-# The prompt's own labels and a heading, said again, answer nothing; nor do numbers of a list alone.
+# The prompt's own labels, a heading or the question, said again, answer nothing; nor do numbers of
+# a list alone.
 _ECHO = re.compile(
-    r"\s*(?:#{1,6}\s|(?:content|section|file|vault|chunk \d+)\s*:|(?:\d{1,3}[.)]\s*){3,}\Z)",
+    r"\s*(?:#{1,6}\s|(?:content|section|file|vault|chunk \d+)\s*:|(?:\d{1,3}[.)]\s*){3,}\Z"
+    r"|[^\n]*[?？؟]\s*\Z)",
     re.IGNORECASE,
 )
 _MARKER = re.compile(r"\s*(?:#{1,6}\s+)?(?:\d{1,3}[.)]\s+)?")  # of a heading or list item
+_ADDRESS = re.compile(r"\w+://[^\s()<>\[\]\"'`]*\w")
 _NARROW = str.maketrans("［］", "[]")
 _ENDED = re.compile(r"(?:[.!?…][\"'”’)\]*_`]*\s+|[。！？｡؟۔][」』”’)]*\s*|\n[^\n]{0,8})\S\Z")
 
@@ -271,6 +274,9 @@ class CitationStream:
         reasons = unsupported(text, basis, embed)
         if reasons or not basis:
             return reasons
+        read = " ".join(evidence_text(hit) for hit in basis).casefold()
+        if strange := [a for a in _ADDRESS.findall(text.casefold()) if a not in read]:
+            return tuple(f"{address} is in no note" for address in strange)
         titles = {stem(word) for hit in self._context.hits for word in tokens(hit.note.title)}
         called = [word for word in content_words(text) if stem(word) in titles]
         if not called:
