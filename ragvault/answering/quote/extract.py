@@ -163,9 +163,10 @@ def _newest_first(chosen: list[list[Rated]]) -> list[list[Rated]]:
 
 def _same(a: Rated, b: Rated) -> bool:
     """They say the same: one holds nearly all the words of the other. What a row says is which
-    cell stands beside which, so that its words elsewhere don't make up for it."""
+    cell stands beside which, so that its words elsewhere don't make up for it; and of two fields
+    one with a value more says something else."""
     said, other = content_stems(a.unit.text), content_stems(b.unit.text)
-    if "row" in (a.unit.kind, b.unit.kind):
+    if "row" in (a.unit.kind, b.unit.kind) or a.unit.kind == b.unit.kind == "field":
         return a.unit.kind == b.unit.kind and a.unit.group is not b.unit.group and said == other
     left, right = set(said), set(other)
     small, big = sorted((left, right), key=len)
@@ -249,7 +250,7 @@ def _whole(best: Rated, units: set[Unit], longest: int) -> set[Unit]:
         for unit in best.unit.page.units
         if unit.hit is best.unit.hit
         and not (is_idle(unit) or unit.kind == "cut")
-        and (unit.kind != "field" or best.unit.kind == "field")
+        and (unit.group.kind != "frontmatter" or best.unit.kind == "field")
     } | units
     size = sum(max(len(unit.text), _LINE) for unit in members)
     return members if size <= longest else units

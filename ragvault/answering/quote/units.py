@@ -251,7 +251,7 @@ class _Reader:
         keys = [i for i in range(first, end) if _KEY.match(self.lines[i])]
         if not keys:
             return
-        group = self._open("field")
+        group = self._open("frontmatter")
         for i, after in pairwise([*keys, end]):
             if not _DULL_KEY.match(self.lines[i]):
                 self._add(group, "field", self.starts[i], self.starts[after] - 1)

@@ -525,6 +525,31 @@ def test_what_a_newer_note_says_otherwise_comes_first_and_both_have_their_day() 
     )
 
 
+def test_who_was_there_in_a_newer_note_too_is_no_repetition() -> None:
+    """All of the older meeting's people were at the newer one, and one more."""
+    old, new = (
+        hit(
+            f"{day} Committee.md",
+            "Committee",
+            f"---\nattendees: {people}\n---\n# Committee\n\nThe fee is {fee}.\n",
+            rank=rank,
+            date=stamp,
+            mtime=0.0,
+        )
+        for rank, day, people, fee, stamp in (
+            (1, "2026-06-02", "Bert Holloway, Ms Achebe", "35", 1_780_358_400.0),
+            (2, "2026-10-12", "Priya Nair, Bert Holloway, Ms Achebe", "42", 1_791_763_200.0),
+        )
+    )
+    text = shown("who was at the committee", old, new)
+    assert text.index("Priya Nair, Bert Holloway") < text.index("attendees: Bert Holloway")
+
+
+def test_a_short_passage_that_is_quoted_whole_keeps_the_fields_of_its_text() -> None:
+    note = hit("K.md", "Kick-off", "Attendees:: Lena Vogt\nPresent: Tom, Rafael\n\nBudget 65.\n")
+    assert "Attendees: Lena Vogt" in shown("kick-off budget", note)
+
+
 @pytest.mark.parametrize(("said", "first"), [("is now 7035", "7035"), ("was asked for", "4471")])
 def test_what_is_so_now_comes_before_a_note_of_no_day(said: str, first: str) -> None:
     listed = hit("Codes.md", "", "bike shed code: 4471")
