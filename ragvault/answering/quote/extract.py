@@ -85,7 +85,7 @@ def _quotes(
     most = _MAX_WORDS * (2 if detail is Detail.DETAILED else 1)
     passages: dict[str, tuple[list[Rated], set[Unit]]] = {}
     shown: set[Unit] = set()
-    for chosen in _choose(scored, limit, most):
+    for chosen in _timely_first(_choose(scored, limit, most), wanted.direction):
         added = _expanded(chosen, wanted)
         if shown.isdisjoint(added):
             passages.setdefault(chosen[0].unit.hit.chunk.id, (chosen, set()))[1].update(added)
@@ -135,7 +135,7 @@ def _choose(scored: Sequence[Rated], limit: int, most: int) -> list[list[Rated]]
             continue
         chosen.setdefault(s.unit.group, []).append(s)
         sure, words, covered = sure + s.share, words + length, covered | s.held
-    return _newest_first(list(chosen.values()))
+    return list(chosen.values())
 
 
 def _rivals(a: Rated, b: Rated) -> bool:
@@ -145,17 +145,21 @@ def _rivals(a: Rated, b: Rated) -> bool:
     return a.own + a.place >= _RIVAL * (b.own + b.place)
 
 
-def _newest_first(chosen: list[list[Rated]]) -> list[list[Rated]]:
+def _timely_first(chosen: list[list[Rated]], direction: int) -> list[list[Rated]]:
     """What another note says of the same as the best one, and later, comes first: the latest,
-    where it is likely enough or says that it is so now."""
+    where it is likely enough or says that it is so now; the nearest to today, where the next or
+    the last of something is asked for."""
     best = chosen[0][0]
     since = best.unit.hit.note.said_day
+    rivals = [(n, s[0]) for n, s in enumerate(chosen) if s[0] is best or _rivals(s[0], best)]
+    if direction:
+        n = min(((s.away, n) for n, s in rivals if s.away is not None), default=(0, 0))[1]
+        return [chosen[n], *chosen[:n], *chosen[n + 1 :]]
     later = [
         (day, -n)
-        for n, (other, *_) in enumerate(chosen[1:], 1)
+        for n, other in rivals
         if (day := other.unit.hit.note.said_day) > since
         and ((since and other.share >= _LEAST_LATER * best.share) or _NOW.search(other.unit.text))
-        and _rivals(other, best)
     ]
     n = -max(later)[1] if later else 0
     return [chosen[n], *chosen[:n], *chosen[n + 1 :]]

@@ -37,7 +37,8 @@ _MAX_EMBEDDED = 32  # units; more would cost more than they help
 @dataclass(slots=True, eq=False)
 class Rated:
     """A unit with the question's stems that it and its place hold, and the shares of these (0..1);
-    ``share``: the probability (0..1) that it holds the answer, if a unit does."""
+    ``share``: the probability (0..1) that it holds the answer, if a unit does; ``away``: days to or
+    from today, where it is of the side that is asked for ("next", "last")."""
 
     unit: Unit
     held: frozenset[str]
@@ -47,6 +48,7 @@ class Rated:
     score: float
     cosine: float | None = None
     share: float = 0.0
+    away: int | None = None
 
 
 def rated(
@@ -228,15 +230,16 @@ def is_weak_field(unit: Unit) -> bool:
 
 def _by_time(scored: Sequence[Rated], wanted: Asks, today: date) -> None:
     """What is dated on the side of today that is asked for, the nearest most."""
-    nearest: dict[Rated, int | None] = {}
+    dated: list[Rated] = []
     for s in scored:
         days = days_in(s.unit.text, today)
         note_day = s.unit.hit.note.day
-        if not days and wanted.direction < 0 and note_day is not None:
+        if not days and note_day is not None and (wanted.direction < 0 or note_day.date() >= today):
             days = [note_day.date()]
         if days:
             away = [(day - today).days * wanted.direction for day in days]
-            nearest[s] = min((n for n in away if n >= 0), default=None)
-    least = min((n for n in nearest.values() if n is not None), default=None)
-    for s, n in nearest.items():
-        s.score += _TIME * (-0.3 if n is None else 0.4 if n == least else 0.2)
+            s.away = min((n for n in away if n >= 0), default=None)
+            dated.append(s)
+    least = min((s.away for s in dated if s.away is not None), default=None)
+    for s in dated:
+        s.score += _TIME * (-0.3 if s.away is None else 0.4 if s.away == least else 0.2)

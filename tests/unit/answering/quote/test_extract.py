@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
 
 import numpy as np
 import pytest
@@ -434,6 +434,24 @@ def test_next_is_the_earliest_from_today_on_and_last_the_latest_before() -> None
     )
     assert "2026-12-03" in shown("next dentist appointment", log, detail=Detail.BRIEF)
     assert "2026-02-24" in shown("last dentist appointment", log, detail=Detail.BRIEF)
+
+
+@pytest.mark.parametrize(("asked_for", "first"), [("next", "2026-12-03"), ("last", "2026-11-12")])
+def test_the_next_and_the_last_of_notes_that_are_of_a_day_each(asked_for: str, first: str) -> None:
+    """What the newest note says, of 2027, is neither."""
+    days = {"2027-01-14": 1, "2026-12-03": 2, "2026-11-12": 3, "2026-10-01": 4}
+    notes = [
+        hit(
+            f"{day} Physio.md",
+            "Physio",
+            f"physio session, room {rank}, brought towel {rank}",
+            rank=rank,
+            date=datetime.fromisoformat(f"{day}T00:00Z").timestamp(),
+            mtime=0.0,
+        )
+        for day, rank in days.items()
+    ]
+    assert shown(f"{asked_for} physio session", *notes).startswith(first)
 
 
 def test_who_was_there_is_read_from_the_field_whatever_its_name() -> None:
