@@ -286,9 +286,9 @@ def _shown(units: Sequence[Unit], group: Group, order: Mapping[Unit, int]) -> st
     return lead + text
 
 
-# A line that begins so was not wrapped: "2026: potatoes 38", "Parking: the NCP", "16/10 new pod".
+# A line that begins so was not wrapped: "2026: potatoes 38", "guests: welcome99", "16/10 new pod".
 _OWN_LINE = re.compile(
-    r"\n(?=[ \t]*(?:(?!\d+:\d)[^\W_a-zß-ÿ][^\n:]{0,30}:[ \t]|(?:\d{4}-)?\d\d?[-/]\d\d?\b))"
+    r"\n(?=[ \t]*(?:(?!\d+:\d)[^\W_][^\n:]{0,30}:[ \t]|(?:\d{4}-)?\d\d?[-/]\d\d?\b))"
 )
 
 
@@ -296,7 +296,8 @@ def _piece(unit: Unit) -> str:
     if unit.kind == "field":
         return show.field(unit.text)
     if unit.kind == "sentence":
-        return "\n".join(map(show.sentence, _OWN_LINE.split(unit.text)))
+        lines = unit.text.split("\n") if unit.group.is_lines else _OWN_LINE.split(unit.text)
+        return "\n".join(map(show.sentence, lines))
     return show.unwrapped(unit.text)
 
 
@@ -307,11 +308,11 @@ def _table(units: Sequence[Unit], head: str, group: Group) -> str:
     if len(units) <= 2:
         rows = [show.row(header, unit.text) for unit in units]
     else:
-        rows = [" · ".join(header)]
+        rows = [show.line(header)]
         at = -1
         for unit in units:
             before, at = at, group.units.index(unit)
-            rows += [show.CUT] * (at > before + 1) + [" · ".join(show.cells(unit.text))]
+            rows += [show.CUT] * (at > before + 1) + [show.line(show.cells(unit.text))]
         rows += [show.CUT] * (at < len(group.units) - 1)
     return "\n".join(filter(None, (lead, *rows)))
 
@@ -333,5 +334,7 @@ def _subject(best: Rated, body: str) -> str:
             names.append(name)
     day = hit.note.said_day
     if day and day not in " ".join((*names, body)):
-        names.insert(0, day)
+        # A file's name may be the day in other signs: 2026_11_22.
+        is_day = names and re.sub(r"\D", "", names[0]) == day.replace("-", "")
+        names[: bool(is_day)] = [day]
     return " · ".join(names)

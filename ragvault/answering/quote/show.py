@@ -1,13 +1,14 @@
 """A note's text as people read it: what it says, less the marks of its format.
 
 Only marks go: of links their addresses, of tables the bars, of fields the brackets, of HTML its
-tags; every word that is shown stands in the note, in this order. Code stays as it is.
+tags. What was struck out keeps its marks, or it would be read as valid. Every word that is shown
+stands in the note, in this order. Code stays as it is.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from ragvault.answering.quote.units import ITEM_MARK, QUOTE_MARK, is_rows
@@ -23,7 +24,7 @@ _BLOCK_ID = re.compile(r"[ \t]+\^[A-Za-z0-9-]{1,64}[ \t]*$", re.MULTILINE)
 _IMAGE = re.compile(r"!\[([^\[\]\n]*)\](?:\([^()\n]*\)|\[[^\[\]\n]*\])|!\[\[[^\[\]\n]*\]\]")
 _LINK = re.compile(r"\[((?:[^\[\]\n]|\n(?!\n))+)\](?:\((?:[^()\n]|\([^()\n]*\))*\)|\[[^\[\]\n]*\])")
 _EMPHASIS = re.compile(
-    r"(?<![\w*])(\*{1,3}|==|~~)(?=\S)([^\n]*?\S)\1(?![\w*])|(?<!\w)(_{1,2})(?=\S)([^_\n]*?\S)\3(?!\w)"
+    r"(?<![\w*])(\*{1,3}|==)(?=\S)([^\n]*?\S)\1(?![\w*])|(?<!\w)(_{1,2})(?=\S)([^_\n]*?\S)\3(?!\w)"
 )
 _FIELD_MARK = re.compile(r"[\[(]([^\[\]()\n:]{1,60})::[ \t]*([^\[\]()\n]*)[\])]")
 _FIELD_KEY = re.compile(r"^([^:\n]{1,60})::(?=[ \t]|$)", re.MULTILINE)
@@ -113,6 +114,11 @@ def row(header: list[str], text: str) -> str:
     return " · ".join(f"{name}: {cell}" if name else cell for name, cell in pairs if cell)
 
 
+def line(cells: Iterable[str]) -> str:
+    """One row beneath its header; which cells are empty is seen."""
+    return " · ".join(cell or "–" for cell in cells)
+
+
 def passage(text: str, rel_path: str) -> str:
     """A stretch of a note with its headings, paragraphs, lists and code."""
     return "".join(before + shown for _, before, shown in blocks(text, rel_path)).strip("\n")
@@ -138,7 +144,7 @@ def _block(block: Block, lines: tuple[str, ...]) -> str:
         return text
     if block.kind == "table" or is_rows(text):
         rows = (row for row in text.split("\n") if not _RULE.fullmatch(row))
-        return "\n".join(" · ".join(cells(row)) for row in rows)
+        return "\n".join(map(line, map(cells, rows)))
     if block.kind == "list" and _has_code(block):
         return text
     text = "\n".join(line for line in text.split("\n") if not is_link_definition(line))

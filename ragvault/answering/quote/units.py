@@ -49,6 +49,7 @@ class Group:
     head: tuple[int, int] | None = None
     before: Unit | None = None
     units: list[Unit] = field(default_factory=list)
+    is_lines: bool = False  # most of its breaks are the author's
 
 
 @dataclass(eq=False, slots=True)
@@ -305,9 +306,10 @@ class _Reader:
         raw = self._span(first, last)
         if not kept or ("</a>" in raw and only_points(raw)):
             return
+        broken = [self._breaks(i, first, last) for i in range(first, last)]
         stretches: list[list[int]] = [[kept[0], kept[0]]]
         for i in kept[1:]:
-            if i == stretches[-1][1] + 1 and not self._breaks(i - 1, first, last):
+            if i == stretches[-1][1] + 1 and not broken[i - 1 - first]:
                 stretches[-1][1] = i
             else:
                 stretches.append([i, i])
@@ -335,6 +337,7 @@ class _Reader:
                 continue
             is_field = bool(_INLINE_FIELD.match(text))
             self._add(group, "field" if is_field else "sentence", start, end)
+            group.is_lines = 2 * sum(broken) > len(broken)
         self.before = group.units[-1] if group.units and not self.announcing else None
 
     def _sentences(self, first: int, last: int) -> list[tuple[int, int]]:

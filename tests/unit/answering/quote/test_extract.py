@@ -507,6 +507,22 @@ def test_lines_that_somebody_broke_stay_lines() -> None:
         "2026: potatoes 38, beans 10, garlic 1.2 (rust), rhubarb 11\n",
     )
     assert "garlic 3.4\n2026: potatoes" in shown("potato harvest 2026", log)
+    codes = hit(
+        "w.md",
+        "",
+        "home: SSID elm211, password thirteen-ducks-9\n"
+        "guests: password welcome2211\nnan: SSID Ziggo4471, password nancy-1946\n"
+        "office: by certificate, there is none\nprinter: Brother HL-L2375DW, toner TN-2420\n",
+    )
+    assert "ducks-9\nguests: password welcome2211\nnan:" in shown("guests password", codes)
+    census = hit(
+        "c.md",
+        "",
+        "**1871** Josiah at Bridge Lanes, cutter, wife Sarah\n"
+        "**1881** Josiah innkeeper, wife Hannah, six children (four of them Sarah's)\n"
+        "**1891** same, wife Martha\n**1901** widower\n",
+    )
+    assert "Sarah's)\n1891 same" in shown("Josiah's wife Hannah, Sarah, Martha", census)
     prose = hit(
         "p.md",
         "Walk",
@@ -574,6 +590,26 @@ def test_what_is_so_now_comes_before_a_note_of_no_day(said: str, first: str) -> 
     told = hit("2026-09-14 Meeting.md", "", f"bike shed code {said}", rank=2, date=1_789_387_200.0)
     told = replace(told, stored=replace(told.stored, note=replace(told.stored.note, mtime=0.0)))
     assert first in shown("bike shed code", listed, told).split("\n")[0]
+
+
+def test_a_day_that_names_its_note_is_said_once_however_it_is_written() -> None:
+    note = hit("journals/2026_09_14.md", "", "bike shed code: 7035", date=1_789_387_200.0)
+    dated = replace(note, stored=replace(note.stored, note=replace(note.note, mtime=0.0)))
+    assert shown("bike shed code", dated) == "2026-09-14 — bike shed code: 7035"
+
+
+def test_what_was_struck_out_is_seen_to_be() -> None:
+    """ "4052 7731" opens no safe."""
+    note = hit("House.md", "", "Key safe by the back door: ~~4052~~ **7731** since July")
+    assert "door: ~~4052~~ 7731 since" in shown("key safe code", note)
+
+
+def test_an_empty_cell_is_seen_to_be_empty() -> None:
+    """Which invoice isn't paid, and which column a sum is of, its place alone says."""
+    rows = "| nr | client | in | paid |\n|---|---|---|---|\n" + "".join(
+        f"| 03{n} | Kuiper | {n}0 | {paid} |\n" for n, paid in enumerate(("May", "June", ""))
+    )
+    assert "032 · Kuiper · 20 · –" in shown("which Kuiper invoices are paid", hit("i.md", "", rows))
 
 
 def test_a_question_of_two_parts_gets_both() -> None:
