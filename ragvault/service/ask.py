@@ -253,6 +253,8 @@ def why(container: Container, note: str, request: Request, *, now: datetime) -> 
     if not found:
         of = "its passage wasn't" if chunks == 1 else f"none of its {chunks:,} passages was"
         reason = f"{of} near enough in meaning, nor held enough of the question's words"
+        if retrieval.query.phrases:
+            reason = "it doesn't hold what you put in quotation marks"
         if retrieval.strategy is Strategy.RECENT:
             reason = "only the newest notes were, of the time that was asked for if any"
         if retrieval.strategy is Strategy.TASKS:

@@ -169,10 +169,28 @@ def find_note(container: Container, note: str, vaults: tuple[str, ...]) -> tuple
                 f"Several notes are called {note!r}.",
                 f"Name one by its path: {', '.join(places[:5])}.",
             )
+    for root in roots.values():
+        _refuse_left_out(container, root, note.strip())
     names = {normalise(path.rpartition("/")[2].rpartition(".")[0]): path for _, path in known}
     near = difflib.get_close_matches(wanted.rpartition("/")[2], names, n=1, cutoff=_NEAR)
     hint = f"Did you mean {names[near[0]]}?" if near else "Give its path in the vault."
     raise UsageError(f"There is no note {note!r} in the index.", hint)
+
+
+def _refuse_left_out(container: Container, root: Path, note: str) -> None:
+    """Raises UsageError for a file of the vault that ``index`` passes over, with the reason."""
+    from ragvault.ingest.walk import walk
+
+    file = root / note  # an absolute path is itself
+    if not (file.is_relative_to(root) and file.is_file()):
+        return
+    path = file.relative_to(root).as_posix()
+    for skipped in walk(root, container.settings.index).skipped:
+        if path == skipped.path or (skipped.path[-1] == "/" and path.startswith(skipped.path)):
+            raise UsageError(
+                f"{path} isn't in the index. {skipped.path}: {skipped.reason}.",
+                "Let it in there, then run `ragvault index`.",
+            )
 
 
 def find_place(container: Container, wanted: str) -> tuple[str, str, HeadingPath, int]:

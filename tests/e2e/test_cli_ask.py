@@ -332,6 +332,7 @@ def test_why_says_where_a_note_stood(cli: Cli) -> None:
     pointed = "How much did the Tidepool logo cost?"
     for question, says in (
         ("What are my newest notes?", "only the newest notes were"),
+        ('Who sails "no such phrase"?', "it doesn't hold what you put in quotation marks"),
         (pointed, "It was kept. Nothing was quoted as an answer"),
         (pointed, "`ask` points at Projects/Tidepool/Payments decision.md"),
     ):

@@ -101,3 +101,15 @@ def test_commands_that_are_named_work_when_typed(tmp_path: Path) -> None:
         with pytest.raises(UsageError) as caught:
             list(index(container, IndexRequest((vault,))))
         assert "`ragvault vault remove 'My Notes'`" in caught.value.hint
+
+
+def test_a_note_that_index_passes_over_is_named_with_the_reason(tmp_path: Path) -> None:
+    """Who asks why it isn't found must not be told that there is no such note."""
+    files = {"a.md": "# A\n", ".gitignore": "Old/\n", "Old/b.md": "# B\n"}
+    vault = make_vault(tmp_path / "notes", files)
+    with stack(tmp_path / "index", vault) as container:
+        for named in ("Old/b.md", str(vault / "Old" / "b.md")):
+            with pytest.raises(UsageError, match=r"isn't in the index\. Old/: .*\.gitignore"):
+                find_note(container, named, ())
+        with pytest.raises(UsageError, match="There is no note"):
+            find_note(container, "Old/c.md", ())
