@@ -201,17 +201,16 @@ def _quote(chosen: Sequence[Rated], units: Collection[Unit]) -> Quote:
     page = best.unit.page
     order = {unit: n for n, unit in enumerate(page.units)}
     parts: list[str] = []
-    body = ""
+    body = before = ""
     last = -1
     for group, members in groupby(sorted(units, key=order.__getitem__), key=lambda u: u.group):
         own = list(members)
         parts += [page.text[slice(*group.head)]] if group.head else []
         parts += [unit.text for unit in own]
         if body and order[own[0]] > last + 1 and not body.endswith(show.CUT):
-            runs_on = group.kind == "paragraph" and not body.endswith(("```", "~~~"))
-            body += (" " if runs_on else "\n") + show.CUT
+            body += (" " if before == group.kind == "paragraph" else "\n") + show.CUT
         body += "\n" * bool(body) + _shown(own, group, order)
-        last = order[own[-1]]
+        last, before = order[own[-1]], group.kind
     body = _safe(body)
     subject = _subject(best, body)
     gap = "\n" if "\n" in body else " "

@@ -604,6 +604,18 @@ def test_what_was_struck_out_is_seen_to_be() -> None:
     assert "door: ~~4052~~ 7731 since" in shown("key safe code", note)
 
 
+def test_what_is_left_out_behind_an_item_is_no_part_of_it() -> None:
+    """ "- vitamin D […]" reads as if its dose was cut."""
+    dull = "She went to the sea with her sister again, and it rained on all of the days. " * 12
+    note = hit(
+        "Mum.md",
+        "Mum",
+        f"- ramipril tablets\n- vitamin D tablets\n\n{dull}\n\nThe injection is on Friday.\n",
+    )
+    asked = "which tablets does mum take, and when is the injection on Friday"
+    assert "vitamin D tablets\n[…]\nThe injection" in shown(asked, note)
+
+
 def test_an_empty_cell_is_seen_to_be_empty() -> None:
     """Which invoice isn't paid, and which column a sum is of, its place alone says."""
     rows = "| nr | client | in | paid |\n|---|---|---|---|\n" + "".join(
