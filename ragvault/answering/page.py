@@ -254,7 +254,7 @@ def written(request: AnswerRequest, text: CitedText) -> Answer:
         citations=text.citations,
         caveats=tuple(caveats),
         also=also,
-        **text.checked,
+        statements=text.checked,
     )
 
 

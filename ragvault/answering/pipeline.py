@@ -263,7 +263,7 @@ def _quoted(
         said = replace(said, also=beside(request))
     said = replace(said, caveats=(*said.caveats, *caveats))
     if draft is not None:
-        said = replace(said, **draft.cited.checked)
+        said = replace(said, statements=draft.cited.checked)
     for reference in said.references:
         first = next(c for c in said.citations if c.chunk_id == reference.hit.chunk.id)
         yield Cited(reference.marker, reference.hit, first.raw, first.position)

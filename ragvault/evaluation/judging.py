@@ -198,7 +198,7 @@ def judge_printed(question: Question, result: AskResult) -> Printed | None:
     if question.answerable and right is None:
         return None
     outcome = result.outcome
-    warned = isinstance(outcome, Answer) and bool(outcome.caveats or outcome.unsupported)
+    warned = isinstance(outcome, Answer) and bool(outcome.caveats)
     quotes = "\n".join(quote.shown for quote in result.quotes)
     verdict = _verdict(question, outcome, quotes, warned=warned)
     beside = (*outcome.references, *outcome.also) if isinstance(outcome, Answer) else ()

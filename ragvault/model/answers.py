@@ -192,9 +192,8 @@ class Answer:
     ``[1]`` with the reference's marker.
 
     ``mode`` is "llm", "extractive", "model" (not from the notes) or "none" (small talk).
-    ``unsupported`` are the statements whose numbers, names or words no chunk holds. ``also`` is
-    what else would have been printed without the model, and beside quotes that aren't sure what
-    else was found. ``statements``: all that a model said, shown or not.
+    ``also`` is what else would have been printed without the model, and beside quotes that aren't
+    sure what else was found. ``statements``: all that a model said, shown or not.
     """
 
     text: str
@@ -202,10 +201,14 @@ class Answer:
     confidence: float
     references: tuple[Reference, ...] = ()
     citations: tuple[Citation, ...] = ()
-    unsupported: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
     also: tuple[Reference, ...] = ()
     statements: tuple[Stated, ...] = ()
+
+    @property
+    def unsupported(self) -> tuple[str, ...]:
+        """The statements whose numbers, names or words no chunk holds, shown or not."""
+        return tuple(one.text for one in self.statements if one.verdict == "unsupported")
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any
 
 from ragvault.answering.check.support import (
     BEFORE_NOUN,
@@ -105,10 +104,8 @@ class CitedText:
         return tuple(s for s in self.statements if s.reasons)
 
     @property
-    def checked(self) -> dict[str, Any]:
-        """What an ``Answer`` keeps of the check."""
-        said = tuple(statement.settled for statement in self.statements)
-        return {"statements": said, "unsupported": tuple(s.text for s in self.unsupported)}
+    def checked(self) -> tuple[Stated, ...]:
+        return tuple(statement.settled for statement in self.statements)
 
 
 @dataclass

@@ -30,6 +30,7 @@ from ragvault.model import (
     Query,
     Retrieval,
     Scores,
+    Stated,
     StoredChunk,
     Strategy,
 )
@@ -212,7 +213,8 @@ def quoted(text: str, chunk_id: str) -> Answer:
 def test_written_answer_is_as_grounded_as_its_statements() -> None:
     text = "The pump is old. [File: a.md] The fan is new. [File: a.md]"
     citation = Citation("[File: a.md]", 17, CitationStatus.EXACT, "c")
-    answer = Answer(text, "llm", 0.8, citations=(citation,), unsupported=("The fan is new.",))
+    said = (Stated("The fan is new.", "unsupported", True, ()),)
+    answer = Answer(text, "llm", 0.8, citations=(citation,), statements=said)
     assert groundedness(answer) == 0.5
     assert groundedness(replace(answer, mode="extractive")) is None
 

@@ -19,6 +19,7 @@ from ragvault.model import (
     Judgement,
     Quote,
     Reference,
+    Stated,
 )
 from tests.support.answering import hit
 
@@ -124,3 +125,10 @@ def test_shares_are_of_the_questions_of_their_kind() -> None:
     assert found["the same, of those in the first ten"] == (2, 2)
     assert found["no answer there: answered, without one"] == (1, 1)
     assert not any(label.startswith("foreign") for label in found)
+
+
+def test_what_was_left_out_for_quotes_is_no_warning_of_them() -> None:
+    struck = (Stated("Mike has no mobile.", "unsupported", False, ()),)
+    wrong = replace(answer("mobile: 07700 900 867"), statements=struck)
+    printed = judge_printed(ASKED, result(wrong))
+    assert printed is not None and printed.verdict is Verdict.WRONG
