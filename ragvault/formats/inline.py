@@ -66,7 +66,12 @@ _SEE_FOR_MORE = re.compile(
     r"|(?:h/t|via|source|credits?)\b:?.{1,60})$",
     re.IGNORECASE,
 )
-_POINTING = frozenset("see also examples example e g more at and or the in for here read".split())
+_POINTING = frozenset(
+    "see also examples example e g more at and or the in for here read related notes pages links up"
+    " back to home parent next previous prev siehe auch verwandt verwandte zurück zu weiter voir"
+    " aussi retour à précédent suivant ver véase también relacionado volver anterior siguiente vedi"
+    " anche veja também zie ook terug naar".split()
+)
 _MAX_POINTING = 20  # words of a sentence that ends with "see" and a link
 _DESCRIBED = 3  # words: an image's text of so many says what is on it
 

@@ -17,7 +17,7 @@ from ragvault.answering.check.support import Embed
 from ragvault.answering.context import neutralise
 from ragvault.answering.quote import show
 from ragvault.answering.quote.asks import Asks, asks
-from ragvault.answering.quote.rate import Rated, content_stems, is_idle, rated
+from ragvault.answering.quote.rate import Rated, content_stems, is_idle, is_navigation, rated
 from ragvault.answering.quote.units import Group, Unit, pages_of
 from ragvault.model import Detail, Hit, Quote, Wording
 from ragvault.text import strip_controls
@@ -116,17 +116,18 @@ def _choose(scored: Sequence[Rated], limit: int, most: int) -> list[list[Rated]]
     """Units to quote, by their groups, the best first: as many as hold the answer with a
     probability of ``_ENOUGH``, if it is there; then what holds more of the question's words, and
     what another note says of the same. ``most`` words, as people read at once."""
+    scored = [s for s in scored if not is_navigation(s.unit)] or scored
     chosen: dict[Group, list[Rated]] = {}
     sure, words = 0.0, 0
     covered: frozenset[str] = frozenset()
     for s in scored:
+        if chosen and s.unit.is_pointer:
+            continue
         is_new = bool(s.held - covered) or _rivals(s, scored[0])
         least = _LEAST_NEW if is_new else _LEAST
         if s.share < least * scored[0].share or (sure > _ENOUGH and not is_new):
             continue
         if s.unit.group not in chosen and len(chosen) == limit:
-            continue
-        if chosen and s.unit.is_pointer:
             continue
         if any(_same(s, other) for group in chosen.values() for other in group):
             continue

@@ -218,6 +218,12 @@ def is_menu(unit: Unit) -> bool:
     return (len(words) > 5 and 2 * titles > len(words)) or len(_GLUED.findall(unit.text)) > 1
 
 
+def is_navigation(unit: Unit) -> bool:
+    """Several links in a row; a single one may be what was asked for."""
+    links = unit.text.count("[[") + unit.text.count("](")
+    return unit.is_pointer and unit.kind == "sentence" and links > 1
+
+
 def is_idle(unit: Unit) -> bool:
     """What tells a reader nothing."""
     return unit.is_pointer or is_menu(unit) or is_weak_field(unit)

@@ -317,6 +317,19 @@ def test_what_only_points_elsewhere_yields_to_what_says_something(nothing: str) 
     assert said("Which albums?", hit("J.md", "Albums", nothing)).text
 
 
+@pytest.mark.parametrize(
+    "bar",
+    [
+        "[[Home]] | [[Contact]] | [[Tools]]",
+        "Related: [[Contact]], [[Tools]]",
+        "Zurück: [[Home]], [[Contact]]",
+    ],
+)
+def test_a_row_of_links_is_no_answer_however_many_words_it_shares(bar: str) -> None:
+    note = hit("Garden.md", "Garden", f"{bar}\n\nThe padlock combination is 3-7-1.\n")
+    assert "Contact" not in shown("home contact tools", note)
+
+
 def test_code_comes_with_the_sentence_that_announces_it() -> None:
     """A command without what it does is a riddle; the sentence alone ends in a colon."""
     note = hit("pg.md", "Locks", "Long text.\n\nTo see all locks, run:\n\n```sql\nselect 1;\n```\n")
