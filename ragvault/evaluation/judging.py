@@ -292,8 +292,10 @@ class Point:
     false: float | None
 
 
-def curve(asked: Iterable[tuple[Question, Printed]]) -> list[Point]:
-    """The quotes' part of it, without a model, at each of THRESHOLDS."""
+def curve(
+    asked: Iterable[tuple[Question, Printed]], thresholds: Sequence[float] = THRESHOLDS
+) -> list[Point]:
+    """The quotes' part of it, without a model, at each threshold."""
     pairs = list(asked)
     answerable, others = ([one for q, one in pairs if q.answerable is it] for it in (True, False))
 
@@ -308,5 +310,21 @@ def curve(asked: Iterable[tuple[Question, Printed]]) -> list[Point]:
             wrong=share(answerable, at, False),
             false=share(others, at, False),
         )
-        for at in THRESHOLDS
+        for at in thresholds
     ]
+
+
+def calibrated(asked: Iterable[tuple[Question, Printed]], now: float) -> float:
+    """The threshold, in hundredths from 0.05 to 0.95, from which on most quotes are right, each
+    that isn't taken off; ``now`` where none is better by more than chance: of the quotes that lie
+    between two thresholds the right and the others would differ by less than twice the root of
+    their number (a sign test)."""
+    said = [(one.confidence, 1 if q.answerable and one.quotes_right else -1) for q, one in asked]
+
+    def gain(threshold: float) -> tuple[float, float]:
+        low, high = sorted((threshold, now))
+        between = [sign for confidence, sign in said if low <= confidence < high]
+        won = sum(between) * (1 if threshold < now else -1)
+        return (won if won >= 2 * len(between) ** 0.5 else 0.0), -abs(threshold - now)
+
+    return max((now, *(n / 100 for n in range(5, 96))), key=gain)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import ROOT, SAMPLE_VAULT, Cli, indexed
+from tests.support.cli import ROOT, SAMPLE_VAULT, Cli, indexed, make_vault
 
 pytestmark = pytest.mark.slow
 
@@ -101,3 +101,32 @@ def test_gold_that_is_nowhere_is_said(cli: Cli, tmp_path: Path) -> None:
     assert run.code == 0
     assert "1 gold heading" in run.err and "(line 1: 'No such heading' in Home.md)" in run.err
     assert any("gold heading" in notice for notice in run.json["notices"])
+
+
+def test_the_threshold_is_fitted_to_ones_own_questions_after_a_yes(tmp_path: Path) -> None:
+    names = [
+        first + last for first in ("Ann", "Ber", "Cor", "Dan") for last in "a i o us y".split()
+    ]
+    notes = {f"{name}.md": f"# {name}\nphone: 0555 {n}\n" for n, name in enumerate(names, 1000)}
+    cli = indexed(tmp_path, make_vault(tmp_path / "notes", notes))
+    asked = [
+        {"question": f"phone number of {name}", "gold": [{"file": f"{name}.md"}], "right": str(n)}
+        for n, name in enumerate(names, 1000)
+    ]
+    asked += [{"question": f"Where did {name} go to school?", "gold": []} for name in names]
+    questions, config = tmp_path / "q.jsonl", tmp_path / "config.yaml"
+    questions.write_text("\n".join(map(json.dumps, asked)), encoding="utf-8")
+    config.write_text("gate:\n  min_confidence: 0.99  # mine\n", encoding="utf-8")
+    calibrate = ("eval", "calibrate", str(questions), "--config", str(config))
+    unasked = cli(*calibrate)
+    assert unasked.code == 2 and "--yes" in unasked.err
+    assert "0.99" in config.read_text(encoding="utf-8")
+    run = cli(*calibrate, "--yes")
+    assert run.code == 0 and "answered, not there" in run.out, run.err
+    chosen = float(config.read_text(encoding="utf-8").split("min_confidence: ")[1].split()[0])
+    assert f"gate.min_confidence is {chosen} now" in run.err and chosen < 0.99
+    assert "# mine" in config.read_text(encoding="utf-8")
+    again = cli(*calibrate)
+    assert again.code == 0 and "it stays" in again.err
+    few = cli(*calibrate, "--limit", "10")
+    assert few.code == 2 and "takes 20 questions" in few.err

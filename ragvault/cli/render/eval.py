@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ragvault.cli.render.layout import counted, duration, facts, print_table
 from ragvault.cli.render.terminal import Terminal
-from ragvault.evaluation.judging import LABELS, curve, shares
+from ragvault.evaluation.judging import LABELS, Point, curve, shares
 from ragvault.evaluation.metrics import Estimate
 from ragvault.evaluation.runner import Estimates, Evaluation
 from ragvault.text import strip_controls
@@ -36,15 +38,20 @@ def _print_printed(out: Terminal, evaluation: Evaluation) -> None:
         (one.label, f"{one.value:.1%}", f"{one.count:,} of {one.of:,}") for one in shares(asked)
     ]
     print_table(out, "What was printed", ("", ""), rows)
-    points = [
+    print_points(out, curve(asked))
+
+
+def print_points(out: Terminal, points: Sequence[Point]) -> None:
+    """What quoting from each confidence on comes to."""
+    rows = [
         (
-            f"{at.threshold:.1f}",
+            f"{at.threshold:.2g}",
             *("–" if one is None else f"{one:.1%}" for one in (at.right, at.wrong, at.false)),
         )
-        for at in curve(asked)
+        for at in points
     ]
     columns = ("right", "wrong", "answered, not there")
-    print_table(out, "Quoting from a confidence of", columns, points)
+    print_table(out, "Quoting from a confidence of", columns, rows)
 
 
 def _print_estimates(out: Terminal, title: str, found: Estimates) -> None:

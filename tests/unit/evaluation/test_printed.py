@@ -7,7 +7,14 @@ from dataclasses import replace
 import pytest
 
 from ragvault.evaluation.dataset import Gold, Question
-from ragvault.evaluation.judging import Printed, Verdict, curve, judge_printed, shares
+from ragvault.evaluation.judging import (
+    Printed,
+    Verdict,
+    calibrated,
+    curve,
+    judge_printed,
+    shares,
+)
 from ragvault.model import (
     AbstainReason,
     Abstention,
@@ -106,6 +113,20 @@ def test_quotes_count_for_the_curve_whether_they_were_printed_or_not() -> None:
     by_threshold = {at.threshold: (at.right, at.wrong, at.false) for at in curve(pairs)}
     assert by_threshold[0.5] == (0.5, 0.5, 1.0)
     assert by_threshold[0.6] == (0.0, 0.0, 0.0)
+
+
+def test_a_threshold_is_offered_where_it_is_better_by_more_than_chance() -> None:
+    def said(confidence: float, question: Question = ASKED) -> tuple[Question, Printed]:
+        is_right = question.answerable
+        verdict = Verdict.RIGHT if is_right else Verdict.FALSE
+        return question, Printed(verdict, False, is_right, confidence)
+
+    right, false = [said(0.35)] * 9, [said(0.6, NEAR)] * 9
+    assert calibrated([*right, said(0.3, NEAR)], 0.42) == 0.35
+    assert calibrated([*right[:3], said(0.3, NEAR)], 0.42) == 0.42, "3 of 3 may be chance"
+    assert calibrated([*false, said(0.7)], 0.42) == pytest.approx(0.61)
+    assert calibrated([*right, *right, *false], 0.42) == 0.35, "18 right ones for 9"
+    assert calibrated([], 0.42) == 0.42
 
 
 def test_shares_are_of_the_questions_of_their_kind() -> None:
