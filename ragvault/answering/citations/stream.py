@@ -51,12 +51,12 @@ _SENTENCE_WORDS = 6  # from here on nothing is told by saying it again
 # The prompt's own labels, a heading or the question, said again, answer nothing; nor do numbers of
 # a list alone.
 _ECHO = re.compile(
-    r"\s*(?:#{1,6}\s|(?:content|section|file|vault|chunk \d+)\s*:|(?:\d{1,3}[.)]\s*){3,}\Z"
+    r"\s*+(?:#{1,6}\s|(?:content|section|file|vault|chunk \d+)\s*:|(?:\d{1,3}[.)]\s*){3,}\Z"
     r"|[^\n]*[?？؟]\s*\Z)",
     re.IGNORECASE,
 )
 _MARKER = re.compile(r"\s*(?:#{1,6}\s+)?(?:\d{1,3}[.)]\s+)?")  # of a heading or list item
-_ADDRESS = re.compile(r"\w+://[^\s()<>\[\]\"'`]*\w")
+_ADDRESS = re.compile(r"\b\w+://[^\s()<>\[\]\"'`]*\w")
 _NARROW = str.maketrans("［］", "[]")
 _ENDED = re.compile(r"(?:[.!?…][\"'”’)\]*_`]*\s+|[。！？｡؟۔][」』”’)]*\s*|\n[^\n]{0,8})\S\Z")
 

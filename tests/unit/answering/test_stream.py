@@ -348,3 +348,14 @@ def test_a_mark_stands_below_code_and_tables(block: str) -> None:
     stream.feed(f"The backend is Go.\n\n{block}\n\nThe budget is 9 dollars.")
     stream.close()
     assert stream.result().text.endswith(f"\n\n{block}\n(?)\n\nThe budget is 9 dollars (?).")
+
+
+def test_a_word_without_end_costs_no_more_than_it_is_long() -> None:
+    def cost(length: int) -> float:
+        stream = CitationStream(HITS)
+        started = time.process_time()
+        stream.feed(f"The backend is Go with {'_' * length} in it. More.")
+        assert stream.result().text.startswith("The backend is Go with")
+        return time.process_time() - started
+
+    assert cost(40_000) < 8 * cost(10_000)
