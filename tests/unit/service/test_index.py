@@ -113,3 +113,5 @@ def test_a_note_that_index_passes_over_is_named_with_the_reason(tmp_path: Path) 
                 find_note(container, named, ())
         with pytest.raises(UsageError, match="There is no note"):
             find_note(container, "Old/c.md", ())
+        with pytest.raises(UsageError, match="There is no note"):
+            find_note(container, "c" * 300, ())
