@@ -124,7 +124,9 @@ def test_the_threshold_is_fitted_to_ones_own_questions_after_a_yes(tmp_path: Pat
     run = cli(*calibrate, "--yes")
     assert run.code == 0 and "answered, not there" in run.out, run.err
     chosen = float(config.read_text(encoding="utf-8").split("min_confidence: ")[1].split()[0])
-    assert f"gate.min_confidence is {chosen} now" in run.err and chosen < 0.99
+    assert f"gate.min_confidence: {chosen}" in run.out and chosen < 0.99
+    elsewhere = cli(*calibrate, "--yes", RAGVAULT_GATE_MIN_CONFIDENCE="0.99")
+    assert "RAGVAULT_GATE_MIN_CONFIDENCE is set, and wins over the file" in elsewhere.err
     assert "# mine" in config.read_text(encoding="utf-8")
     again = cli(*calibrate)
     assert again.code == 0 and "it stays" in again.err

@@ -66,7 +66,8 @@ def set_value(
     The file is made when there is none; its comments and its order stay. A value that won't do
     changes nothing."""
     setting, target = _known(key), locate_config(config)[0]
-    put(target, setting, value_of(setting, value))
+    text = read_text(target) if target.exists() else ""
+    write_file(target, with_value(target, text, setting, value_of(setting, value)), _ELSEWHERE)
     loaded = load_settings(target)
     print(strip_controls(f"{key}: {as_yaml(_shown(setting, loaded.settings))}"))
     origin = loaded.origin(key)
@@ -74,12 +75,6 @@ def set_value(
         print(f"{origin.label} is set, and wins over the file.", file=sys.stderr)
     elif setting.section in ("embedding", "chunking"):
         print("It counts from the next `ragvault index` on.", file=sys.stderr)
-
-
-def put(file: Path, setting: Key, value: object) -> None:
-    """Raises ConfigError for a file that can't be read or written."""
-    text = read_text(file) if file.exists() else ""
-    write_file(file, with_value(file, text, setting, value), _ELSEWHERE)
 
 
 @app.command("path")

@@ -11,7 +11,6 @@ from ragvault.cli.options import JSON, YES, argument, flag, option
 from ragvault.cli.render.terminal import BarProgress, print_json
 from ragvault.cli.session import Session
 from ragvault.errors import Interrupted, UsageError
-from ragvault.wiring import locate_config
 
 if TYPE_CHECKING:
     from ragvault.evaluation.runner import Evaluation
@@ -65,9 +64,8 @@ def calibrate(
 
     Shows what it comes to now and with the best one, and sets gate.min_confidence after a yes.
     The questions have to say what is `right`, and some to have no answer."""
-    from ragvault.cli.commands.config import put
+    from ragvault.cli.commands.config import set_value
     from ragvault.cli.render.eval import print_points
-    from ragvault.config.keys import keys
     from ragvault.evaluation.judging import calibrated, curve
 
     asked = _asked(session, file, vault, limit, today, use_model=False, gate=True).printed
@@ -85,9 +83,7 @@ def calibrate(
     if best == now:
         session.notices([f"No threshold is better than {now} by more than chance; it stays."])
     elif session.agrees(f"Set gate.min_confidence to {best}?", yes=yes):
-        target = session.loaded.file or locate_config(None)[0]
-        put(target, keys()["gate.min_confidence"], best)
-        session.notices([f"gate.min_confidence is {best} now, in {target}."])
+        set_value(key="gate.min_confidence", value=str(best), config=session.loaded.file)
 
 
 def _asked(
