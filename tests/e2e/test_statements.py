@@ -77,6 +77,20 @@ def test_what_no_note_holds_is_left_out_or_marked_or_kept(
     assert kept["statements"][0]["chunk_ids"] == [kept["references"][0]["chunk_id"]]
 
 
+def test_emphasis_that_closes_behind_a_full_stop_ends_a_statement(
+    cli: Cli, server: OllamaHandle
+) -> None:
+    """What is true in bold isn't left out with what is invented behind it."""
+    play(server, f"**{HELD}** *{INVENTED}* The API stays in Go.")
+    said = cli("ask", QUESTION, "--json", RAGVAULT_OLLAMA_HOST=server.url).json
+    assert said["mode"] == "llm"
+    assert [(s["text"], s["shown"]) for s in said["statements"]] == [
+        (f"**{HELD}**", True),
+        (f"*{INVENTED}*", False),
+        ("The API stays in Go.", True),
+    ]
+
+
 def test_what_was_said_is_kept_and_listed_where_quotes_took_its_place(
     cli: Cli, server: OllamaHandle
 ) -> None:

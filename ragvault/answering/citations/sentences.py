@@ -18,6 +18,8 @@ _FENCE_OPEN = re.compile(r"(?m)^[ \t]{0,3}(`{3,}|~{3,})[^\n`]*\n")
 _MARKER = re.compile(r"\s*(?:(?:[-*+#>|]|\d{1,3}[.)]|[a-z]\))\s*)+")
 # Of "am 3. Juni" the word is not yet whole.
 _DAY = re.compile(r"\d\.\s+\w*\Z")
+# Behind a sentence's end ("**It is so.** It …"), not a list's number ("**1.** It …").
+_EMPHASIS_CLOSES = re.compile(r"(?<=[.!?…])(?<![*_]\d\.)(?<![*_]\d\d\.)[*_]{1,3}(?=\s|\Z)")
 # What may be the line below a table's head.
 _RULE = re.compile(r"\n?[-\t |:]+(\n|\Z)")
 _LABELS = ("file:", "source:", "section:")
@@ -68,8 +70,8 @@ def _next_end(buffer: str, known: CitedContext, *, final: bool) -> tuple[int | N
 
 def _mask(text: str, citations: Sequence[RawCitation]) -> str:
     """The text with citations and code spans made a row of letters: no full stop in them ends
-    a sentence."""
-    chars = list(text)
+    a sentence; and the emphasis that closes behind one a row of quotation marks."""
+    chars = list(_EMPHASIS_CLOSES.sub(lambda m: '"' * len(m[0]), text))
     spans = [(c.start, c.end) for c in citations]
     spans += [m.span() for m in re.finditer(r"(?<!`)(`+)(?!`)[^\n]*?[^`\n]\1(?!`)", text)]
     for start, end in spans:
