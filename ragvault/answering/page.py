@@ -240,10 +240,11 @@ def written(request: AnswerRequest, text: CitedText) -> Answer:
     if partly:
         caveats.append(f"What is marked {PARTLY} stands there in other words: compare its source.")
     if wrong and request.settings.unsupported != "keep":
-        noun = "statement" if len(wrong) == 1 else "statements"
-        struck = f"{len(wrong)} {noun} left out: not in your notes."
-        kept = f"{len(wrong)} of {len(claims)} {noun}: not in the notes cited; check them."
-        caveats.append(struck if wrong[0].is_struck else kept)
+        struck = wrong[0].is_struck
+        noun = "statement" if len(wrong if struck else claims) == 1 else "statements"
+        left_out = f"{len(wrong)} {noun} left out: not in your notes."
+        kept = f"{len(wrong)} of {len(claims)} {noun}: not in the notes cited; check the notes."
+        caveats.append(left_out if struck else kept)
     return Answer(
         text=text.text,
         mode="llm",

@@ -70,6 +70,7 @@ def test_what_no_note_holds_is_left_out_or_marked_or_kept(
     run = cli("ask", QUESTION, **env)
     assert run.out.startswith(f"{HELD} [1]{shown}\n")
     assert ("⚠ 1 " in run.out) == is_said
+    assert ("1 of 2 statements: not in" in run.out) == (how == "mark")
     assert cli("show", "last", **env).out.partition("\n")[2] == run.out
     kept = cli("show", "last", "--json").json
     verdicts = [(s["text"], s["verdict"], s["shown"]) for s in kept["statements"]]
