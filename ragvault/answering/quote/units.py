@@ -306,7 +306,9 @@ class _Reader:
         raw = self._span(first, last)
         if not kept or ("</a>" in raw and only_points(raw)):
             return
-        broken = [self._breaks(i, first, last) for i in range(first, last)]
+        width = max(len(line) for line in self.lines[first : last + 1])
+        broken = [self._breaks(i, width) for i in range(first, last)]
+        is_lines = 2 * sum(broken) > len(broken)
         stretches: list[list[int]] = [[kept[0], kept[0]]]
         for i in kept[1:]:
             if i == stretches[-1][1] + 1 and not broken[i - 1 - first]:
@@ -337,7 +339,7 @@ class _Reader:
                 continue
             is_field = bool(_INLINE_FIELD.match(text))
             self._add(group, "field" if is_field else "sentence", start, end)
-            group.is_lines = 2 * sum(broken) > len(broken)
+            group.is_lines = is_lines
         self.before = group.units[-1] if group.units and not self.announcing else None
 
     def _sentences(self, first: int, last: int) -> list[tuple[int, int]]:
@@ -354,9 +356,9 @@ class _Reader:
         """It asks, or announces, and the answer is what follows."""
         return text.rstrip("*_ \"”'").endswith((":", "：", "?", "？"))
 
-    def _breaks(self, line: int, first: int, last: int) -> bool:
-        """The break after a line is the author's: the next word would still have fitted in."""
-        width = max(len(text) for text in self.lines[first : last + 1])
+    def _breaks(self, line: int, width: int) -> bool:
+        """The break after a line is the author's: the next word would still have fitted in the
+        paragraph's width."""
         if self.lines[line].rfind("[") > self.lines[line].rfind("]"):  # within a link
             return False
         is_field = any(map(_INLINE_FIELD.match, self.lines[line : line + 2]))
