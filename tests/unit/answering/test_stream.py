@@ -358,4 +358,5 @@ def test_a_word_without_end_costs_no_more_than_it_is_long() -> None:
         assert stream.result().text.startswith("The backend is Go with")
         return time.process_time() - started
 
-    assert cost(40_000) < 8 * cost(10_000)
+    few = min(cost(10_000) for _ in range(3))
+    assert cost(80_000) < 24 * few, "8 where it is linear, 64 where it is quadratic"
