@@ -141,7 +141,7 @@ def result_of(entry: HistoryEntry) -> AskResult:
                 _made(Citation, c, status=CitationStatus(c["status"])) for c in kept["citations"]
             ),
             also=tuple(map(_reference, kept["also"])),
-            statements=(),
+            statements=(),  # its document has them; what is shown of it needs none
         )
     usage, total_ms = _made(ChatUsage, meta), meta["total_ms"] or 0.0
     given = {"outcome": outcome, "retrieval": None, "usage": usage, "total_ms": total_ms}

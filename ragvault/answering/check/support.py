@@ -1,9 +1,9 @@
 """Is a statement held by the chunks that it cites? A check on words, with no model.
 
-Numbers (with their units), dates, names and quoted code must all occur in the cited chunks or in
-what is known of their notes (title, heading path, file name, tags, date); of the other content
-words a share of ``MIN_COVERAGE`` must; one that doesn't counts by how near in meaning the nearest
-word there is, where an embedding model is at hand. What occurs has to stand together there
+Numbers (with their units), dates, names, addresses and quoted code must all occur in the cited
+chunks or in what is known of their notes (title, heading path, file name, tags, date); of the other
+content words a share of ``MIN_COVERAGE`` must; one that doesn't counts by how near in meaning the
+nearest word there is, where an embedding model is at hand. What occurs has to stand together there
 (``binding``), and to be told so (``moods``). ``values`` reads the numbers and dates.
 
 It can tell a swapped number or an invented name; it can't tell a wrong conclusion drawn from the
@@ -63,6 +63,7 @@ _NO_NAMES = _META.union(
     "since notiz notizen laut zufolge nota notas según selon am pm yes ja nein oui non sí".split()
 )
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+_ADDRESS = re.compile(r"\b\w+://[^\s()<>\[\]\"'`]*\w")
 _WORD = re.compile(r"[^\W\d_][\w'’-]+")
 _LIST_NUMBER = re.compile(r"^\s*\d{1,3}[.)]\s+", re.MULTILINE)
 _MARKUP = re.compile(r"!?\[\[([^\]|]*\|)?|\]\]|\]\([^)\s]*\)|[*_~`#>|\[\]]+")
@@ -135,7 +136,11 @@ def unsupported(
     text = "\n".join(evidence_text(hit) for hit in cited)
     about = "\n".join(map(place_text, cited))
     plain = _MARKUP.sub(" ", statement)
-    reasons = [*_missing_values(statement, text), *_missing_code(statement, text)]
+    reasons = [
+        *_missing_values(statement, text),
+        *_missing_code(statement, text),
+        *_missing_addresses(statement, text),
+    ]
     said = without_dates(plain)
     least = MIN_WITH_VALUE if re.search(r"\d", plain) else MIN_COVERAGE
     share = coverage(said, text)
@@ -220,6 +225,13 @@ def _missing_code(statement: str, text: str) -> list[str]:
         for code in _CODE.findall(statement)
         if " ".join(code.split()) not in folded and coverage(code, text) < 0.75
     ]
+
+
+def _missing_addresses(statement: str, text: str) -> list[str]:
+    """Addresses, those of links and images too, that the text lacks."""
+    said = _ADDRESS.findall(statement.casefold())
+    there = text.casefold() if said else ""
+    return [f"{address} is not there" for address in said if address not in there]
 
 
 def _missing_names(statement: str, text: str, *, opening: bool) -> list[str]:

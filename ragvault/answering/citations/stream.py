@@ -56,7 +56,6 @@ _ECHO = re.compile(
     re.IGNORECASE,
 )
 _MARKER = re.compile(r"\s*(?:#{1,6}\s+)?(?:\d{1,3}[.)]\s+)?")  # of a heading or list item
-_ADDRESS = re.compile(r"\b\w+://[^\s()<>\[\]\"'`]*\w")
 _NARROW = str.maketrans("［］", "[]")
 _ENDED = re.compile(r"(?:[.!?…][\"'”’)\]*_`]*\s+|[。！？｡؟۔][」』”’)]*\s*|\n[^\n]{0,8})\S\Z")
 
@@ -271,9 +270,6 @@ class CitationStream:
         reasons = unsupported(text, basis, embed)
         if reasons or not basis:
             return reasons
-        read = " ".join(evidence_text(hit) for hit in basis).casefold()
-        if strange := [a for a in _ADDRESS.findall(text.casefold()) if a not in read]:
-            return tuple(f"{address} is in no note" for address in strange)
         titles = {stem(word) for hit in self._context.hits for word in tokens(hit.note.title)}
         called = [word for word in content_words(text) if stem(word) in titles]
         if not called:

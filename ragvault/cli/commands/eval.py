@@ -78,7 +78,7 @@ def calibrate(
         )
     now = session.loaded.settings.gate.min_confidence
     best = calibrated(asked, now)
-    print_points(session.out, curve(asked, (now, best)[: 1 + (best != now)]))
+    print_points(session.out, curve(asked, tuple(dict.fromkeys((now, best)))))
     session.out.flush()
     if best == now:
         session.notices([f"No threshold is better than {now} by more than chance; it stays."])

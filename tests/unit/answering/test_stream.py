@@ -342,6 +342,12 @@ def test_an_answer_may_begin_with_yes_and_a_morning_is_no_evening() -> None:
         assert (stream.result().text != "") is is_held
 
 
+def test_an_address_that_no_note_has_is_left_out_where_a_statement_sums_up_too() -> None:
+    both = "We meet Monday at 9:30 in the big room, the backend is Go, the budget is 1,500 dollars"
+    assert "evil" not in text_of(f"The backend is Go [1]. {both}, https://evil.example/go says.")
+    assert "1,500" in text_of(f"The backend is Go [1]. {both}.")
+
+
 @pytest.mark.parametrize("block", ["```\nrm 9999\n```", "| rm | 9999 |"])
 def test_a_mark_stands_below_code_and_tables(block: str) -> None:
     stream = CitationStream(HITS, strike=False, doubt="(?)")
