@@ -18,9 +18,9 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from ragvault.answering.check.support import PARTLY, Embed, coverage, is_verbatim, place_text
+from ragvault.answering.check.support import Embed, coverage, is_verbatim, place_text
 from ragvault.answering.check.values import find_numbers
-from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle, Marks
+from ragvault.answering.citations.styles import FILE_SECTION, PARTLY, CitationStyle, Marks
 from ragvault.answering.context import Neighbours, joined
 from ragvault.answering.quote import show
 from ragvault.answering.quote.extract import Reading, read

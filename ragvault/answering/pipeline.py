@@ -56,7 +56,6 @@ GREETING = "Hello! Ask me something about your notes."
 THANKS = "You're welcome! Ask me anything else about your notes."
 NO_USAGE = ChatUsage(None, None)
 NOT_FROM_NOTES = "Not from your notes: the model said this by itself, and nothing was checked."
-UNSUPPORTED = "(not in your notes)"  # stands behind it, where it is marked
 NO_ANSWER = "The model found no answer in these passages."
 # Parameters: a smaller one, or one that doesn't say, is only asked to answer.
 SMALL_MODEL = 4_000_000_000
@@ -186,6 +185,7 @@ def _drafted(
     """Ask the model and show what may be shown. A failure after something was shown is kept
     beside it; else it is raised."""
     from ragvault.answering.citations.stream import CitationStream
+    from ragvault.answering.citations.styles import UNSUPPORTED
 
     assert request.chat is not None
     stream = CitationStream(

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from ragvault.answering import pipeline as answering
 from ragvault.answering.check.support import Embed
-from ragvault.answering.citations.styles import STYLES
+from ragvault.answering.citations.styles import PARTLY, STYLES, UNSUPPORTED
 from ragvault.answering.confidence import LEAST_TRUST
 from ragvault.answering.gate import Decision, decide
 from ragvault.answering.page import AnswerRequest
@@ -48,7 +48,8 @@ from ragvault.wiring import Container
 
 _TURNS = 10  # that a question is asked with, at most
 _ANSWER_CHARS = 400  # of an answer that a later one is asked with
-_CITATION = re.compile(r"\s*(?:\[File: [^\]]*\]|\[\d+\])")
+_MARKS = "|".join(map(re.escape, (PARTLY, UNSUPPORTED)))
+_CITATION = re.compile(rf"\s*(?:\[File: [^\]]*\]|\[\d+\]|{_MARKS})")
 
 AskEvents: TypeAlias = Generator[AskEvent, None, None]
 

@@ -41,7 +41,6 @@ Embed: TypeAlias = "Callable[[Sequence[str]], Matrix]"
 
 MIN_COVERAGE = 0.6  # this, and what follows, by `python -m tests.bench.statements`
 MIN_SAID = 0.75  # below it a statement that nothing speaks against is held only partly
-PARTLY = "(partly)"  # stands behind it
 MIN_WITH_VALUE = 0.35  # of a statement whose number or date is there, where it belongs
 USUAL_BACKGROUND = 0.25  # cosine that unrelated words reach
 MOST_COMPARED = 120  # words of the chunks, with one that they lack

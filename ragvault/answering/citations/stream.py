@@ -23,7 +23,6 @@ from itertools import chain
 
 from ragvault.answering.check.support import (
     BEFORE_NOUN,
-    PARTLY,
     Embed,
     content_words,
     coverage,
@@ -36,7 +35,7 @@ from ragvault.answering.check.uncertainty import is_uncertain
 from ragvault.answering.citations.parse import CitedContext
 from ragvault.answering.citations.render import Sentence, read, render
 from ragvault.answering.citations.sentences import LOOKAHEAD, Waiting, next_end
-from ragvault.answering.citations.styles import FILE_SECTION, CitationStyle, Marks
+from ragvault.answering.citations.styles import FILE_SECTION, PARTLY, CitationStyle, Marks
 from ragvault.errors import ModelError
 from ragvault.model import Citation, Cited, Hit, Stated, Token, Written
 from ragvault.text import stem, strip_controls, tokens, words

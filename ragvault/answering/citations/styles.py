@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from ragvault.model import HeadingPath, Hit
 from ragvault.text import one_line
 
+# What stands behind a model's statement: it is held in other words, or (where marked) not at all.
+PARTLY, UNSUPPORTED = "(partly)", "(not in your notes)"
 TOP = "(top)"  # the section of a chunk that stands before its note's first heading
 
 

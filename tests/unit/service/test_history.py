@@ -26,6 +26,7 @@ from ragvault.model import (
     HistoryEntry,
     Reference,
 )
+from ragvault.service.ask import turn_of
 from ragvault.service.history import (
     as_markdown,
     by_month,
@@ -68,6 +69,14 @@ def container(tmp_path: Path, **history: object) -> Container:
 def kept(tmp_path: Path) -> Iterator[Container]:
     with container(tmp_path) as opened:
         yield opened
+
+
+def test_a_later_question_goes_on_from_the_words_of_an_answer_without_its_marks() -> None:
+    """A model that reads them writes them, too."""
+    said = "In May [File: a.md, Section: A > B] (partly). It cost £9 [2] (not in your notes)."
+    document = {"question": "When?", "answer": said, "references": [], "nearest": []}
+    turn = turn_of({**document, "meta": {"retrieval": {}}})
+    assert turn.answer == "In May. It cost £9."
 
 
 def test_an_answer_is_kept_with_its_passages_whole(kept: Container) -> None:
