@@ -1,4 +1,4 @@
-"""What a question asks for: the form of its answer, a whole list or one fact, a time."""
+"""What a question asks for: a date, a name, a whole list or one fact, a time."""
 
 from __future__ import annotations
 
@@ -34,15 +34,6 @@ _WHEN = re.compile(
     re.IGNORECASE,
 )
 _WHO = re.compile(r"\b(?:who|whose|whom|wer|wen|wem|wessen|qui|quién(?:es)?)\b", re.IGNORECASE)
-_DEFINITION = re.compile(
-    r"^\W*(?:what(?:'s|’s| is| are| was| were)|define|was (?:ist|sind)|qu'est-ce que?|qué es)\s+"
-    r"(?:an? |the |eine? |der |die |das |une? |la |le |el )?(?P<subject>[^?]{2,40}?)\W*$",
-    re.IGNORECASE,
-)
-_DEFINES = (  # what it is, or does
-    r"[\W_]*(?:\w+ )?{}\w{{0,2}}\W* (?:\([^()\n]*\) )?(?:is|are|means?|refers?|lets?|allows?|ist"
-    r"|sind|bezeichne[nt]|est|sont|es|son)\b"
-)
 _ATTENDANCE = re.compile(
     r"\b(?:who|which \w+)\b.{0,20}\b(?:was|were|attended|came|went|took part|joined|there"
     r"|present)\b"
@@ -76,25 +67,15 @@ _LAST = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Asks:
-    """``when``, ``who``: for a date, a name; ``defined``: what a thing of this name is; ``whole``:
-    rather a list than one of its items; ``attendance``: who took part; ``direction``: 1 for the
-    next of something, -1 for the last, 0 for neither."""
+    """``when``, ``who``: for a date, a name; ``whole``: rather a list than one of its items;
+    ``attendance``: who took part; ``direction``: 1 for the next of something, -1 for the last, 0
+    for neither."""
 
     when: bool
     who: bool
-    defined: str
     whole: bool
     attendance: bool
     direction: int
-
-    def form_held(self, text: str, title: str) -> bool:
-        """The text has the form of what is asked for. What stands in a note that is named after
-        its day is dated by it."""
-        if self.defined:
-            defines = _DEFINES.format(re.escape(self.defined.rstrip("s")))
-            return re.match(defines, text, re.IGNORECASE) is not None
-        named = self.who and NAME.search(text)
-        return bool(named or (self.when and has_date(f"{title} {text}")))
 
     def key_held(self, text: str) -> bool:
         """A field that by its key is what was asked for, in other words."""
@@ -102,15 +83,11 @@ class Asks:
 
 
 def asks(question: str) -> Asks:
-    attendance = bool(_ATTENDANCE.search(question))
-    when, who = bool(_WHEN.search(question)), bool(_WHO.search(question))
-    definition = None if when or who else _DEFINITION.search(question)
     return Asks(
-        when=when,
-        who=who,
-        defined=definition["subject"] if definition else "",
-        whole=attendance or bool(_LIST.search(question)),
-        attendance=attendance,
+        when=bool(_WHEN.search(question)),
+        who=bool(_WHO.search(question)),
+        whole=bool(_LIST.search(question)),
+        attendance=bool(_ATTENDANCE.search(question)),
         direction=1 if _NEXT.search(question) else -1 if _LAST.search(question) else 0,
     )
 

@@ -3,8 +3,8 @@
 A unit's score is a sum of logits: the share of the question that its own words hold, weighted by
 how rare a word is among the units; the share that only its place holds (title, headings, what leads
 to it); the cosine of the unit in its place to the question, when an embedder is at hand; its
-passage's score; whether it has the form that the question asks for, is a field of that meaning, of
-the right time (``asks``). The weights are those of a conditional logit (the unit with
+passage's score; whether it is a field of the meaning that is asked for, or of the right time
+(``asks``). The weights are those of a conditional logit (the unit with
 the answer among all that were found) on two personal vaults, rounded.
 """
 
@@ -25,8 +25,7 @@ from ragvault.model import Wording
 from ragvault.text import MONTHS, stem, stopwords, strip_controls, tokens
 
 _OWN, _PLACE, _COSINE, _PASSAGE = 4.0, 3.0, 3.0, 4.0  # for all of each, 0..1
-_FORM = _KEY = _TIME = 2.0
-_OPENS = 1.5
+_KEY = _TIME = 2.0
 _MONTH_NUMBER = re.compile(r"(?<!\d)(?:19|20)\d\d-(\d\d)(?:-\d\d)?(?!\d)")
 _NAMES = {
     number: " ".join(word for word, n in MONTHS.items() if n == number) for number in range(1, 13)
@@ -82,8 +81,6 @@ def rated(
         is_part = wanted.whole and unit.group.kind in ("list", "table", "code")
         score = _OWN * own + (_OWN if is_part else _PLACE) * place
         score += _PASSAGE * unit.hit.scores.final / best
-        score += _FORM * wanted.form_held(unit.text, unit.hit.note.title)
-        score += _OPENS * _introduces(unit, wanted.defined)
         score += _KEY * wanted.key_held(unit.text)
         score += math.log(_factor(unit, bag.difference(stems), bool(held)))
         scored.append(Rated(unit, frozenset(held), frozenset(placed), own, place, score))
@@ -110,13 +107,6 @@ def rated(
     return scored
 
 
-def _introduces(unit: Unit, defined: str) -> bool:
-    """It opens the note or section of that name: what a thing is, in whatever words."""
-    names = (unit.hit.note.title, *unit.hit.chunk.heading_path)
-    is_opening = bool(defined) and unit.opens and unit.kind == "sentence"
-    return is_opening and content_stems(defined) in map(content_stems, names)
-
-
 def _sort(scored: list[Rated]) -> None:
     scored.sort(key=lambda s: (-s.score, s.unit.hit.rank, s.unit.start))
 
@@ -136,9 +126,8 @@ def _path(unit: Unit) -> str:
 def _place(unit: Unit) -> str:
     note = unit.hit.note
     folder = note.folder.rpartition("/")[2]
-    before = unit.group.before.text if unit.group.before else ""
     file = note.rel_path.rpartition("/")[2].rpartition(".")[0]
-    return "\n".join((_path(unit), file, unit.head, before, folder, *note.aliases, *note.tags))
+    return "\n".join((_path(unit), file, unit.head, folder, *note.aliases, *note.tags))
 
 
 def content_stems(text: str, small: frozenset[str] = stopwords()) -> list[str]:

@@ -65,7 +65,6 @@ class Unit:
     parent: Unit | None = None  # of a nested item
     is_pointer: bool = False  # a link, with nothing said about it
     leads: Group | None = None  # the list, table or code that it stands right before
-    opens: bool = False  # the note or a section
 
     @property
     def text(self) -> str:
@@ -144,7 +143,6 @@ class _Reader:
             self.starts.append(self.starts[-1] + len(line) + 1)
         self.announcing: tuple[int, int] | None = None  # what leads to the next group
         self.before: Unit | None = None  # the last sentence of the paragraph before
-        self.opening = page.first_line == 1
 
     def read(self) -> None:
         opened = self._begins_in_code()
@@ -180,7 +178,6 @@ class _Reader:
         first, last = max(0, block.first), block.last
         if block.kind in ("heading", "rule", "delimited"):
             self._announce()
-            self.opening = self.opening or block.kind == "heading"
         elif block.kind == "list":
             self._items(self._open("list"), block, None)
         elif block.kind == "table":
@@ -239,7 +236,6 @@ class _Reader:
         unit.is_pointer = kind not in ("code", "cut") and only_points(text)
         if _says_something(self.bare[start:end], kind):
             group.units.append(unit)
-            unit.opens, self.opening = self.opening, False
         return unit
 
     def _span(self, first: int, last: int) -> str:

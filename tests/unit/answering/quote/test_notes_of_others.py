@@ -71,26 +71,6 @@ def test_no_note_makes_the_reading_of_html_explode(line: str) -> None:
     assert time.process_time() - started < 1.0
 
 
-OPENING = hit(
-    "docs/index.md", "Foam", "# Foam\n\nYour notes, linked in your editor.\n", rank=2, title="Foam"
-)
-BUILT = hit("docs/built.md", "Thanks", "Foam was inspired by a box of Foam cards.", title="Thanks")
-
-
-def test_what_a_thing_is_stands_at_the_beginning_of_its_note() -> None:
-    assert "Your notes, linked in your editor." in shown("What is Foam?", BUILT, OPENING)
-
-
-def test_what_a_thing_is_is_said_with_is() -> None:
-    note = hit(
-        "own.md",
-        "Ownership",
-        "Ownership takes some time to get used to, as all say of ownership.\n\n"
-        "Later more.\n\n_Ownership_ is a set of rules for memory.\n",
-    )
-    assert "Ownership is a set of rules for memory." in shown("what is ownership", note)
-
-
 SKIP = hit(
     "skip.md",
     "Skip Hooks",
