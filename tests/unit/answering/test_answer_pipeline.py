@@ -382,7 +382,7 @@ def test_an_answer_that_is_not_sure_shows_what_else_was_found() -> None:
     cases = ((unsure, whole, [TEAM]), (unsure, other, [BACKEND]), (sure, whole, []))
     for found, quotes, also in cases:
         request = AnswerRequest(
-            "Who writes the backend's docs?", found, AnswerSettings(), OllamaSettings(), quotes=quotes
+            "Who writes backend docs?", found, AnswerSettings(), OllamaSettings(), quotes=quotes
         )
         said = answered(finished(answer(request))[0])
         assert [one.hit for one in said.also] == also
