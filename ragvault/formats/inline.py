@@ -1,11 +1,12 @@
 """What stands inside Markdown's lines: ``#tags``, HTML, a heading's text without its
-markup, and whether a block says anything at all."""
+markup, whether a paragraph was wrapped, and whether a block says anything at all."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ragvault.text import is_link_definition
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 MAX_HEADING_CHARS = 200
+_MIN_WRAP = 45  # a paragraph that is narrower was not wrapped: its lines stand for themselves
+
+INLINE_FIELD = re.compile(r"[ \t]*(?:[-*+][ \t]+)?[^\s:|][^:\n|]{0,60}?::(?:[ \t]|$)")
 
 _WIKILINK = re.compile(r"!?\[\[([^\[\]\n]{1,500})\]\]")
 _LINK_TARGET = re.compile(r"\]\(\s*(?:<[^<>\n]{1,2000}>|(?:[^\s()]|\([^\s()]{0,500}\)){1,2000})")
@@ -208,3 +212,25 @@ def only_points(text: str) -> bool:
     words = re.findall(r"[^\W\d_]+", rest.casefold())
     is_bare = all(word in _POINTING or len(word) == 1 for word in words)
     return is_bare or (len(words) <= _MAX_POINTING and bool(_SEE.search(rest)))
+
+
+def breaks(lines: Sequence[str]) -> list[bool]:
+    """Of each line of a paragraph but the last whether the break after it is the author's: the next
+    word would still have fitted in the paragraph's width."""
+    width = max(map(len, lines))
+    return [_breaks(*pair, width) for pair in pairwise(lines)]
+
+
+def are_lines(broken: Sequence[bool]) -> bool:
+    """Where so many breaks are the author's the others are of lines that happen to be long."""
+    return 3 * sum(broken) > len(broken)
+
+
+def _breaks(line: str, after: str, width: int) -> bool:
+    if line.rfind("[") > line.rfind("]"):  # within a link
+        return False
+    is_field = INLINE_FIELD.match(line) or INLINE_FIELD.match(after)
+    if is_field or width < _MIN_WRAP or line.endswith(("  ", "\\")):
+        return True
+    word = after.split(maxsplit=1)[:1]
+    return len(line.rstrip()) + 1 + len(word[0] if word else "") < width - 6

@@ -10,6 +10,7 @@ from datetime import datetime
 
 from ragvault.answering.quote import show
 from ragvault.errors import ModelError, UsageError
+from ragvault.formats.inline import are_lines, breaks
 from ragvault.model import Chunk, Hit, Query, Request, Retrieval
 from ragvault.service.originals import Originals
 from ragvault.service.status import VaultLook
@@ -163,7 +164,7 @@ def excerpt(chunk: Chunk, terms: Terms) -> str:
     items, rows and lines of code stay lines. Frontmatter and headings only where there is nothing
     else."""
     blocks = [
-        (kind, " ".join(text.split()) if kind == "paragraph" else text)
+        (kind, " ".join(text.split()) if kind == "paragraph" and _is_wrapped(text) else text)
         for kind, _, text in show.blocks(chunk.text, chunk.rel_path)
     ]
     said = [text for kind, text in blocks if kind not in ("heading", "field")]
@@ -171,6 +172,10 @@ def excerpt(chunk: Chunk, terms: Terms) -> str:
     spans = sentence_spans(text)
     start, _ = max(spans, key=lambda s: (terms.held(text[slice(*s)]), -s[0]), default=(0, 0))
     return _cut([line.rstrip() for line in text[start:].split("\n") if line.strip()])
+
+
+def _is_wrapped(text: str) -> bool:
+    return not are_lines(breaks(text.split("\n")))
 
 
 def _cut(lines: list[str]) -> str:

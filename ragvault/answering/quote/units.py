@@ -18,7 +18,14 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from ragvault.formats import reader_for
-from ragvault.formats.inline import only_points, says_nothing, without_html
+from ragvault.formats.inline import (
+    INLINE_FIELD,
+    are_lines,
+    breaks,
+    only_points,
+    says_nothing,
+    without_html,
+)
 from ragvault.model import Block, Hit
 from ragvault.text import is_link_definition, sentence_spans
 
@@ -26,13 +33,11 @@ _MAX_CODE = 2_000  # characters of code that is quoted
 _MAX_JOINED = 800  # and of code that is always quoted with the sentence before it
 _MAX_NESTED = 240  # of an item that is one unit with what is below it
 _MAX_LINE = 160  # characters of a line that is one unit, however many sentences it holds
-_MIN_WRAP = 45  # a paragraph that is narrower was not wrapped: its lines stand for themselves
 
 _FENCE = re.compile(r"[ \t]*(?:`{3,}|~{3,})")
 QUOTE_MARK = re.compile(r"^[ \t]*(?:>[ \t]?)+(?:\[![\w-]+\][+-]?[ \t]*)?")
 ITEM_MARK = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[(?P<box>[^\[\]])\][ \t]+)?")
 _KEY = re.compile(r"[^\s:#\-\"'\[\]{}|][^:\n|]{0,60}?::?(?=\s|$)")
-_INLINE_FIELD = re.compile(r"[ \t]*(?:[-*+][ \t]+)?[^\s:|][^:\n|]{0,60}?::(?:[ \t]|$)")
 _EMPTY_FIELD = re.compile(r"[^:\n]{1,60}::?[ \t]*(?:\[[ \t]*\]|\{[ \t]*\}|[\"']{2})?[ \t]*")
 _DULL_KEY = re.compile(r"[ \t]*(?:title|alias(?:es)?|tags?|css\w*)[ \t]*:", re.IGNORECASE)
 _SHORTENED = re.compile(r"\w{1,5}\.\s?\d")  # "p. 41", "ch. 3"
@@ -49,7 +54,7 @@ class Group:
     head: tuple[int, int] | None = None
     before: Unit | None = None
     units: list[Unit] = field(default_factory=list)
-    is_lines: bool = False  # most of its breaks are the author's
+    is_lines: bool = False  # its breaks are the author's
 
 
 @dataclass(eq=False, slots=True)
@@ -302,16 +307,14 @@ class _Reader:
         raw = self._span(first, last)
         if not kept or ("</a>" in raw and only_points(raw)):
             return
-        width = max(len(line) for line in self.lines[first : last + 1])
-        broken = [self._breaks(i, width) for i in range(first, last)]
-        is_lines = 2 * sum(broken) > len(broken)
+        broken = breaks(self.lines[first : last + 1])
         stretches: list[list[int]] = [[kept[0], kept[0]]]
         for i in kept[1:]:
             if i == stretches[-1][1] + 1 and not broken[i - 1 - first]:
                 stretches[-1][1] = i
             else:
                 stretches.append([i, i])
-        fields = sum(bool(_INLINE_FIELD.match(self.lines[a])) for a, _ in stretches)
+        fields = sum(bool(INLINE_FIELD.match(self.lines[a])) for a, _ in stretches)
         pieces = [
             (self.starts[a] + start, self.starts[a] + end)
             for a, b in stretches
@@ -333,9 +336,9 @@ class _Reader:
                 else:
                     self.announcing = (start, end)
                 continue
-            is_field = bool(_INLINE_FIELD.match(text))
+            is_field = bool(INLINE_FIELD.match(text))
             self._add(group, "field" if is_field else "sentence", start, end)
-            group.is_lines = is_lines
+            group.is_lines = are_lines(broken)
         self.before = group.units[-1] if group.units and not self.announcing else None
 
     def _sentences(self, first: int, last: int) -> list[tuple[int, int]]:
@@ -351,17 +354,6 @@ class _Reader:
     def _leads(text: str) -> bool:
         """It asks, or announces, and the answer is what follows."""
         return text.rstrip("*_ \"”'").endswith((":", "：", "?", "？"))
-
-    def _breaks(self, line: int, width: int) -> bool:
-        """The break after a line is the author's: the next word would still have fitted in the
-        paragraph's width."""
-        if self.lines[line].rfind("[") > self.lines[line].rfind("]"):  # within a link
-            return False
-        is_field = any(map(_INLINE_FIELD.match, self.lines[line : line + 2]))
-        if is_field or width < _MIN_WRAP or self.lines[line].endswith(("  ", "\\")):
-            return True
-        word = self.lines[line + 1].split(maxsplit=1)[:1]
-        return len(self.lines[line].rstrip()) + 1 + len(word[0] if word else "") < width - 6
 
 
 def is_rows(text: str) -> bool:
@@ -387,6 +379,6 @@ def _says_something(text: str, kind: str) -> bool:
     bare = _PLACEHOLDER.sub("", ITEM_MARK.sub("", text, count=1)).strip()
     if kind in ("code", "cut"):
         return any(re.search(r"\w", x) for x in bare.split("\n") if not _FENCE.match(x))
-    if kind == "field" or _INLINE_FIELD.match(bare):
+    if kind == "field" or INLINE_FIELD.match(bare):
         return not _EMPTY_FIELD.fullmatch(bare)
     return not says_nothing(bare)

@@ -56,8 +56,11 @@ def test_excerpt_of_a_table_has_its_rows_without_the_rules() -> None:
 
 def test_items_and_lines_of_code_stay_lines() -> None:
     """ "touch Gemfile - open it" is no command."""
-    steps = "Do this\nnow:\n\n- touch Gemfile\n  - open it\n\n```sh\ngem list\n\nls\n```\n"
-    assert excerpt(steps, NONE) == ("Do this now:\n- touch Gemfile\n  - open it\n```sh\ngem list …")
+    lead = "Do this in the folder of the program itself that\nyou have just fetched:"
+    steps = f"{lead}\n\n- touch Gemfile\n  - open it\n\n```sh\ngem list\n\nls\n```\n"
+    assert excerpt(steps, NONE) == (
+        f"{lead.replace(chr(10), ' ')}\n- touch Gemfile\n  - open it\n```sh\ngem list …"
+    )
 
 
 def test_excerpt_ends_with_a_word() -> None:
@@ -90,3 +93,12 @@ def test_words_stand_out_in_the_language_of_the_question() -> None:
     colour = Terminal(io.StringIO(), True, True, True, 80)
     terms = terms_of("wann haben wir die Verträge unterschrieben")
     assert "\x1b[1;33mVertrag" in highlighted("Der Vertrag liegt bei Anna.", terms, colour)
+
+
+def test_lines_that_their_author_broke_stay_lines() -> None:
+    """ "Aurélien" and "Erwan" are two people; a long line among short ones was no wrapped one."""
+    people = (
+        "Thomas - backliner, Gent - 0486 00 31 55 - parle un peu\nAurélien - retours - 06 00 72 18"
+        " 09, dispo en avril\nErwan - Ubu\nKees - Gent\nWim - location\n"
+    )
+    assert excerpt(people, NONE) == people.rstrip("\n")

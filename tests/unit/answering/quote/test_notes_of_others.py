@@ -160,7 +160,7 @@ def test_the_answer_in_the_next_sentence_comes_along() -> None:
         "Biscuit ate a whole corncob in the garden, and the operation was at night.\n"
         "It was £1,420.\nIn spring nothing else was found by anyone.\n",
     )
-    assert "the operation was at night. It was £1,420." in shown("cost of the operation", note)
+    assert "the operation was at night.\nIt was £1,420." in shown("cost of the operation", note)
 
 
 @pytest.mark.parametrize(
