@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, date, datetime
 
@@ -136,6 +136,14 @@ def parts_of_day(said: re.Match[str]) -> tuple[int | None, int, int]:
     if year is not None and year < 100:
         year += 1900 if year > 68 else 2000
     return year, month, int(parts["d"])
+
+
+def days_written(day: date) -> Iterator[str]:
+    """How a day is written without its year, by its words: "21/11" stands for "21.11." too."""
+    yield from dict.fromkeys((f"{day.day}/{day.month}", f"{day:%d/%m}"))
+    for name, month in MONTHS.items():
+        if month == day.month:
+            yield from (f"{day.day} {name}", f"{name} {day.day}")
 
 
 def nearest_day(year: int | None, month: int, day: int, near: date) -> date | None:

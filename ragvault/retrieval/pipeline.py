@@ -29,8 +29,10 @@ from datetime import datetime
 from itertools import chain
 from time import perf_counter
 
+from ragvault import text
 from ragvault.config.settings import Settings
 from ragvault.errors import ModelError
+from ragvault.formats.dates import days_written
 from ragvault.model import (
     DroppedBy,
     Hit,
@@ -87,9 +89,15 @@ def retrieve(
         total = {Timing.TOTAL: (perf_counter() - started) * 1000.0}
         return Retrieval(query, (), Strategy.NONE, timings_ms=total)
     context = make_context(request, query, deps, settings, now.timestamp())
-    if query.recent_only and (date := _told_elsewhere(context)):
-        query = replace(query, phrases=(date,), recent_only=False, time_hint=None)
+    if query.recent_only and query.time_hint and (told := _told_elsewhere(context)):
+        day, notes = told
+        said = query.text.replace(query.time_hint.phrase, day)
+        terms = tuple(text.tokens(day))
+        query = replace(
+            query, text=said, terms=terms, phrases=(day,), recent_only=False, time_hint=None
+        )
         context = make_context(request, query, deps, settings, now.timestamp())
+        context = replace(context, where=replace(context.where, notes=notes))
     found = None
     if query.tasks and for_answer:
         from ragvault.retrieval.candidates.tasks import find_tasks
@@ -115,18 +123,32 @@ def retrieve(
 # --------------------------------------------------------------------------- 2. recent notes
 
 
+_HALF_YEAR = 183 * 86_400.0
 _DATED = 4  # times k: so many notes are looked through for those that say their day
 
 
-def _told_elsewhere(context: Context) -> str:
-    """The date that the question names, as a note of another day has it; "" where a note is of that
-    time, or none tells of it."""
+def _told_elsewhere(context: Context) -> tuple[str, frozenset[tuple[str, str]]] | None:
+    """The date that the question names, as notes of another day have it, and these; None where a
+    note is of that time, or none tells of it. One without its year is of the note's own."""
     hint, of_time = context.query.time_hint, context.of_time
-    if hint is None or hint.relative or of_time is None or context.catalog.recent(1, of_time):
-        return ""
-    vaults = context.where.vaults
-    written = (hint.phrase, datetime.fromtimestamp(hint.since).date().isoformat())
-    return next((date for date in written if context.catalog.notes_with(date, vaults)), "")
+    if hint is None or of_time is None or context.catalog.recent(1, of_time):
+        return None
+    first, last = (datetime.fromtimestamp(moment).date() for moment in (hint.since, hint.until))
+    whole = [first.isoformat()] * (first == last) + [hint.phrase] * (not hint.relative)
+    yearless = days_written(first) if first == last else ()
+    for date in (*whole, *yearless):
+        if notes := context.catalog.notes_with(date, context.where.vaults):
+            found = context.catalog.recent(len(notes), replace(context.where, notes=notes))
+            near = (
+                (one.chunk.vault, one.chunk.rel_path)
+                for one in found
+                if date in whole
+                or not one.note.date
+                or abs(one.note.date - hint.since) < _HALF_YEAR
+            )
+            if told := frozenset(near):
+                return date, told
+    return None
 
 
 def _recent(context: Context) -> Retrieval | None:

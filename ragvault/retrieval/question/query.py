@@ -192,7 +192,8 @@ def _is_recent_only(question: str, hint: TimeHint | None, stopwords: Collection[
     if not asks_recent and hint is None:
         return False
     temporal = set(text.words(hint.phrase)) if hint is not None else set()
-    subject = words - temporal - GENERIC - RECENCY - TIME_WORDS
+    rest = words - temporal - GENERIC - RECENCY - TIME_WORDS
+    subject = {part for word in rest for part in word.split("'")}.difference(stopwords)
     is_relative = hint is not None and hint.relative
     named = bool(set(text.words(question)) & GENERIC) or is_relative or asks_recent
     return not subject and named

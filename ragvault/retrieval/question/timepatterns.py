@@ -289,6 +289,12 @@ PATTERNS = (
         r"yesterday|last\s+night|gestern|ayer|hier\s+soir|ieri|ontem|gisteren",
         _days_from_today(-1, -1),
     ),
+    Pattern(  # in German it is "here"
+        r"\bhier\b",
+        _days_from_today(-1, -1),
+        True,
+        r"['’]|\b(?:ai|as|avons|avez|ont|est|était|fait|qui|que|quoi|quel(?:le)?s?|combien)\b",
+    ),
     _relative(
         r"today|tonight|this\s+(?:morning|afternoon|evening)|heute|hoy|aujourd['’]hui|oggi|hoje"
         r"|vandaag",

@@ -99,6 +99,7 @@ def test_a_salutation_is_not_searched_for() -> None:
         ("what's new?", True),
         ("what did I write in March 2024", True),
         ("was habe ich zuletzt geschrieben", True),
+        ("qu'est-ce que j'ai fait hier", True),
         ("recent notes about bikes", False),
         ("latest version of postgres", False),
         ("2024", False),

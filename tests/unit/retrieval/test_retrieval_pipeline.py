@@ -213,6 +213,18 @@ def test_a_day_of_which_no_note_is_may_be_told_of_in_one(fake: SearchIndex) -> N
     assert found.strategy != "recent" and paths(found)[0] == "kid.md"
 
 
+def test_a_diary_in_one_note_is_looked_into_for_the_day(fake: SearchIndex) -> None:
+    """Without its year a date is of the note's; that of last year's diary is another day."""
+    diary = "2/5 rain\n14/5 shopping, nothing else\n15.5. mixing\n"
+    may, year_ago = datetime(2024, 5, 1), datetime(2023, 5, 1)
+    fake.add("more", [source("may.md", diary, date=may), source("old.md", diary, date=year_ago)])
+    fake.add("old", [source("old.md", diary, date=year_ago)])
+    found = fake.search(Request("what did I do yesterday?", vaults=("more",)))
+    assert found.strategy != "recent" and paths(found) == ["may.md"]
+    older = fake.search(Request("what did I do yesterday?", vaults=("old",)))
+    assert "No note is dated" in older.notices[0]
+
+
 def test_a_note_that_says_its_day_comes_before_one_that_was_only_saved_then(
     fake: SearchIndex,
 ) -> None:

@@ -30,6 +30,7 @@ def window(text: str, now: datetime = NOW) -> tuple[str, str] | None:
         ("what did I do today?", "2024-05-15", "2024-05-15"),
         ("yesterday's meeting", "2024-05-14", "2024-05-14"),
         ("the day before yesterday", "2024-05-13", "2024-05-13"),
+        ("qui j'ai vu hier", "2024-05-14", "2024-05-14"),
         ("this week", "2024-05-13", "2024-05-19"),
         ("What did I decide last week about the API?", "2024-05-01", "2024-05-15"),
         ("last month", "2024-04-01", "2024-04-30"),
@@ -117,6 +118,7 @@ def test_a_time_that_is_named_is_understood(text: str, first: str, last: str) ->
     "text",
     [
         "it may fail",
+        "was steht hier",
         "this may be a problem",
         "3 may fail",
         "march on",
