@@ -148,8 +148,8 @@ def _rivals(a: Rated, b: Rated) -> bool:
 
 def _timely_first(chosen: list[list[Rated]], direction: int) -> list[list[Rated]]:
     """What another note says of the same as the best one, and later, comes first: the latest,
-    where it is likely enough or says that it is so now; the nearest to today, where the next or
-    the last of something is asked for."""
+    where it is likely enough; the nearest to today, where the next or the last of something is
+    asked for."""
     best = chosen[0][0]
     since = best.unit.hit.note.said_day
     rivals = [(n, s[0]) for n, s in enumerate(chosen) if s[0] is best or _rivals(s[0], best)]
@@ -160,7 +160,7 @@ def _timely_first(chosen: list[list[Rated]], direction: int) -> list[list[Rated]
         (day, -n)
         for n, other in rivals
         if (day := other.unit.hit.note.said_day) > since
-        and ((since and other.share >= _LEAST_LATER * best.share) or _NOW.search(other.unit.text))
+        and (since and other.share >= _LEAST_LATER * best.share)
     ]
     n = -max(later)[1] if later else 0
     return [chosen[n], *chosen[:n], *chosen[n + 1 :]]
@@ -179,12 +179,6 @@ def _same(a: Rated, b: Rated) -> bool:
         return False
     return bool(small) and len(small & big) >= 0.8 * len(small)
 
-
-_NOW = re.compile(
-    r"\b(?:now|new|changed|moved|no longer|instead|replaced|jetzt|neu\w*|nun|geändert|nicht mehr"
-    r"|statt|ahora|nuev[oa]s?|cambi\w+|ya no|maintenant|désormais|nouve\w+|chang[ée]\w*)\b",
-    re.IGNORECASE,
-)
 
 # --------------------------------------------------------------------------- reading
 

@@ -91,12 +91,10 @@ def rated(
         asked = [question, *(wording.text for wording in wordings)]
         vectors = embed([*asked, *told])
         trust = [1.0, *(wording.trust for wording in wordings)]
-        cosines = vectors[len(asked) :] @ vectors[: len(asked)].T * trust
-        farthest = cosines.min(axis=0)[0], cosines.max(axis=1).min()
+        cosines = (vectors[len(asked) :] @ vectors[: len(asked)].T * trust).max(axis=1)
         for n, s in enumerate(scored):
-            own, best = (cosines[n][0], cosines[n].max()) if n < len(near) else farthest
-            # For the confidence as it was asked: put word by word it is near to too much.
-            s.cosine, s.score = float(own), s.score + _COSINE * float(best)
+            s.cosine = float(cosines[n] if n < len(near) else cosines.min())
+            s.score += _COSINE * s.cosine
         _sort(scored)
     if today and wanted.direction:
         _by_time(scored[:_MAX_EMBEDDED], wanted, today)
@@ -163,17 +161,8 @@ def _akin(a: str, b: str) -> bool:
 
 
 _WEAK_FIELD = re.compile(
-    r"\s*(?:categor\w+|type|class|status|cover\w*|image|thumbnail|banner|icon|url|uri|source"
+    r"\s*(?:title|alias(?:es)?|tags?|css\w*|categor\w+|type|class|status|cover\w*|image|thumbnail|banner|icon|url|uri|source"
     r"|permalink|slug|u?u?id|isbn\w*|publish\w*|draft|up|created?|updated?|modified|layout)\s*:",
-    re.IGNORECASE,
-)
-
-
-# Headings of what leads elsewhere.
-_ASIDE = re.compile(
-    r"\W*(?:related|see also|further reading|next steps|what.?s next|(?:table of )?contents|links"
-    r"|references|siehe auch|weiterführend\w*|nächste schritte|inhalt(?:sverzeichnis)?|voir aussi"
-    r"|véase también|vedi anche|veja também|zie ook)\b",
     re.IGNORECASE,
 )
 
@@ -181,11 +170,8 @@ _ASIDE = re.compile(
 def _factor(unit: Unit, new: frozenset[str], has_own: bool) -> float:
     """What hardly answers anything counts less, however many words it shares: ``new`` are the
     stems that the question doesn't have."""
-    path = unit.hit.chunk.heading_path
     dull = (
         unit.group.kind == "announcement" or unit.kind == "cut",
-        unit.kind == "code" and _OUTPUT.match(unit.text),
-        path and _ASIDE.match(path[-1]),
         is_weak_field(unit) and (not has_own or "://" in unit.text),
         neutralise(unit.text) != strip_controls(unit.text),
     )
@@ -193,7 +179,6 @@ def _factor(unit: Unit, new: frozenset[str], has_own: bool) -> float:
     return 0.05**is_empty * 0.6 ** (not new) * 0.3 ** sum(map(bool, dull))
 
 
-_OUTPUT = re.compile(r"\W*(?:text|txt|plain|plaintext|output|log)\n")
 _GLUED = re.compile(r"[a-z)](?=[A-Z][a-z])")
 _SIGN = re.compile(r"\d\d|[$€£]\d|[.,;:!?`]\s|[.!?:`]\W*$")
 

@@ -39,8 +39,6 @@ QUOTE_MARK = re.compile(r"^[ \t]*(?:>[ \t]?)+(?:\[![\w-]+\][+-]?[ \t]*)?")
 ITEM_MARK = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[(?P<box>[^\[\]])\][ \t]+)?")
 _KEY = re.compile(r"[^\s:#\-\"'\[\]{}|][^:\n|]{0,60}?::?(?=\s|$)")
 _EMPTY_FIELD = re.compile(r"[^:\n]{1,60}::?[ \t]*(?:\[[ \t]*\]|\{[ \t]*\}|[\"']{2})?[ \t]*")
-_DULL_KEY = re.compile(r"[ \t]*(?:title|alias(?:es)?|tags?|css\w*)[ \t]*:", re.IGNORECASE)
-_SHORTENED = re.compile(r"\w{1,5}\.\s?\d")  # "p. 41", "ch. 3"
 _PLACEHOLDER = re.compile(r"\{\{.*?\}\}|<%.*?%>")
 
 
@@ -255,8 +253,7 @@ class _Reader:
             return
         group = self._open("frontmatter")
         for i, after in pairwise([*keys, end]):
-            if not _DULL_KEY.match(self.lines[i]):
-                self._add(group, "field", self.starts[i], self.starts[after] - 1)
+            self._add(group, "field", self.starts[i], self.starts[after] - 1)
 
     def _items(self, group: Group, block: Block, parent: Unit | None) -> None:
         for item in block.children:
@@ -325,9 +322,6 @@ class _Reader:
         group = self._open("field" if 2 * fields > len(stretches) else "paragraph")
         for n, (start, end) in enumerate(pieces):
             text = self.page.text[start:end]
-            begins_within = start == 0 and self.page.first_line > 1 and text[0].islower()
-            if begins_within and not _SHORTENED.match(text):
-                continue  # the end of a sentence that another passage begins
             if self._leads(text):
                 # What it announces may be in this paragraph or be the next block.
                 if n + 1 < len(pieces):

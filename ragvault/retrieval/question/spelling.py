@@ -4,8 +4,7 @@ A word that any note holds, in whatever form, stays as it is; so does one that t
 knows in one piece ("passport", where no note has one), a number, and what stands in quotation
 marks. Few people mistype more than one letter, and then one beside the right one: in a word of
 middling length a letter counts as mistaken for its neighbours on the keyboard only, or "gemacht"
-would be "gedacht". Too many short words are one letter apart: they are read as a word that stands
-in a passage with other words of the question, or as one that questions are made of.
+would be "gedacht".
 """
 
 from __future__ import annotations
@@ -21,12 +20,10 @@ from ragvault.retrieval.question.tasks import FRAME
 from ragvault.retrieval.question.wordlists import ASKING, RECENCY, TIME_WORDS
 
 _SHORTEST = 3  # letters of a word that is corrected
-_SHORT = 5  # letters below which what was meant isn't told by the letters alone,
+_SHORT = 5  # letters up to which none is too many, but one that is there twice,
 _LONG = 8  # from which any letter may be wrong,
 _LONGER = 10  # and two mistakes may be in a word
 _MOST = 4  # words that are looked up: beyond, the question is in words that the notes don't have
-_BESIDE = 50  # passages with most of the other words
-_CLOSEST = 10  # words that are looked for there
 _NAMED = re.compile(r"(?<=[\w,] )[A-Z]\w+")  # a name isn't a small word that was mistyped
 
 
@@ -66,37 +63,23 @@ def corrections(
     ]
     where = Filter(vaults=tuple(vaults))
     held = catalog.document_frequencies(words, where) if words else {}
-    # In another language what the model doesn't know may be a word all the same.
-    is_told = query.language == text.ENGLISH
     named = {name.lower() for name in _NAMED.findall(query.text)}
     read: dict[str, str] = {}
     for word in [word for word in words if not held[word]][:_MOST]:
         if is_known(word):
             continue
-        others = [read.get(term, term) for term in query.terms if term != word]
-        beside = {hit.chunk_id: hit.score for hit in catalog.lexical(others, _BESIDE, where)}
-
-        def fits(meant: str, beside: dict[str, float] = beside) -> float:
-            there = catalog.lexical_scores([meant], beside)
-            return max((beside[chunk_id] for chunk_id in there), default=0.0)
-
         plain = () if word in named else small
-        meant = _nearest(word, catalog.vocabulary(word[:2], vaults), plain, fits, is_told)
-        if meant:
+        if meant := _nearest(word, catalog.vocabulary(word[:2], vaults), plain, query.language):
             read[word] = meant
     return tuple(read.items())
 
 
 def _nearest(
-    typed: str,
-    held: Mapping[str, int],
-    small: Collection[str],
-    fits: Callable[[str], float],
-    is_told: bool,
+    typed: str, held: Mapping[str, int], small: Collection[str], language: str
 ) -> str | None:
     """The word of the notes or of questions that is fewest mistakes away; of those one of questions
-    (``small``), else the one that ``fits`` the other words best, or that most notes hold. A mistake
-    is a letter too many, too few, wrong, or swapped with the next. ``is_told``: it is no word."""
+    (``small``), else the one that most notes hold. A mistake is a letter too many, too few, wrong,
+    or swapped with the next."""
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 
@@ -104,25 +87,15 @@ def _nearest(
     near = process.extract(
         typed, {*held, *small}, scorer=OSA.distance, score_cutoff=allowed, limit=None
     )
-    ranked = sorted(
+    # In another language what the model doesn't know may be a word all the same: "fiel", "viel".
+    is_word = len(typed) < _SHORT and language != text.ENGLISH
+    likely = (
         (far, meant not in small, -held.get(meant, 0), meant)
         for meant, far, _ in near
         if meant.isalpha() and len(meant) > _SHORTEST and _is_slip(typed, meant)
+        if not (is_word and meant in small and len(meant) == len(typed))
     )
-    likely = []
-    for far, is_held, notes, meant in ranked[:_CLOSEST]:
-        fit = fits(meant) if is_held else 0.0
-        is_plain = _is_clear(typed, meant) or min(len(typed), len(meant)) >= _SHORT
-        if is_plain or fit or (not is_held and (is_told or len(typed) != len(meant))):
-            likely.append((far, is_held, -fit, notes, meant))
-    return min(likely)[-1] if likely else None
-
-
-def _is_clear(typed: str, meant: str) -> bool:
-    """Two letters are swapped, or one is there twice."""
-    if len(typed) > len(meant):
-        return [a for a, _ in groupby(typed)] == [a for a, _ in groupby(meant)]
-    return len(typed) > _SHORTEST and sorted(typed) == sorted(meant)
+    return min(likely, default=(None,))[-1]
 
 
 def _is_slip(typed: str, meant: str) -> bool:
@@ -131,7 +104,8 @@ def _is_slip(typed: str, meant: str) -> bool:
     if len(typed) < len(meant) or len(typed) >= _LONG:
         return True
     if len(typed) > len(meant):
-        return len(typed) > _SHORT or _is_clear(typed, meant)
+        once = [[letter for letter, _ in groupby(word)] for word in (typed, meant)]
+        return len(typed) > _SHORT or once[0] == once[1]
     wrong = [(a, b) for a, b in zip(typed, meant, strict=True) if a != b]
     return len(wrong) > 1 or all(text.folded(b) in NEIGHBOURS.get(a, ()) for a, b in wrong)
 

@@ -57,10 +57,10 @@ def read(catalog: Catalog, question: str, known: str = "") -> dict[str, str]:
         ("the laetst invoice", {"laetst": "latest"}),
         ("is it piid", {}),  # too short to be another letter
         ("is the invoice paud", {"paud": "paid"}),  # but beside a word of its passage
-        ("is the plunger paud", {}),
+        ("is the plunger paud", {"paud": "paid"}),
         ("is the invoice pald", {}),
         ("has the invoice been pid", {"pid": "paid"}),
-        ("pid", {}),
+        ("pid", {"pid": "paid"}),
         ("is it paaid", {"paaid": "paid"}),
         ("is it prond", {}),
         ("wht was repaired", {"wht": "what"}),

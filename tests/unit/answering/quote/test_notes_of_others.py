@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -176,38 +175,7 @@ def test_what_a_web_page_had_around_its_text_is_not_quoted(scrap: str) -> None:
     assert "Allow it to say" in shown("how can I reduce hallucinations", note).split("\n")[0]
 
 
-def test_a_sentence_without_its_beginning_is_not_quoted() -> None:
-    note = hit("a.md", "Integers", "representation of integers.\nIntegers are whole numbers.\n")
-    chunk = replace(note.chunk, start_line=40, end_line=41)
-    cut = replace(note, stored=replace(note.stored, chunk=chunk))
-    assert "representation" not in shown("integers representation", cut)
-
-
-def test_a_line_that_begins_with_a_page_is_whole() -> None:
-    note = hit("b.md", "Against Fluency", "p. 41 It had wiped its feet.\n\npp. 77 on dialect.\n")
-    chunk = replace(note.chunk, start_line=10, end_line=12)
-    assert "wiped its feet" in shown(
-        "against fluency", replace(note, stored=replace(note.stored, chunk=chunk))
-    )
-
-
-def test_the_command_is_quoted_rather_than_what_it_prints() -> None:
-    note = hit(
-        "i.md",
-        "Installing Rust",
-        "If it was installed, this appears:\n\n```text\nRust is installed now.\n```\n\n"
-        "To install, enter this:\n\n```sh\ncurl https://rustup.rs | sh\n```\n",
-    )
-    assert "curl" in shown("how do I install rust", note)
-
-
 def test_a_table_that_lost_its_lines_is_no_row_of_titles() -> None:
     flat = "Usage TierCredit PurchaseMax Usage FreeN/A $10Build Tier 1 $100Build Tier 2 $500"
     note = hit("r.md", "Rate limits", f"{flat}\n\nTalk to our people about all of this.\n")
     assert "$100Build" in shown("usage tier 1", note)
-
-
-def test_a_section_that_leads_elsewhere_gives_way_to_one_that_says_it() -> None:
-    aside = hit("guide.md", "Guide > See also", "How to publish the site with Netlify.\n")
-    says = hit("site.md", "Guide", "Push the branch to publish the site.\n", rank=2)
-    assert "Push the branch" in shown("how do I publish the site", aside, says)
