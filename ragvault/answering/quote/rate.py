@@ -161,7 +161,7 @@ def _akin(a: str, b: str) -> bool:
 
 
 _WEAK_FIELD = re.compile(
-    r"\s*(?:title|alias(?:es)?|tags?|css\w*|categor\w+|type|class|status|cover\w*|image|thumbnail|banner|icon|url|uri|source"
+    r"\s*(?:categor\w+|type|class|status|cover\w*|image|thumbnail|banner|icon|url|uri|source"
     r"|permalink|slug|u?u?id|isbn\w*|publish\w*|draft|up|created?|updated?|modified|layout)\s*:",
     re.IGNORECASE,
 )

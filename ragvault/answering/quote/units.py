@@ -39,6 +39,7 @@ QUOTE_MARK = re.compile(r"^[ \t]*(?:>[ \t]?)+(?:\[![\w-]+\][+-]?[ \t]*)?")
 ITEM_MARK = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[(?P<box>[^\[\]])\][ \t]+)?")
 _KEY = re.compile(r"[^\s:#\-\"'\[\]{}|][^:\n|]{0,60}?::?(?=\s|$)")
 _EMPTY_FIELD = re.compile(r"[^:\n]{1,60}::?[ \t]*(?:\[[ \t]*\]|\{[ \t]*\}|[\"']{2})?[ \t]*")
+_DULL_KEY = re.compile(r"[ \t]*(?:title|alias(?:es)?|tags?|css\w*)[ \t]*:", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"\{\{.*?\}\}|<%.*?%>")
 
 
@@ -253,7 +254,8 @@ class _Reader:
             return
         group = self._open("frontmatter")
         for i, after in pairwise([*keys, end]):
-            self._add(group, "field", self.starts[i], self.starts[after] - 1)
+            if not _DULL_KEY.match(self.lines[i]):
+                self._add(group, "field", self.starts[i], self.starts[after] - 1)
 
     def _items(self, group: Group, block: Block, parent: Unit | None) -> None:
         for item in block.children:
