@@ -23,7 +23,6 @@ from typing import TypeAlias
 from ragvault.answering.check.support import USUAL_BACKGROUND, Embed, lift, nearness
 from ragvault.answering.check.values import find_dates
 from ragvault.answering.names import names_among
-from ragvault.answering.quote.asks import NAME, asks, has_date
 from ragvault.model import Judgement, Query, Quote, Retrieval, Strategy, TimeHint, sigmoid
 from ragvault.text import MONTHS, stem, stems, tokens
 
@@ -61,7 +60,6 @@ MEANING_AND_WORDS = Logistic(
         "number_missing": -5.19,
         "name_missing": -0.58,
         "kind_missing": -3.40,
-        "form_missing": -1.43,
     },
     -5.21,
 )
@@ -73,7 +71,6 @@ WORDS = Logistic(
         "share": 2.24,
         "number_missing": -5.13,
         "kind_missing": -3.58,
-        "form_missing": -1.82,
     },
     -3.02,
 )
@@ -119,9 +116,7 @@ def features_of(
     ``name_missing``: 1 where a word of the question is in the title of a note that was found, and
     neither in the quote nor its place: it is of another person or thing;
     ``kind_missing``: 1 where the question asks for a kind of thing (an address, a birthday)
-    and nothing like it is in the quote;
-    ``form_missing``: 1 where it asks when, who or how many, and the quote has no date, no name or
-    no number of its own.
+    and nothing like it is in the quote.
     """
     base = found.background or USUAL_BACKGROUND
     top = max((hit.scores.vector or 0.0 for hit in found.candidates), default=0.0)
@@ -146,7 +141,6 @@ def features_of(
             )
         ),
         "kind_missing": float(kind_missing(question, quote.shown)),
-        "form_missing": float(form_missing(question, quote)),
     }
 
 
@@ -282,25 +276,3 @@ def _kinds(question: str) -> list[_Kind]:
     """Those that it asks for, each with what such a thing looks like."""
     is_other = _OF_OTHER.match(question)
     return [] if is_other else [kind for kind in _KINDS if kind[0].search(question)]
-
-
-_HOW_MANY = re.compile(
-    r"\b(?:how (?:many|much|long|old|far|often|big|tall|heavy|high|deep|wide)|prices?|costs?|rate"
-    r"|fee|dose|number|size|weight|height|length|pin|code|password|amount|score|total|wie ?viele?"
-    r"|wie (?:lang|oft|hoch|groß|schwer|alt|weit)|preis|kostet|nummer|combien|prix|cuánt[oa]s?"
-    r"|precio|número)\b",
-    re.IGNORECASE,
-)
-
-
-def form_missing(question: str, quote: Quote) -> bool:
-    """Whether it asks when, who or how many, and the quote holds no date, no name or no number
-    but the question's own."""
-    wanted = asks(question)
-    text = quote.shown
-    if wanted.when and not has_date(f"{quote.hit.note.title} {text}"):
-        return True
-    if wanted.who and not stems(" ".join(NAME.findall(text))) - stems(question):
-        return True
-    own = set(_NUMBER.findall(text)) - set(_NUMBER.findall(question))
-    return bool(_HOW_MANY.search(question)) and not own

@@ -1,4 +1,4 @@
-"""What a question asks for: a date, a name, a whole list or one fact, a time."""
+"""What a question asks for: a whole list or one fact, who took part, a time."""
 
 from __future__ import annotations
 
@@ -9,13 +9,6 @@ from datetime import date
 from ragvault.answering.check.values import find_dates
 from ragvault.formats.dates import nearest_day
 
-_DATE_LIKE = re.compile(
-    r"\b(?:1[5-9]|20)\d\d\b|\b\d{1,2}[:.]\d\d\b|\b\d{1,2}\s?(?:[ap]m|uhr|h)\b|\b\d{1,2}\.\s?\d{1,2}\."
-    r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun|montag|dienstag|mittwoch|donners|freitag|samstag"
-    r"|sonntag)[a-z]*\b|\b(?:mo|di|mi|do|fr|sa|so)[ –-]",
-    re.IGNORECASE,
-)
-NAME = re.compile(r"(?<![.!?:]\s)(?<!^)(?<![-*]\s)\b[A-ZÄÖÜÀ-Þ][\w'’-]+", re.MULTILINE)
 _ATTENDEES = re.compile(
     r"^\W*(?:attend\w*|present|participants?|people|guests?|members?|with|by|teilnehm\w*"
     r"|anwesend\w*|dabei|gäste|mit|participantes?|présents?|asistentes?)\b",
@@ -23,17 +16,6 @@ _ATTENDEES = re.compile(
 )
 
 
-def has_date(text: str) -> bool:
-    return bool(_DATE_LIKE.search(text) or find_dates(text))
-
-
-_WHEN = re.compile(
-    r"\b(?:when|(?:what|which) (?:date|day|month|year|time)|how old|birthdays?|deadline|wann"
-    r"|welche[rsnm]? (?:tag|monat|jahr)|wie alt|geburtstag|termin|appointment|fällig|cuándo"
-    r"|quand)\b|什么时候|何时|哪一?年|متى",
-    re.IGNORECASE,
-)
-_WHO = re.compile(r"\b(?:who|whose|whom|wer|wen|wem|wessen|qui|quién(?:es)?)\b", re.IGNORECASE)
 _ATTENDANCE = re.compile(
     r"\b(?:who|which \w+)\b.{0,20}\b(?:was|were|attended|came|went|took part|joined|there"
     r"|present)\b"
@@ -67,12 +49,9 @@ _LAST = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Asks:
-    """``when``, ``who``: for a date, a name; ``whole``: rather a list than one of its items;
-    ``attendance``: who took part; ``direction``: 1 for the next of something, -1 for the last, 0
-    for neither."""
+    """``whole``: rather a list than one of its items; ``attendance``: who took part;
+    ``direction``: 1 for the next of something, -1 for the last, 0 for neither."""
 
-    when: bool
-    who: bool
     whole: bool
     attendance: bool
     direction: int
@@ -84,8 +63,6 @@ class Asks:
 
 def asks(question: str) -> Asks:
     return Asks(
-        when=bool(_WHEN.search(question)),
-        who=bool(_WHO.search(question)),
         whole=bool(_LIST.search(question)),
         attendance=bool(_ATTENDANCE.search(question)),
         direction=1 if _NEXT.search(question) else -1 if _LAST.search(question) else 0,

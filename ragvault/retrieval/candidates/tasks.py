@@ -26,13 +26,12 @@ from ragvault.model import (
 )
 from ragvault.retrieval.context import Context
 from ragvault.retrieval.ranking.pick import is_template
-from ragvault.text import WEEKDAYS, folded, normalise, stem, tokens
+from ragvault.text import WEEKDAYS, folded, normalise, stem, stems
 
 _SHOWN = {Detail.BRIEF: 5, Detail.NORMAL: 20, Detail.DETAILED: 60}
 _DUE_PASSAGES = 500  # by their words, beside those with boxes
 _TABLE = 100  # passages that a table may go on in
 _DAY_S = 86_400
-_PART = 4  # letters of a word that is looked for as the beginning or end of others
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,23 +160,15 @@ def _daily(rel_path: str) -> date | None:
 
 
 def _about(every: Iterable[_Found], wanted: frozenset[str], context: Context) -> list[_Found]:
-    """Those that hold all of the words, in themselves or their place; where none holds them all
-    as they are, as parts of longer ones."""
+    """Those that hold all of the words, in themselves or their place."""
     if not wanted:
         return list(every)
-    language, exact, partly = context.query.language, list[_Found](), list[_Found]()
-    for one in every:
-        said = "\n".join((_place(one.stored), one.task.text, *one.task.above))
-        bag = {stem(word, language) for word in tokens(said)}
-        if wanted <= bag:
-            exact.append(one)
-        elif all(word in bag or any(_is_part(word, other) for other in bag) for word in wanted):
-            partly.append(one)
-    return exact or partly
+    language = context.query.language
 
+    def said(one: _Found) -> str:
+        return "\n".join((_place(one.stored), one.task.text, *one.task.above))
 
-def _is_part(word: str, other: str) -> bool:
-    return len(word) >= _PART and (other.startswith(word) or other.endswith(word))
+    return [one for one in every if wanted <= stems(said(one), language)]
 
 
 def _place(stored: StoredChunk) -> str:

@@ -148,26 +148,6 @@ def test_the_same_of_another_person_is_no_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "lacks", "holds"),
-    [
-        ("When was the boiler serviced?", "The boiler hums.", "Boiler serviced on 3 May 2024."),
-        ("Who serviced the boiler?", "the boiler was serviced.", "boiler, serviced by Ada Reed"),
-        ("How much was boiler 2?", "Boiler 2 was dear.", "Boiler 2 was 140 euros."),
-    ],
-)
-def test_what_has_not_the_form_of_an_answer_is_less_sure(
-    question: str, lacks: str, holds: str
-) -> None:
-    judged = []
-    for text in (lacks, holds):
-        one = findings(at(hit("House.md", "", text), 0.6), question=question)
-        judged.append(decided(replace(one, term_weights=(("boiler", 3.0),))).judgement)
-    assert judged[0] is not None and judged[1] is not None
-    assert (judged[0].features["form_missing"], judged[1].features["form_missing"]) == (1, 0)
-    assert judged[0].confidence < judged[1].confidence
-
-
-@pytest.mark.parametrize(
     "question",
     [
         "How did Anna lose her phone?",
