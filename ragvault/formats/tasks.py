@@ -73,7 +73,7 @@ def tasks_in(text: str, *, boxes_only: bool = False, header: str = "") -> Iterat
     Linear."""
     lines = text.split("\n")
     above: list[tuple[int, str]] = []
-    fence = _open_at_start(text)
+    fence = open_at_start(text)
     for n, line in enumerate(lines):
         if ("```" in line or "~~~" in line) and (mark := _FENCE.match(line)):
             if not fence:
@@ -107,7 +107,7 @@ def tasks_in(text: str, *, boxes_only: bool = False, header: str = "") -> Iterat
             above.append((indent, says))
 
 
-def _open_at_start(text: str) -> str:
+def open_at_start(text: str) -> str:
     """The mark of the fence that a stretch begins within: what closes it is one with nothing
     behind it, one more than is opened, and that ends the stretch or has no task before it."""
     marks = [mark for line in text.split("\n") if (mark := _FENCE.match(line))]

@@ -26,6 +26,7 @@ from ragvault.formats.inline import (
     says_nothing,
     without_html,
 )
+from ragvault.formats.tasks import open_at_start
 from ragvault.model import Block, Hit
 from ragvault.text import is_link_definition, sentence_spans
 
@@ -149,7 +150,7 @@ class _Reader:
         self.before: Unit | None = None  # the last sentence of the paragraph before
 
     def read(self) -> None:
-        opened = self._begins_in_code()
+        opened = bool(open_at_start(self.page.text))  # in code too long for one passage
         text = "```\n" * opened + self.page.text
         rel_path = self.page.hits[0].chunk.rel_path
         note = reader_for(rel_path)(rel_path, text, 0.0)
@@ -168,13 +169,6 @@ class _Reader:
         bare = without_html("\n".join(prose), drawn=False).split("\n")
         self.lines = [self.lines[i] if i in code else line for i, line in enumerate(bare)]
         self.bare = "\n".join(self.lines)
-
-    def _begins_in_code(self) -> bool:
-        """The page starts inside code that was too long for one passage: its first mark closes."""
-        marks = [i for i, line in enumerate(self.lines) if _FENCE.match(line)]
-        if len(marks) % 2 == 0 or marks[0] == 0:
-            return False
-        return not self.lines[marks[0]].strip("`~ \t") and bool(self.lines[marks[0] - 1].strip())
 
     # -- blocks
 
