@@ -41,7 +41,6 @@ from ragvault.model import (
     Request,
     Retrieval,
     Scores,
-    StoredChunk,
     Strategy,
     Timing,
 )
@@ -349,9 +348,8 @@ def _idf(held: int, chunks: int) -> float:
 def _neighbours(context: Context, found: Retrieval) -> dict[str, tuple[Hit, ...]]:
     """For the chunk id of the first hit the chunks before and after it under the same heading
     path, in the order of the note; none that is a hit itself. Those of more hits would double the
-    prompt; for as many tokens, more hits hold more (measured: see CHANGELOG.md). Under its own id,
-    which is no hit's, the first chunk of that hit's note, where most say what they are about: to
-    be quoted, not prompted. What is cited stays the chunk that holds it.
+    prompt; for as many tokens, more hits hold more (measured: see CHANGELOG.md). What is cited
+    stays the chunk that holds it.
 
     One that the search found too keeps its scores; another has its hit's, as the one term
     "neighbour": that is why it is there.
@@ -359,22 +357,14 @@ def _neighbours(context: Context, found: Retrieval) -> dict[str, tuple[Hit, ...]
     reach = context.settings.answer.neighbours
     if reach <= 0 or not found.kept:
         return {}
-    first, last = found.kept[0], found.kept[-1]
+    first = found.kept[0]
     taken = {hit.chunk.id for hit in found.kept}
     known = {hit.chunk.id: hit for hit in found.candidates}
-
-    def as_hit(stored: StoredChunk, final: float) -> Hit:
-        scores = Scores(final=final, terms=((str(DroppedBy.NEIGHBOUR), final),))
-        return known.get(stored.chunk.id) or Hit(first.rank, stored, scores, DroppedBy.NEIGHBOUR)
-
+    final = first.scores.final
+    scores = Scores(final=final, terms=((str(DroppedBy.NEIGHBOUR), final),))
     beside = tuple(
-        as_hit(stored, first.scores.final)
+        known.get(stored.chunk.id) or Hit(first.rank, stored, scores, DroppedBy.NEIGHBOUR)
         for stored in context.catalog.neighbours(first.chunk.id, reach)
         if stored.chunk.id not in taken
     )
-    around = {first.chunk.id: beside} if beside else {}
-    taken |= {hit.chunk.id for hit in beside}
-    for stored in context.catalog.note_chunks(first.chunk.vault, first.chunk.rel_path)[:1]:
-        if stored.chunk.id not in taken:
-            around[stored.chunk.id] = (as_hit(stored, last.scores.final),)
-    return around
+    return {first.chunk.id: beside} if beside else {}

@@ -65,7 +65,7 @@ def rated(
         for word, said in wording.said.items():
             stems[stem(word)] = stems.get(stem(word), frozenset()).union(map(stem, said))
     units = [unit for page in pages for unit in page.units]
-    bags = [frozenset(content_stems(_said(unit), small)) for unit in units]
+    bags = [frozenset(content_stems(unit.text, small)) for unit in units]
     counts = Counter(stem for bag in bags for stem in bag)
     held_by = {w: max(counts[other] for other in (w, *also)) for w, also in stems.items()}
     weight = {w: math.log(1 + (len(bags) + 1) / (1 + held_by[w])) for w in stems}
@@ -107,12 +107,6 @@ def rated(
 
 def _sort(scored: list[Rated]) -> None:
     scored.sort(key=lambda s: (-s.score, s.unit.hit.rank, s.unit.start))
-
-
-def _said(unit: Unit) -> str:
-    """The unit's own words; code is told by the line that leads to it."""
-    is_code = unit.kind in ("code", "cut")
-    return f"{unit.head}\n{unit.text}" if is_code else unit.text
 
 
 def _path(unit: Unit) -> str:
