@@ -59,16 +59,15 @@ LABELS = {**RANKING_MEASURES, **DECISION_MEASURES, **ANSWER_MEASURES}
 
 @dataclass(frozen=True, slots=True)
 class QuestionResult:
-    """``ranking``: RANKING_MEASURES; empty for a question without an answer.
-    ``confidence`` is None where the gate was left out; ``reason`` is why it was refused, None when
-    it was answered. ``found`` are the first passages. ``answer_values`` are the ANSWER_MEASURES
-    that apply; ``mode`` is how the answer was made. ``printed`` is None where the set doesn't say
-    what a right answer is.
+    """``ranking``: RANKING_MEASURES; empty for a question without an answer. ``reason`` is why it
+    was refused, None when it was answered. ``found`` are the first passages. ``answer_values`` are
+    the ANSWER_MEASURES that apply; ``mode`` is how the answer was made. ``printed`` is None where
+    the set doesn't say what a right answer is.
     """
 
     question: Question
     ranking: Values
-    confidence: float | None
+    confidence: float
     reason: str | None = None
     features: dict[str, float] = field(default_factory=dict)
     found: tuple[StoredChunk, ...] = ()

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -40,7 +39,6 @@ from ragvault.model import (
     AskResult,
     Request,
     Retrieval,
-    StoredChunk,
     VaultInfo,
 )
 from ragvault.ports import Progress
@@ -95,15 +93,11 @@ def evaluate(
     now: datetime,
     progress: Progress,
     use_model: bool = False,
-    gate: bool = True,
 ) -> Evaluation:
-    """Ask every question of the set ``name`` of one vault. The notices are about gold that is
-    nowhere, and those of the search that a fifth of the questions or more gave rise to, so about
-    the index, not the question.
+    """Ask every question of the set ``name`` of one vault. The notices are those of the search that
+    a fifth of the questions or more gave rise to, so about the index, not the question.
 
-    ``use_model``: the model server writes the answers, where it is there. Without ``gate`` the
-    questions are only ranked, several times faster: the gate judges quotes, and to choose these
-    takes longer than to search.
+    ``use_model``: the model server writes the answers, where it is there.
     The container's history has to be off: these questions are nobody's. Raises UsageError for
     a question that can't be asked, and what a search raises.
     """
@@ -117,61 +111,31 @@ def evaluate(
             begun = time.perf_counter()
             request = Request(question.text, vaults=(vault.name,), use_model=use_model)
             try:
-                retrieval, asked = _searched(container, request, now, gate=gate)
+                asked = answer_of(ask(container, request, now=now))
+                if (retrieval := asked.retrieval) is None:  # small talk, answered from no note
+                    retrieval = search.search(container, request, 1, now=now).retrieval
             except QuestionError as error:
                 raise UsageError(
                     f"The question of line {question.line} can't be asked: {error.message}",
                     error.hint,
                 ) from error
             told.update(set(retrieval.notices))
-            result = _judged(question, retrieval, asked, gate=gate)
+            result = _judged(question, retrieval, asked)
             results.append(replace(result, seconds=time.perf_counter() - begun))
             progress.advance(1)
     finally:
         progress.finish()
     seconds = time.perf_counter() - started
     often = [line for line, n in told.items() if n >= _NOTICE_SHARE * len(results)]
-    passages = cache(partial(container.catalog.note_chunks, vault.name))
-    nowhere = misplaced(questions, passages)
     try:
         model = container.embedder.model
     except ModelError:
         model = ""
-    return Evaluation(name, vault, model, tuple(results), seconds, (*nowhere, *often))
+    return Evaluation(name, vault, model, tuple(results), seconds, tuple(often))
 
 
-def misplaced(
-    questions: Sequence[Question], passages: Callable[[str], Sequence[StoredChunk]]
-) -> tuple[str, ...]:
-    """A notice of the gold headings that no passage (of a note, by its path) stands under, with
-    its first example: a miss by them must not look like a fault of the search. Linear in the gold
-    notes' passages."""
-    nowhere = [
-        f"(line {question.line}: {gold.heading!r} in {gold.file})"
-        for question in questions
-        for gold in (question.gold if question.answerable else ())
-        if gold.heading is not None and not any(map(gold.is_in, passages(gold.file)))
-    ]
-    if not nowhere:
-        return ()
-    said = f"The questions name {len(nowhere):,} gold heading{'s' * (len(nowhere) > 1)} that no"
-    return (f"{said} passage stands right under; each counts as a miss {nowhere[0]}.",)
-
-
-def _searched(
-    container: Container, request: Request, now: datetime, *, gate: bool
-) -> tuple[Retrieval, AskResult | None]:
-    if gate:
-        result = answer_of(ask(container, request, now=now))
-        if result.retrieval is not None:  # None: small talk, answered from no note
-            return result.retrieval, result
-    return search.search(container, request, 1, now=now).retrieval, None
-
-
-def _judged(
-    question: Question, retrieval: Retrieval, asked: AskResult | None, *, gate: bool
-) -> QuestionResult:
-    judgement, outcome = (asked.judgement, asked.outcome) if asked else (None, None)
+def _judged(question: Question, retrieval: Retrieval, asked: AskResult) -> QuestionResult:
+    judgement, outcome = asked.judgement, asked.outcome
     reason = str(outcome.reason) if isinstance(outcome, Abstention) else None
     values, mode, ranking = {}, None, ranking_of(retrieval)
     if isinstance(outcome, Answer) and outcome.mode == "none":  # small talk: no note answers
@@ -181,13 +145,13 @@ def _judged(
     return QuestionResult(
         question=question,
         ranking=judge_ranking(question, ranking) if question.answerable else {},
-        confidence=(judgement.confidence if judgement else 0.0) if gate else None,
+        confidence=judgement.confidence if judgement else 0.0,
         reason=reason,
         features=dict(judgement.features) if judgement else {},
         found=ranking.passages[:SHOWN_PASSAGES],
         answer_values=values,
         mode=mode,
-        printed=judge_printed(question, asked) if asked else None,
+        printed=judge_printed(question, asked),
     )
 
 
@@ -229,11 +193,10 @@ class Evaluation:
 
     @property
     def refusals(self) -> Estimates:
-        """The DECISION_MEASURES; none where the gate was left out."""
-        judged = [r for r in self.results if r.confidence is not None]
-        said = np.array([r.confidence for r in judged], np.float64)
-        good = np.array([r.question.answerable for r in judged], bool)
-        refused = np.array([r.reason is not None for r in judged], bool)
+        """The DECISION_MEASURES."""
+        said = np.array([r.confidence for r in self.results], np.float64)
+        good = np.array([r.question.answerable for r in self.results], bool)
+        refused = np.array([r.reason is not None for r in self.results], bool)
         found = {
             "false_answers": metrics.mean_of(np.where(~good, ~refused, np.nan)),
             "false_refusals": metrics.mean_of(np.where(good, refused, np.nan)),
@@ -279,7 +242,6 @@ def evaluation_object(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _question(result: QuestionResult) -> dict[str, Any]:
-    """``answered`` and ``confidence`` are null where the gate was left out."""
     found = [
         {
             **picked(one.chunk, "rel_path heading_path start_line end_line"),
@@ -290,7 +252,7 @@ def _question(result: QuestionResult) -> dict[str, Any]:
     return {
         **picked(result.question, "id lang answerable"),
         "question": result.question.text,
-        "answered": None if result.confidence is None else result.reason is None,
+        "answered": result.reason is None,
         **picked(result, "reason confidence features ranking answer_values mode printed seconds"),
         "found": found,
     }

@@ -54,13 +54,6 @@ def test_nothing_of_it_is_kept_in_the_history(cli: Cli, measured: Path) -> None:
     assert not (cli.index_path / "history.sqlite3").exists()
 
 
-def test_ranking_only_says_nothing_of_refusals(cli: Cli) -> None:
-    run = cli("eval", "run", str(QUESTIONS), "--limit", "5", "--ranking-only")
-    assert run.code == 0
-    assert "nDCG@10" in run.out
-    assert "refused" not in run.out
-
-
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
@@ -72,7 +65,6 @@ def test_ranking_only_says_nothing_of_refusals(cli: Cli) -> None:
             "foreign.jsonl:1: the note 'elsewhere.md' is not in the vault 'notes'",
         ),
         (["run", "foreign.jsonl", "--vault", "other"], "There is no vault 'other'"),
-        (["run", "foreign.jsonl", "--ranking-only", "--answers"], "don't go together"),
         (["run", "long.jsonl"], "The question of line 1 can't be asked"),
         (["rnu", "foreign.jsonl"], "rnu"),
     ],
@@ -91,16 +83,6 @@ def test_mistakes_are_one_sentence(cli: Cli, arguments: list[str], what: str) ->
     assert (run.code, run.out) == (2, "")
     assert what in run.err
     assert "Traceback" not in run.err
-
-
-def test_gold_that_is_nowhere_is_said(cli: Cli, tmp_path: Path) -> None:
-    """A misspelt heading counts as a miss: its owner has to learn that it isn't the search's."""
-    gold = [{"file": "Home.md", "heading": "No such heading"}]
-    (tmp_path / "q.jsonl").write_text(json.dumps({"question": "What is at home?", "gold": gold}))
-    run = cli("eval", "run", str(tmp_path / "q.jsonl"), "--ranking-only", "--json")
-    assert run.code == 0
-    assert "1 gold heading" in run.err and "(line 1: 'No such heading' in Home.md)" in run.err
-    assert any("gold heading" in notice for notice in run.json["notices"])
 
 
 def test_the_threshold_is_fitted_to_ones_own_questions_after_a_yes(tmp_path: Path) -> None:

@@ -31,7 +31,6 @@ def run(
     vault: str | None = VAULT,
     limit: int | None = LIMIT,
     today: datetime | None = TODAY,
-    ranking_only: bool = flag("--ranking-only", "Leave out the refusals: several times faster."),
     answers: bool = flag("--answers", "Have the model write the answers, else they are quotes."),
     as_json: bool = JSON,
 ) -> None:
@@ -41,10 +40,7 @@ def run(
     from ragvault.cli.render.eval import print_evaluation
     from ragvault.evaluation.runner import evaluation_object
 
-    if ranking_only and answers:
-        raise UsageError("--ranking-only and --answers don't go together.", "Leave out one.")
-    how = {"use_model": answers, "gate": not ranking_only}
-    done = _asked(session, file, vault, limit, today, **how)
+    done = _asked(session, file, vault, limit, today, use_model=answers)
     if as_json:
         print_json(evaluation_object(done))
     else:
@@ -68,7 +64,7 @@ def calibrate(
     from ragvault.cli.render.eval import print_points
     from ragvault.evaluation.judging import calibrated, curve
 
-    asked = _asked(session, file, vault, limit, today, use_model=False, gate=True).printed
+    asked = _asked(session, file, vault, limit, today, use_model=False).printed
     with_answer = sum(question.answerable for question, _ in asked)
     if min(with_answer, len(asked) - with_answer) < LEAST:
         raise UsageError(
@@ -92,7 +88,8 @@ def _asked(
     vault: str | None,
     limit: int | None,
     today: datetime | None,
-    **how: bool,
+    *,
+    use_model: bool,
 ) -> Evaluation:
     from ragvault.evaluation.dataset import load_questions
     from ragvault.evaluation.runner import evaluate, vault_for
@@ -106,7 +103,9 @@ def _asked(
         questions = load_questions(file, limit=limit)
         chosen = vault_for(container, vault, questions, file.name)
         bar = BarProgress(session.err)
-        done = evaluate(container, name, chosen, questions, now=now, progress=bar, **how)
+        done = evaluate(
+            container, name, chosen, questions, now=now, progress=bar, use_model=use_model
+        )
     except KeyboardInterrupt:  # nothing of it is kept, unlike with ``index``
         hint = "Fewer questions take less time: `--limit 100`."
         raise Interrupted("Interrupted.", hint) from None

@@ -110,14 +110,6 @@ def test_wrong_decisions_are_shares_of_the_questions_that_they_can_be_of() -> No
     assert summary.refusals["auroc"].value == pytest.approx(5 / 6)
 
 
-def test_without_the_gate_nothing_is_said_of_refusals() -> None:
-    summary = evaluation(result(True, None), result(False, None))
-    assert summary.refusals == {}
-
-
-# --------------------------------------------------------------------------- intervals
-
-
 def test_interval_covers_the_truth_about_as_often_as_it_says() -> None:
     """95 % intervals that hold the true mean in 60 % of the cases would sell noise as progress."""
     rng = np.random.default_rng(7)
