@@ -90,9 +90,12 @@ Window = tuple[float, float]
 
 
 def recency_of(date: float, window: Window) -> float:
-    """0..1: 1 within the window, halving with each half-life outside of it."""
+    """0..1: 1 within the window, halving with each half-life outside of it; of a short one with
+    each quarter of its length (at least a day): of "yesterday", what is a month old is as far off
+    as what is a year old."""
+    quarter = max(1.0, (window[1] - window[0]) / _DAY_S / 4)
     days = max(0.0, window[0] - date, date - window[1]) / _DAY_S
-    return float(0.5 ** (days / HALF_LIFE_DAYS))
+    return float(0.5 ** (days / min(HALF_LIFE_DAYS, quarter)))
 
 
 def trust_of(vocabulary_share: float) -> float:

@@ -98,8 +98,9 @@ def test_equal_scores_are_ordered_by_id_whatever_order_they_came_in() -> None:
 def test_recency_is_one_inside_the_window_and_halves_outside_on_both_sides() -> None:
     window = (NOW - 28 * DAY, NOW)
     assert recency_of(NOW - 5 * DAY, window) == 1.0
-    assert recency_of(NOW - (28 + 30) * DAY, window) == pytest.approx(0.5)
-    assert recency_of(NOW + 30 * DAY, window) == pytest.approx(0.5)
+    assert recency_of(NOW - (28 + 7) * DAY, window) == pytest.approx(0.5)
+    assert recency_of(NOW + 7 * DAY, window) == pytest.approx(0.5)
+    assert recency_of(NOW - 230 * DAY, (NOW - 200 * DAY, NOW)) == pytest.approx(0.5)
 
 
 def test_a_note_dated_in_the_future_is_as_recent_as_can_be() -> None:
