@@ -50,8 +50,7 @@ _PLAUSIBLE = 0.5  # of the first passage's score, for another to be shown where 
 # UNLIKELY, nobody reads them in vain: by their best line.
 _BESIDE = 4
 UNLIKELY = 0.1
-_CLOSE = 0.05  # of the best unit's probability, for a place beneath an answer,
-_BENEATH = 3  # of which there are so many
+_BENEATH = 3  # places beneath an answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +120,11 @@ def beside(request: AnswerRequest) -> tuple[Reference, ...]:
     hits = request.evidence.near or request.evidence.hits
     others = {hit.chunk.id: hit for hit in hits if hit.chunk.id not in ids}
     reading = request.reading or read(request.question, hits)
-    least = _CLOSE * max((one.share for one in reading.scored), default=0.0)
     page = "\n".join(quote.shown for quote in request.quotes)
     shown = [
         (others[chunk], text)
         for chunk, quote in reading.of_each(Detail.BRIEF).items()
-        if chunk in others and quote.share >= least and not _says(page, text := body(quote))
+        if chunk in others and not _says(page, text := body(quote))
     ]
     return tuple(
         Reference(n, hit, snippet(text), text)

@@ -28,7 +28,7 @@ _LEAST = 0.1  # of the best unit's odds, for a further one
 _LEAST_NEW = 0.05  # and for one that holds words of the question that those before it don't
 _RIVAL = 0.8  # of the best unit's words and place: another note speaks of the same
 _LEAST_LATER = 0.25  # of the best unit's probability, for what a newer note says instead
-_MAX_WORDS = 100  # that people read at once; one unit may be longer
+_MAX_WORDS = 150  # that people read at once; one unit may be longer
 
 
 @dataclass(frozen=True, slots=True)

@@ -182,9 +182,6 @@ class _Reader:
             self._table(first, last)
         elif block.kind in ("fence", "code"):
             self._code(block.first, last)
-        elif block.kind == "html":
-            for a, b in self._written(first, last):
-                self._paragraph(a, b)
         elif block.kind in ("quote", "callout") and len(self._span(first, last)) <= _MAX_NESTED:
             self._group("quote", [(first, last)])
         elif block.kind in ("quote", "callout"):
@@ -196,13 +193,6 @@ class _Reader:
             self._paragraph(first, last)
         if block.kind not in ("paragraph", "html", "text"):
             self.before = None
-
-    def _written(self, first: int, last: int) -> Iterator[tuple[int, int]]:
-        """The stretches of lines that aren't blank without their HTML."""
-        blank = [i for i in range(first, last + 1) if not self.lines[i].strip()]
-        for a, b in pairwise((first - 1, *blank, last + 1)):
-            if b - a > 1:
-                yield a + 1, b - 1
 
     def _group(self, kind: str, spans: Sequence[tuple[int, int]]) -> None:
         """A group of units that are whole lines each."""

@@ -330,7 +330,7 @@ def test_of_the_passages_beside_the_first_the_best_lines_are_shown_of_each() -> 
     pointed = point(asked("What did I choose for the backend?", found))
     assert pointed.nearest == (BACKEND, long)
     assert "For the backend I chose Go." in pointed.passages[1]
-    assert len(pointed.passages[1]) < 500
+    assert len(pointed.passages[1]) < len(long.chunk.text) / 2
 
 
 def test_a_table_or_code_that_is_pointed_at_is_readable() -> None:
