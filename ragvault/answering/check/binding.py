@@ -25,13 +25,10 @@ from ragvault.answering.names import DETERMINER
 from ragvault.model import Hit
 from ragvault.text import stopwords
 
+_MOST_PARTS = 12  # of a statement, that one fact may hold together
 _MOST_LOST = 0.34  # of the words that the passage has elsewhere
 _BESIDE = 2  # items
 _MOST_PLACED = 100  # values and names of a statement: each is held against the place of all others
-_CLAUSE = re.compile(
-    r";\s|,?\s(?:and|und|y|et|while|but|aber|pero|mais|whereas|während)\s|,\s(?=\w+\s\w)",
-    re.IGNORECASE,
-)
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _VALUES = "#:@"
 _ARTICLE = re.compile(rf"\b(?:{DETERMINER}|an?|the|el|l[aeo]s?|une?|una)\s+", re.IGNORECASE)
@@ -72,15 +69,31 @@ def loose_parts(
     there = [item.kind for item in items(statement, known=False) if item.keys & known]
     if not is_compared and len(there) < 2 and not set(there) & set(_VALUES):
         return ["it is in another language, and nothing in it can be compared"]
-    reason = ""
-    for clauses in ([statement], _clauses(statement, known)):
-        found = [_best(clause, facts, place, known) for clause in clauses]
-        if not any(found):
-            return []
-        reason = reason or next(filter(None, found))
-        if not reason.endswith(_ELSEWHERE):  # one fact has all of it, bound otherwise
-            break
-    return [reason]
+    reason = _best(statement, facts, place, known)
+    if not reason.endswith(_ELSEWHERE):  # held, or one fact has all of it, bound otherwise
+        return [reason] if reason else []
+    return [] if _joined(statement, facts, place, known) else [reason]
+
+
+def _joined(
+    statement: str, facts: Sequence[Fact], place: Sequence[Item], known: frozenset[str]
+) -> bool:
+    """Whether a fact holds each of its parts, the longest first; a value alone is none."""
+    ends = [match.end() for match in PART.finditer(statement) if statement[match.end() :].strip()]
+    cuts = [0, *ends, len(statement)]
+    start = 0
+    while start < len(cuts) - 1:
+        for end in range(min(start + _MOST_PARTS, len(cuts) - 1), start, -1):
+            part = statement[cuts[start] : cuts[end]]
+            kinds = [item.kind for item in items(part, known=False) if item.keys & known]
+            if (len(kinds) > 1 or "".join(kinds) in ("a", "A")) and not _best(
+                part, facts, place, known
+            ):
+                break
+        else:
+            return False
+        start = end
+    return True
 
 
 def _turned(statement: str, text: str) -> str:
@@ -101,18 +114,6 @@ def _turned(statement: str, text: str) -> str:
             if is_told and has(two, between, one) and not has(one, between, two):
                 return f"{one} and {two} have changed places there"
     return ""
-
-
-def _clauses(statement: str, known: frozenset[str]) -> list[str]:
-    """One of which the passage has no more than a word belongs to the one before."""
-    found: list[str] = []
-    for clause in filter(str.strip, _CLAUSE.split(statement)):
-        there = [item for item in items(clause, known=False) if item.keys & known]
-        if found and len(there) < 2:
-            found[-1] += f" {clause}"
-        else:
-            found.append(clause)
-    return found
 
 
 def _best(clause: str, facts: Sequence[Fact], place: Sequence[Item], known: frozenset[str]) -> str:
@@ -162,7 +163,8 @@ def _lost(said: Segments, fact: Fact, named: frozenset[str]) -> str:
 
 def _told(said: Segments, fact: Fact, how: frozenset[str]) -> str:
     """What is told otherwise than it is said. A no counts where something stands of which no yes
-    is told: "breakfast included, parking not included"."""
+    is told: "breakfast included, parking not included"; a doubt in brackets, for what stands there
+    alone."""
     touched: dict[int, set[Item]] = {}
     for item in chain(*said):
         for number, _ in fact.where(item):
@@ -176,7 +178,9 @@ def _told(said: Segments, fact: Fact, how: frozenset[str]) -> str:
     if is_opposite(how, frozenset().union(*told)):
         return "it says the opposite of its source"
     homes = [fact.moods[number] for number in fact.home([*chain(*said)], whole=False)]
-    kept_back = homes and not_said(how, frozenset.intersection(*homes))
+    sure = keys_of(chain(*(some for n, some in touched.items() if n not in fact.asides)))
+    doubted = [fact.moods[n] for n in fact.asides & touched.keys() if keys_of(touched[n]) - sure]
+    kept_back = homes and not_said(how, frozenset.intersection(*homes).union(*doubted))
     return f"it is {kept_back} there" if kept_back else ""
 
 

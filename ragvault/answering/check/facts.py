@@ -34,6 +34,7 @@ _WORD = re.compile(
     rf"\d+(?:[.,:'’]\d+)*|[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[^\W_])+(?:['’][^\W_]+)*"
 )
 _TARGET = re.compile(r"\[\[[^\]|\n]*\|")  # of a link that is called otherwise
+_ASIDE = re.compile(r"\([^()]*\)")  # what is doubtful or open in one is so there alone
 # Lines that stand for themselves.
 _LABELLED = re.compile(r"[^\W_a-zäöüß][^:.!?\n]{0,40}:\s|\d{1,4}[-/.:]\d{1,2}\b")
 _ME = frozenset({"i", "we", "you", "ich", "wir", "du", "ihr"})
@@ -67,13 +68,16 @@ class Fact:
         self.segments: list[Sequence[Item]] = []
         self.sentence: list[int] = []
         self.moods: list[frozenset[str]] = []
+        self.asides: set[int] = set()  # segments in doubt whose sentence isn't
         shown = [_TARGET.sub("", text) for text in texts]
         sentences = (text[slice(*span)] for text in shown for span in sentence_spans(text))
         for number, sentence in enumerate(sentences):
-            of_all = moods(sentence) & {UNSURE, OPEN}
+            of_all = moods(_ASIDE.sub("", sentence)) & {UNSURE, OPEN}
             for part in PART.split(sentence):
                 found, how = items(part), moods(part)
                 if found:
+                    if how & {UNSURE, OPEN} - of_all:
+                        self.asides.add(len(self.segments))
                     self.segments.append(found)
                     self.sentence.append(number)
                     self.moods.append(how | of_all)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from ragvault.text import language_of
+
 DENIED, LACKING, UNSURE, OPEN, PAST = "denied", "lacking", "unsure", "open", "past"
 
 _FORMS = {
@@ -39,8 +41,9 @@ _FORMS = {
     # Of a statement: as done.
     PAST: (
         r"\b(?:was|were|did|has(?! to)|have(?! to)|had|ran|got|went|came|bought|took|gave|kept"
-        r"|made|led|old|\w{2,}ed|already|hat|habt|haben|hast|wurden?|ge\w{3,}t|war\w*|bereits|schon|été"
-        r"|a \w+[éiu]e?s?|déjà|ha|han|fue\w*|\w+ó|\w+aste|ya|è stat\w|já|\w{2,}ou)\b"
+        r"|made|led|old|(?<!\bbe )\w{2,}ed|already|hat|habt|haben|hast|wurden?|ge\w{3,}t|war\w*"
+        r"|bereits|schon|été|a \w+[éiu]e?s?|déjà|ha|han|fue\w*|\w+ó|\w+aste|ya|è stat\w|já"
+        r"|\w{2,}ou)\b"
     ),
 }
 _SAYS_NO = frozenset({DENIED, LACKING})
@@ -48,6 +51,8 @@ _SAYS_NO = frozenset({DENIED, LACKING})
 
 def moods(text: str) -> frozenset[str]:
     """Those of DENIED, LACKING, … that a word of the text tells."""
+    if re.search(r"\bno\b", text) and language_of(text) == "pt":  # "in the"
+        text = re.sub(r"\bno\b", " ", text)
     return frozenset(mood for mood in _FORMS if re.search(_FORMS[mood], text, re.IGNORECASE))
 
 

@@ -59,7 +59,8 @@ _META = frozenset(
 )
 # With which a sentence begins that names its source or a time; names of nobody.
 _NO_NAMES = _META.union(
-    "since notiz notizen laut zufolge nota notas según selon am pm yes ja nein oui non sí".split()
+    "since notiz notizen laut zufolge nota notas según selon am pm yes ja nein oui non sí nothing"
+    " nobody none".split()
 )
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _ADDRESS = re.compile(r"\b\w+://[^\s()<>\[\]\"'`]*\w")
@@ -252,7 +253,8 @@ def _missing_names(statement: str, text: str, *, opening: bool) -> list[str]:
             continue
         if (day := weekday(word)) is not None and day in weekdays(text):
             continue
-        parts = [t for t in tokens(re.sub(r"['’]s?$", "", word)) if t not in stop | _NO_NAMES]
+        plain = re.sub(r"['’](?:s|ve|re|d|ll|m)?$", "", word)
+        parts = [part for part in tokens(plain) if part not in stop | _NO_NAMES]
         if any(not is_value(part) and stem(part) not in held for part in parts):
             missing.append(f"{word} is not named there")
     return missing

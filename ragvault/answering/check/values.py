@@ -90,6 +90,7 @@ _UNITS = {
     "$": "$ usd dollar dollars",
     "€": "€ eur euro euros",
     "£": "£ gbp pounds",
+    "°": "° degree degrees celsius grad grados degrés",
     "thousand": "thousand",
     "million": "million millions millionen mio",
     "billion": "billion billions milliarden",
@@ -99,7 +100,7 @@ _SCALE = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
 _DIGITS = re.compile(
     r"(?:[$€£]\s?)?(?<!\d)\d+(?:[.,:'’]\d+|[\u00a0\u202f ]\d{3}(?!\d))*", re.UNICODE
 )
-_AFTER = re.compile(r"[\s\u00a0-]?([%$€£]|[^\W\d_]+)")
+_AFTER = re.compile(r"[\s\u00a0-]?([%$€£°]|[^\W\d_]+)")
 # What makes a time of day of a number: "7.30pm", "19.30 Uhr", "19h30".
 _CLOCK = re.compile(
     r"\s?(?:(?P<half>[ap])\.?m\b|uhr\b|o['’]clock\b|h(?P<min>\d\d)\b)", re.IGNORECASE

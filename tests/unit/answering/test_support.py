@@ -218,6 +218,47 @@ def test_the_same_in_other_words_is_held(held: str, text: str) -> None:
     assert unsupported(held, [hit("a.md", "", text)]) == ()
 
 
+@pytest.mark.parametrize(
+    ("held", "text", "wrong"),
+    [
+        (
+            "The wedding is at 3 pm in Kent.",
+            "The wedding (maybe with a band?) is at 3 pm in Kent.",
+            "The wedding is at 3 pm with a band.",
+        ),
+        (
+            "O pão não fica na mesa, fica no armário da cozinha.",
+            "O pão não fica na mesa. O pão fica no armário da cozinha.",
+            "O pão não fica no armário da cozinha.",
+        ),
+        ("Bake it at 180 degrees.", "Bake at 180 °C for 40 min.", "Bake it at 40 degrees."),
+        (
+            "They've paid the deposit for the hall.",
+            "Paid: the deposit for the hall.",
+            "Tom've paid the deposit for the hall.",
+        ),
+        (
+            "Bern ist am Dienstag um 18 Uhr mit der Gruppe an der Reihe.",
+            "Am Dienstag um 18 Uhr ist Bern mit der Gruppe an der Reihe.",
+            "Bernd ist am Dienstag um 18 Uhr mit der Gruppe an der Reihe.",
+        ),
+    ],
+)
+def test_a_form_of_words_costs_no_statement_and_lets_no_other_pass(
+    held: str, text: str, wrong: str
+) -> None:
+    assert unsupported(held, [hit("a.md", "", text)]) == ()
+    assert unsupported(wrong, [hit("a.md", "", text)]) != ()
+
+
+def test_what_several_items_hold_is_held_part_by_part() -> None:
+    boat = hit("boat.md", "Boat", "- 9 m long, steel\n- Volvo engine, 30 hp\n- berth: Hel, 12 m")
+    items = ["The boat is 9 m long", "made of steel", "has a Volvo engine of 30 hp"]
+    assert unsupported(f"{', '.join(items)}.", [boat]) == ()
+    assert unsupported(f"{', '.join(items * 6)}.", [boat]) == ()
+    assert unsupported(f"{', '.join(items * 6)}, and the berth is 9 m.", [boat]) != ()
+
+
 def test_a_no_to_what_the_heading_names_is_one() -> None:
     note = hit("plans.md", "Phone", "Mila: no phone, only a watch! SIM of Mila: £4")
     assert unsupported("Mila has no phone.", [note]) == ()
