@@ -78,7 +78,8 @@ def loose_parts(
 def _joined(
     statement: str, facts: Sequence[Fact], place: Sequence[Item], known: frozenset[str]
 ) -> bool:
-    """Whether a fact holds each of its parts, the longest first; a value alone is none."""
+    """Whether a fact holds each of its parts, the longest first; a value alone is none. Linear in
+    the parts and in the facts."""
     ends = [match.end() for match in PART.finditer(statement) if statement[match.end() :].strip()]
     cuts = [0, *ends, len(statement)]
     start = 0
@@ -86,9 +87,8 @@ def _joined(
         for end in range(min(start + _MOST_PARTS, len(cuts) - 1), start, -1):
             part = statement[cuts[start] : cuts[end]]
             kinds = [item.kind for item in items(part, known=False) if item.keys & known]
-            if (len(kinds) > 1 or "".join(kinds) in ("a", "A")) and not _best(
-                part, facts, place, known
-            ):
+            is_part = len(kinds) > 1 or kinds in (["a"], ["A"])
+            if is_part and not _best(part, facts, place, known):
                 break
         else:
             return False
@@ -153,11 +153,12 @@ def _lost(said: Segments, fact: Fact, named: frozenset[str]) -> str:
             )
             if fact.where(item):
                 held += item.kind != "I"
-            elif not is_named and item.kind != "I":
+            elif not is_named and item.kind == "a":
                 lost.append(item)
-    strong = [item for item in lost if item.kind != "a"]
-    if strong or len(lost) > _MOST_LOST * held:
-        return f"{(strong or lost)[0].text} {_ELSEWHERE}"
+            elif not is_named and item.kind != "I":
+                return f"{item.text} {_ELSEWHERE}"
+    if len(lost) > _MOST_LOST * held:
+        return f"{lost[0].text} {_ELSEWHERE}"
     return ""
 
 
