@@ -4,6 +4,8 @@ the background that a cosine is held against, where nobody measured that."""
 
 from __future__ import annotations
 
+import re
+
 from ragvault.config.profiles import PROFILES
 from ragvault.ports import Embedder
 from ragvault.wiring import Container
@@ -109,12 +111,9 @@ def background_of(container: Container, embedder: Embedder) -> float:
     import numpy as np
 
     facts = container.facts
-    known = facts.get("background", embedder.fingerprint)
-    try:
-        if 0 <= (value := float(known or "")) <= 1:
-            return value
-    except ValueError:  # none yet, or a damaged one
-        pass
+    known = facts.get("background", embedder.fingerprint) or ""
+    if re.fullmatch(r"0\.\d{3}|1\.000", known):  # as it is written below; else none, or damaged
+        return float(known)
     questions = np.stack([embedder.embed_query(text) for text in QUESTIONS])
     cosines = questions @ embedder.embed_documents(PASSAGES).T
     value = max(0.0, round(float(np.median(cosines.max(axis=1))), 3))
