@@ -78,13 +78,13 @@ def loose_parts(
 def _joined(
     statement: str, facts: Sequence[Fact], place: Sequence[Item], known: frozenset[str]
 ) -> bool:
-    """Whether a fact holds each of its parts, the longest first; a value alone is none. Linear in
-    the parts and in the facts."""
+    """Whether a fact holds each of its parts, the shortest first (in a long one a wrong word
+    is lost among the right ones); a value alone is none. Linear in the parts and in the facts."""
     ends = [match.end() for match in PART.finditer(statement) if statement[match.end() :].strip()]
     cuts = [0, *ends, len(statement)]
     start = 0
     while start < len(cuts) - 1:
-        for end in range(min(start + _MOST_PARTS, len(cuts) - 1), start, -1):
+        for end in range(start + 1, min(start + _MOST_PARTS, len(cuts) - 1) + 1):
             part = statement[cuts[start] : cuts[end]]
             kinds = [item.kind for item in items(part, known=False) if item.keys & known]
             is_part = len(kinds) > 1 or kinds in (["a"], ["A"])

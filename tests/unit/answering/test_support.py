@@ -256,7 +256,9 @@ def test_what_several_items_hold_is_held_part_by_part() -> None:
     items = ["The boat is 9 m long", "made of steel", "has a Volvo engine of 30 hp"]
     assert unsupported(f"{', '.join(items)}.", [boat]) == ()
     assert unsupported(f"{', '.join(items * 6)}.", [boat]) == ()
-    assert unsupported(f"{', '.join(items * 6)}, and the berth is 9 m.", [boat]) != ()
+    for wrong in ("berth is 9 m", "berth is 30 m", "length is 30 m"):
+        assert unsupported(f"{', '.join(items)}, and the {wrong}.", [boat]) != ()
+        assert unsupported(f"{', '.join(items * 6)}, and the {wrong}.", [boat]) != ()
 
 
 def test_a_no_to_what_the_heading_names_is_one() -> None:
